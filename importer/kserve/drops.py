@@ -16,14 +16,13 @@ def _ignored(reason: str) -> Outcome:
     return dropped(IGNORED, reason)
 
 
-_SCALING: Final = _lost(
-    "KServe's autoscalers are objects of other controllers: write a ScaledObject for the LeaderWorkerSet, or "
-    "`scaling` of the role"
-)
 _PICKER: Final = default("the controller creates the endpoint picker and its InferencePool")
 _PICKER_OF_ITS_OWN: Final = _lost("the endpoint picker is another release: see `template` of the router")
 _SIZES: Final = _ignored("without `worker`, or with a command of the author's, KServe does not read it")
 _CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec.priority` does")
+_ADAPTER: Final = Outcome(
+    "translated", reason="requests name the adapter so; KServe serves and routes it as `publishers/…` too"
+)
 _DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
 
 OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
@@ -32,9 +31,8 @@ OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
     rule("spec.model.criticality", _CRITICALITY),
     rule("spec.model.lora", default("there are no adapters")),
     rule("spec.model.lora.adapters.*.criticality", _CRITICALITY),
+    rule("spec.model.lora.adapters.*.name", _ADAPTER),
     rule("spec.model.confidential", _lost("FusionInfer decrypts no models")),
-    rule("spec.scaling", _SCALING),
-    rule("spec.prefill.scaling", _SCALING),
     rule("spec.template", default("an empty pod template adds nothing")),
     rule("spec.worker", default("the number of nodes follows from the parallel sizes")),
     rule("spec.prefill", default("the role `prefill` is made from it")),

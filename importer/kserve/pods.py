@@ -1,13 +1,14 @@
 """A pod of a workload as a pod template of ours: the plain command, without what FusionInfer adds itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from catalog.pickers.generations import POOLS
 from importer.kserve.account import Account
 from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_script, launched
 from importer.leaves import Leaf, Tree, at, origins, value_at
-from importer.report import IGNORED, NO_COUNTERPART, default, dropped
+from importer.report import IGNORED, NO_COUNTERPART, Outcome, default, dropped
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER, MODELS
 from intent.names import POOL_ENDING
@@ -20,6 +21,9 @@ PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 BEHIND_SIDECAR: Final = 8001
 PORT: Final = 8000
 POOL_FLAG: Final = "--inference-pool="
+GROUP_FLAG: Final = "--pool-group="
+GUARD_FLAG: Final = "--enable-ssrf-protection="
+"""Of a routing sidecar: whether it reads the pool, to send prefill to its pods alone."""
 _NO_TLS: Final = dropped(
     NO_COUNTERPART, "pods serve without TLS; FusionInfer makes no certificates between pods"
 )
@@ -28,6 +32,11 @@ _OF_INITIALIZER: Final = dropped(
     IGNORED, "KServe overwrites command and arguments of its storage initializer"
 )
 _NOT_DOWNLOADED: Final = dropped(IGNORED, "KServe removes its storage initializer where it downloads nothing")
+_UNGUARDED: Final = Outcome(
+    "translated",
+    reason="it needs a ServiceAccount that may read the pool, so it is off: pods of other services "
+    "can be named as prefillers",
+)
 _DISCOVERY: Final = dropped(
     NO_COUNTERPART, "no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX"
 )
@@ -152,24 +161,37 @@ def _init_containers(
         if name == SIDECAR and launch is not None:
             account.leave(one, _BY_SIDECAR)
         elif name == SIDECAR:
-            yield _sidecar(_without_certificates(one, account), owner)
+            yield _sidecar(_without_certificates(one, account), owner, account)
         elif name == INITIALIZER and value_at(owner.spec, "storageInitializer", "enabled") is not False:
             yield from _initializer(one, owner, account)
         else:
             yield one
 
 
-def _sidecar(container: dict[str, Tree], owner: Owner) -> Tree:
-    """Return the routing sidecar of KServe as one of the author's, which leads to our pool."""
-    pool = f"{POOL_FLAG}{owner.namespace}/{owner.name}{POOL_ENDING}"
+def _sidecar(container: dict[str, Tree], owner: Owner, account: Account) -> Tree:
+    """Return the routing sidecar of KServe as one of the author's, which leads to our pool.
+
+    It cannot read the pool: KServe gives the pods a ServiceAccount with that right, FusionInfer gives none.
+    """
+    values = {
+        POOL_FLAG: f"{owner.namespace}/{owner.name}{POOL_ENDING}",
+        GROUP_FLAG: POOLS,
+        GUARD_FLAG: "false",
+    }
     found = container | {"name": container["name"].having(ROUTING_PROXY)}
     for key in ("command", "args"):
         if key in found:
-            found[key] = [
-                one.having(pool) if isinstance(one, Leaf) and text(one.value).startswith(POOL_FLAG) else one
-                for one in _list(found, key)
-            ]
+            found[key] = [_flagged(one, values) for one in _list(found, key)]
+            for one in _list(container, key):
+                if isinstance(one, Leaf) and text(one.value).startswith(GUARD_FLAG):
+                    account.leave(one, _UNGUARDED)
     return found
+
+
+def _flagged(word: Tree, values: Mapping[str, str]) -> Tree:
+    """Return an argument with the value that its flag has here."""
+    flag = text(word.value).partition("=")[0] + "=" if isinstance(word, Leaf) else ""
+    return word.having(flag + values[flag]) if flag in values else word
 
 
 def _initializer(container: Tree, owner: Owner, account: Account) -> Iterator[Tree]:

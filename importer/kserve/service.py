@@ -7,9 +7,10 @@ from importer.kserve.account import Account
 from importer.kserve.pods import Owner, Pod, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
+from importer.kserve.scaling import scaled
 from importer.leaves import Leaf, Tree, at, origins, value_at
 from importer.report import IGNORED, default, dropped
-from intent.annotations import LAUNCHER, PICKER, SKIP
+from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
 
@@ -18,6 +19,8 @@ RPC_PORT: Final = 5555
 PASSED_ANNOTATIONS: Final = ("k8s.v1.cni.cncf.io", "kueue.x-k8s.io", "prometheus.io")
 PASSED_LABELS: Final = ("kueue.x-k8s.io",)
 ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
+_TYPES: Final = {"prefill": "prefiller", "decode": "decoder", "worker": "worker"}
+"""The roles of a service, with their component types."""
 _THEIRS: Final = ("serving.kserve.io/", "internal.serving.kserve.io/")
 _MOUNTED_BY_AUTHOR: Final = dropped(
     IGNORED, "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
@@ -44,26 +47,44 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     """Return the InferenceService, and what has no place in it."""
     spec, name = service.spec, text(value_at(service.metadata, "name"))
     split = at(spec, "prefill") is not None
-    roles = [_role("decode" if split else "worker", "decoder" if split else "worker", spec, service, account)]
+    workloads = {"decode" if split else "worker": spec}
     if split:
-        roles.insert(0, _role("prefill", "prefiller", at(spec, "prefill"), service, account))
+        workloads = {"prefill": at(spec, "prefill"), **workloads}
+    roles = [_role(one, _TYPES[one], workload, service, account) for one, workload in workloads.items()]
+    variants = [
+        _add_scaling(one, workload, service, account)
+        for one, workload in zip(roles, workloads.values(), strict=True)
+    ]
     role, route = router(name, spec, service.authors, split=split, account=account)
     made = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": _metadata(service, account, _annotations(role)),
+        "metadata": _metadata(service, account, _annotations(role, spec)),
         "spec": {**_model(spec, account), "roles": [*roles, *([role] if role else [])]},
     }
     if route and isinstance(at(service.metadata, "namespace"), Leaf):
         route["metadata"]["namespace"] = Leaf(value_at(service.metadata, "namespace"))
-    return (made, route) if route else (made,)
+    return (made, *(one for one in (route, *variants) if one))
 
 
-def _annotations(router: Tree) -> dict[str, Tree]:
-    """Return our annotation for the endpoint picker that KServe has."""
+def _add_scaling(role: dict[str, Tree], workload: Tree, service: Merged, account: Account) -> Tree:
+    """Add the autoscaling of a role; return the object that it needs beside, or None."""
+    scaling, variant = scaled(role["name"].value, workload, service.metadata, service.spec, account)
+    if scaling:
+        role["scaling"] = scaling
+    return variant
+
+
+def _annotations(router: Tree, spec: Tree) -> dict[str, Tree]:
+    """Return our annotations for the endpoint picker that KServe has: its release, and its replicas."""
     found: dict[str, Tree] = {}
     is_own = router and ("endpointPickerConfig" in router or "configRef" in router)
-    return found | ({PICKER: Leaf(GENERATION)} if is_own else {})
+    replicas = at(spec, "router", "scheduler", "replicas")
+    if is_own:
+        found[PICKER] = Leaf(GENERATION)
+    if router and isinstance(replicas, Leaf):
+        found[PICKER_REPLICAS] = replicas.having(str(replicas.value))
+    return found
 
 
 def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
@@ -118,7 +139,7 @@ def _adapter(adapter: Tree) -> Tree:
 # --- roles --------------------------------------------------------------------------------------------
 
 
-def _role(name: str, component: str, workload: Tree, service: Merged, account: Account) -> Tree:
+def _role(name: str, component: str, workload: Tree, service: Merged, account: Account) -> dict[str, Tree]:
     parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
     nodes = _nodes(parallelism) if has_workers else 1
     pods = [pod_of(at(workload, "template"), workload, service.owner, account)]
@@ -190,6 +211,7 @@ def _positive(value: Any) -> int:
 
 # --- tracing ------------------------------------------------------------------------------------------
 
+_ATTRIBUTES: Final = "OTEL_RESOURCE_ATTRIBUTES"
 _VARIABLES: Final = {
     "OTEL_EXPORTER_OTLP_ENDPOINT": "exporterEndpoint",
     "OTEL_TRACES_EXPORTER": "exporter",
@@ -214,10 +236,26 @@ def _trace(container: Tree, role: str, service: Merged) -> None:
     env = container.get("env") if isinstance(container.get("env"), list) else []
     named = {value_at(one, "name") for one in env or []}
     ending = "prefill" if role == "prefill" else "decode"
-    values = {"OTEL_SERVICE_NAME": Leaf(f"inference-server-{ending}")} | {
-        name: tracing[field] for name, field in _VARIABLES.items() if isinstance(tracing.get(field), Leaf)
-    }
+    values: dict[str, Tree] = {"OTEL_SERVICE_NAME": {"value": Leaf(f"inference-server-{ending}")}}
+    for name, field in _VARIABLES.items():
+        if isinstance(tracing.get(field), Leaf):
+            values[name] = {"value": tracing[field]}
+    values |= _attributes(service)
     container["env"] = [
         *(env or []),
-        *({"name": Leaf(name), "value": value} for name, value in values.items() if name not in named),
+        *({"name": Leaf(name), **value} for name, value in values.items() if name not in named),
     ]
+
+
+def _attributes(service: Merged) -> dict[str, Tree]:
+    """Return the variables that tell where a pod is; the last one refers to those before it."""
+    places = {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
+    whole = (
+        f"k8s.namespace.name={service.namespace},k8s.node.name=$({_ATTRIBUTES}_NODE_NAME)"
+        f",k8s.pod.name=$({_ATTRIBUTES}_POD_NAME),llmisvc.name={value_at(service.metadata, 'name')}"
+    )
+    fields = {
+        f"{_ATTRIBUTES}_{name}": {"valueFrom": {"fieldRef": {"fieldPath": Leaf(path)}}}
+        for name, path in places.items()
+    }
+    return {**fields, _ATTRIBUTES: {"value": Leaf(whole)}}

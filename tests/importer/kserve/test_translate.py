@@ -63,7 +63,7 @@ WHOLE: Final = service(
         "storageInitializer": {"enabled": True},
         "parallelism": {"tensor": 2, "pipeline": 2, "data": 4, "dataLocal": 2, "expert": True},
         "kvCacheOffloading": {"cpu": "1Gi", "secondary": [{"fileSystem": {"emptyDir": {"size": "2Gi"}}}]},
-        "scaling": {"minReplicas": 1, "maxReplicas": 3, "wva": {"variantCost": "1"}},
+        "scaling": {"minReplicas": 1, "maxReplicas": 3, "wva": {"variantCost": "1", "keda": {}}},
         "labels": {"team": "a"},
         "router": {
             "route": {"group": "g", "weight": 1},
@@ -238,6 +238,27 @@ def test_prefill_and_decode_are_roles_and_the_sidecar_is_ours() -> None:
     }
 
 
+def test_a_role_is_scaled_by_the_metric_of_wva_and_wva_knows_the_leader_worker_set() -> None:
+    """KServe's HorizontalPodAutoscaler follows the same metric of the same VariantAutoscaling."""
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": 60}}
+    scaling = {"maxReplicas": 3, "wva": {"variantCost": "2.5", "hpa": {"behavior": behavior}}}
+    obj = service({"model": MODEL, "template": main(), "scaling": scaling})
+
+    own, variant = run(obj).objects
+    (worker,) = own["spec"]["roles"]
+    assert {key: worker["scaling"][key] for key in ("minReplicas", "maxReplicas", "behavior")} == {
+        "minReplicas": 1,
+        "maxReplicas": 3,
+        "behavior": behavior,
+    }
+    (metric,) = worker["scaling"]["metrics"]
+    selector = {"matchLabels": {"variant_name": variant["metadata"]["name"]}}
+    assert metric["external"]["metric"] == {"name": "wva_desired_replicas", "selector": selector}
+    assert variant["spec"]["scaleTargetRef"]["name"] == f"{own['metadata']['name']}-worker"
+    assert (variant["spec"]["variantCost"], "replicas" in worker) == ("2.5", False)
+    assert not [one.path for one in run(obj).report.lost if one.path.startswith("spec.scaling")]
+
+
 def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
     own = main(command=["simulator"], args=["--port", "8001"])
     obj = made(service({"model": MODEL, "parallelism": {"tensor": 2}, "template": own, "prefill": {}}))
@@ -246,6 +267,37 @@ def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
     assert "parallelism" not in decode
     assert decode["template"]["metadata"]["annotations"] == {"fusioninfer.io/skip": "sidecar"}
     assert [one["name"] for one in decode["template"]["spec"]["initContainers"]] == ["routing-proxy"]
+
+
+def test_the_endpoint_picker_has_the_replicas_of_kserves() -> None:
+    obj = made(service({"model": MODEL, "template": main(), "router": {"scheduler": {"replicas": 2}}}))
+
+    assert obj["metadata"]["annotations"]["fusioninfer.io/picker-replicas"] == "2"
+
+
+def test_traces_have_the_attributes_of_kserves() -> None:
+    tracing = {"exporterEndpoint": "http://otel:4317"}
+    container = engine(made(service({"model": MODEL, "template": main(), "tracing": tracing})), "worker")
+    names = [one["name"] for one in container["env"]]
+
+    assert names[-3:-1] == ["OTEL_RESOURCE_ATTRIBUTES_NODE_NAME", "OTEL_RESOURCE_ATTRIBUTES_POD_NAME"]
+    assert container["env"][-1]["value"].split(",")[2] == (
+        "k8s.pod.name=$(OTEL_RESOURCE_ATTRIBUTES_POD_NAME)"
+    )
+
+
+def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
+    flags = ["--pool-group=inference.networking.x-k8s.io", "--enable-ssrf-protection=true", "--port=8000"]
+    sidecar = {"name": "llm-d-routing-sidecar", "image": "sidecar:1", "command": ["/app/pd-sidecar", *flags]}
+    own = {**main(command=["simulator"]), "initContainers": [sidecar]}
+    decode = role(made(service({"model": MODEL, "template": own, "prefill": {}})), "decode")
+
+    (kept,) = decode["template"]["spec"]["initContainers"]
+    assert kept["command"][1:] == [
+        "--pool-group=inference.networking.k8s.io",
+        "--enable-ssrf-protection=false",
+        "--port=8000",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""The autoscaling of a workload: what llm-d's autoscaler (WVA) decides, and a HorizontalPodAutoscaler does.
+
+Source: kserve `pkg/controller/v1alpha2/llmisvc/scaling.go` v0.20.0, `expectedVA` and `expectedHPA`.
+"""
+
+from typing import Final
+
+from importer.kserve.account import Account
+from importer.kserve.variables import child_name
+from importer.leaves import Leaf, Tree, at, origins, value_at
+from importer.report import NO_COUNTERPART, dropped
+from intent.shapes import text
+
+API_VERSION: Final = "llmd.ai/v1alpha1"
+KIND: Final = "VariantAutoscaling"
+METRIC: Final = "wva_desired_replicas"
+COST: Final = "10.0"
+ACCELERATOR: Final = "inference.optimization/acceleratorName"
+"""Of the labels of a workload, the one that WVA reads."""
+_KEDA: Final = dropped(
+    NO_COUNTERPART,
+    "KEDA asks a Prometheus that KServe's configuration names: write a ScaledObject for the LeaderWorkerSet",
+)
+
+
+def scaled(role: str, workload: Tree, service: Tree, spec: Tree, account: Account) -> tuple[Tree, Tree]:
+    """Return `scaling` of a role, and the object by which WVA decides its replicas; None where there is none.
+
+    KServe's HorizontalPodAutoscaler follows a metric of WVA, and so does ours.
+    """
+    scaling = at(workload, "scaling")
+    if not isinstance(scaling, dict):
+        return None, None
+    autoscaler = at(scaling, "wva", "hpa")
+    limits = {key: scaling[key] for key in ("minReplicas", "maxReplicas") if key in scaling}
+    if autoscaler is None or "maxReplicas" not in limits:
+        account.leave(scaling, _KEDA)
+        return None, None
+    name = text(value_at(service, "name"))
+    variant = Leaf(child_name(name, "-kserve-prefill-va" if role == "prefill" else "-kserve-va"))
+    metric = {"name": Leaf(METRIC), "selector": {"matchLabels": {"variant_name": variant}}}
+    target = {"type": Leaf("Value"), "value": Leaf("1")}
+    external = {"metric": metric, "target": target}
+    own = {
+        "minReplicas": Leaf(1),
+        **limits,
+        "metrics": [{"type": Leaf("External", tuple(origins(autoscaler))), "external": external}],
+    }
+    if isinstance(at(autoscaler, "behavior"), dict):
+        own["behavior"] = at(autoscaler, "behavior")
+    labels = {ACCELERATOR: at(workload, "labels", ACCELERATOR) or Leaf("unknown")}
+    namespace = {"namespace": service["namespace"]} if "namespace" in service else {}
+    asked = {
+        "apiVersion": Leaf(API_VERSION),
+        "kind": Leaf(KIND),
+        "metadata": {"name": variant, **namespace, "labels": labels},
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": Leaf("leaderworkerset.x-k8s.io/v1"),
+                "kind": Leaf("LeaderWorkerSet"),
+                "name": Leaf(f"{name}-{role}"),
+            },
+            "modelID": at(spec, "model", "name") or at(spec, "model", "uri") or service["name"],
+            "minReplicas": own["minReplicas"],
+            "maxReplicas": own["maxReplicas"],
+            "variantCost": at(scaling, "wva", "variantCost") or Leaf(COST),
+        },
+    }
+    return own, asked
