@@ -1,4 +1,4 @@
-"""docs/migration.md: the file before is accepted and left unchanged, and the file after needs no more."""
+"""docs/migrate-by-hand.md: the file before is accepted and stays unchanged, the file after needs no more."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from intent.annotations import SERVICE
 from intent.settings import Settings
 from tests.manifests.pages import files
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "migration.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "migrate-by-hand.md"
 
 
 def lws_of(chapter: str, **annotations: str) -> Object:
