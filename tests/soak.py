@@ -105,6 +105,7 @@ PARTS: Final = {
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),
     "plan": _plan,
+    "kserve": _alone("KServe", "tests/cluster/test_kserve.py", KSERVE_INPUTS="all"),
     "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 

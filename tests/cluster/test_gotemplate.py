@@ -49,7 +49,7 @@ def ours(text: str, data: Value, functions: Mapping[str, Function]) -> str | Non
 @pytest.fixture(scope="module")
 def templates(source_of: Callable[[str], Path]) -> list[str]:
     """The templates of KServe's presets, samples and fixtures."""
-    return list(sources(source_of("kserve-samples")))
+    return list(sources(source_of("kserve")))
 
 
 def test_templates_of_kserve_render_as_in_go(go_template: Path, templates: list[str]) -> None:

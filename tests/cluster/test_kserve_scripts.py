@@ -4,9 +4,6 @@ The presets, samples and fixtures are read from KServe's module. `vllm` is a sta
 and its arguments. Each difference needs a row in `DIFFERENCES`.
 """
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,21 +15,16 @@ from importer.kserve.translate import configs_of, whole
 from importer.leaves import plain, tagged
 from importer.table import import_all
 from intent import Object
-from intent.image import read_image
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
 from intent.settings import Settings
-from intent.shapes import listed, mapping, text
+from intent.shapes import listed, mapping
 from tests.cluster.kserve.inputs import Input, documents, fixtures, samples
+from tests.cluster.kserve.meaning import flags
+from tests.cluster.kserve.scripts import add_stand_in, arguments, is_script
 from webhook.expand import expanded
 
 PRESETS: Final = "config/llmisvcconfig"
-UNKNOWN: Final = "0.22.1"
-"""The version that the engine of an image without a known one says."""
-STAND_IN: Final = """#!/bin/bash
-if [ "$1" = --version ]; then echo "$VERSION"; exit; fi
-printf '%s\\0' "$@" > "$ARGUMENTS"
-"""
 LEAST: Final = 10
 """Pods that are compared at least: else nothing would be."""
 Flags = Mapping[str, tuple[str, ...]]
@@ -81,7 +73,7 @@ DIFFERENCES: Final = (
 
 @pytest.fixture(scope="module")
 def source(source_of: Callable[[str], Path]) -> Path:
-    return source_of("kserve-samples")
+    return source_of("kserve")
 
 
 @pytest.fixture(scope="module")
@@ -95,48 +87,7 @@ def presets(source: Path) -> list[Object]:
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stand-in")
-    (folder / "vllm").write_text(STAND_IN)
-    (folder / "vllm").chmod(0o755)
-    return folder
-
-
-def arguments(container: Object, stand_in: Path) -> list[str]:
-    """Run a container's script, and return the arguments that the engine got."""
-    version = ".".join(map(str, read_image(text(container.get("image"))).version)) or UNKNOWN
-    said = stand_in / "arguments"
-    said.unlink(missing_ok=True)
-    variables = {
-        one["name"]: one["value"] for one in listed(container.get("env")) if isinstance(one.get("value"), str)
-    }
-    environment = {
-        **variables,
-        "KSERVE_INFER_ROCE": "false",
-        "LWS_LEADER_ADDRESS": "127.0.0.1",
-        "LWS_WORKER_INDEX": "1",
-        "PATH": f"{stand_in}:{os.environ['PATH']}",
-        "VERSION": version,
-        "ARGUMENTS": str(said),
-    }
-    command = [*container["command"], *listed(container.get("args"))]
-    subprocess.run(
-        [shutil.which("bash") or command[0], *command[1:]], env=environment, check=True, capture_output=True
-    )
-    return said.read_text().split("\0")[:-1]
-
-
-def flags(arguments: list[str]) -> Flags:
-    """Return arguments by flag; those before the first flag are of the empty one."""
-    found: dict[str, tuple[str, ...]] = {"": ()}
-    name = ""
-    for word in arguments:
-        if word.startswith("--"):
-            flag, equals, value = word.partition("=")
-            name = flag.replace("_", "-")
-            found[name] = (value,) if equals else ()
-        else:
-            found[name] = (*found[name], word)
-    return found
+    return add_stand_in(tmp_path_factory.mktemp("stand-in"))
 
 
 def merged(objects: list[Object]) -> Object:
@@ -168,11 +119,6 @@ def pods(found: Input, presets: list[Object]) -> Iterator[tuple[str, Object, Obj
 def main(pod: Any) -> Object | None:
     containers = listed(mapping(pod).get("containers"))
     return next((one for one in containers if one["name"] == "main"), None)
-
-
-def is_script(container: Object) -> bool:
-    command = listed(container.get("command"))
-    return command[:1] == ["/bin/bash"] and 'eval "exec vllm' in command[2]
 
 
 def differences(theirs: list[str], ours: list[str]) -> dict[str, tuple[object, object]]:

@@ -30,10 +30,10 @@ from tests.cluster.testbed.modules import (
     GITOPS_MODULES,
     MERGE_MODULES,
     MODULES,
+    ORACLE_MODULES,
     PEER_MODULES,
     POLICY_MODULES,
     ROUTE_MODULES,
-    SAMPLE_MODULES,
     SCHEDULER_MODULES,
     STORAGE_MODULES,
     TEMPLATE_MODULES,
@@ -50,7 +50,7 @@ BUILDAH: Final = (
 KNOWN: Final = (
     *(*MODULES, *ROUTE_MODULES, *CHART_MODULES, *EARLIER_CHART_MODULES),
     *(*CERTIFICATE_MODULES, *POLICY_MODULES, *GITOPS_MODULES, *MERGE_MODULES, *PEER_MODULES),
-    *(*STORAGE_MODULES, *TEMPLATE_MODULES, *SAMPLE_MODULES, *SCHEDULER_MODULES),
+    *(*STORAGE_MODULES, *TEMPLATE_MODULES, *ORACLE_MODULES, *SCHEDULER_MODULES),
 )
 """Everything that can be built."""
 COMPONENTS: Final = Path(__file__).parent.parent / "components"
@@ -233,9 +233,12 @@ def _build_binaries(module: Module, place: Path, target: Path, tools: tuple[str,
 
 
 def _keep_files(module: Module, source: Path, target: Path) -> None:
-    for file in module.files:
-        (target / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / file, target / file)
+    for named in module.files:
+        whole = source / named
+        for file in [one for one in whole.rglob("*") if one.is_file()] if whole.is_dir() else [whole]:
+            place = target / file.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
 
 
 def _go(place: Path, *command: str) -> str:

@@ -35,7 +35,7 @@ def install_definitions(cluster: Cluster, definitions: Sequence[tuple[str, str]]
     text = "\n---\n".join(TEMPLATED.sub("", file.read_text()) for file in files)
     wanted = [each for each in text.split("\n---\n") if not UNUSED.search(each)]
     kubectl(cluster, "create", "--validate=false", "--filename=-", stdin="\n---\n".join(wanted))
-    until(lambda: _all_established(cluster), "the custom resources are served", seconds=2 * PATIENCE)
+    until(lambda: all_established(cluster), "the custom resources are served", seconds=2 * PATIENCE)
 
 
 def add_namespaces(cluster: Cluster) -> None:
@@ -73,7 +73,8 @@ def _url(client_config: Object, port: int) -> str:
     return f"https://127.0.0.1:{port}{client_config['service']['path']}"
 
 
-def _all_established(cluster: Cluster) -> bool:
+def all_established(cluster: Cluster) -> bool:
+    """Return whether the API server serves all custom resources."""
     definitions = items(cluster.api, path("customresourcedefinitions"))
     return all(_established(definition) for definition in definitions)
 

@@ -14,7 +14,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One Go module: the folder of its go.mod, its path, binary name to main package, files to keep.
+    """One Go module: the folder of its go.mod, its path, binary name to main package, and what to keep.
 
     A module with cuts is built from a copy of its source, without them.
     """
@@ -169,8 +169,6 @@ TEMPLATE_MODULES: Final = (
     Module("go-template", "github.com/Masterminds/sprig/v3", (("go-template", f"{_TESTBED}/go-template"),)),
 )
 """What renders templates as KServe and llm-d do: Go's library and Sprig's, in a program of ours."""
-SAMPLE_MODULES: Final = (Module("kserve-samples", "github.com/kserve/kserve"),)
-"""What has manifests of others that tests read, from the source of the module."""
 STORAGE_MODULES: Final = (Module("minio", "github.com/minio/minio", (("minio", "github.com/minio/minio"),)),)
 """What keeps models in buckets, as Amazon's S3 does."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
@@ -195,6 +193,22 @@ CERTIFICATE_MODULES: Final = (
     ),
 )
 """What only certificates need. Later releases have their commands in modules of their own."""
+
+_KSERVE: Final = "github.com/kserve/kserve"
+
+ORACLE_MODULES: Final = (
+    Module(
+        "kserve",
+        _KSERVE,
+        (("llmisvc", f"{_KSERVE}/cmd/llmisvc"),),
+        (
+            *("config/llmisvcconfig", "config/webhook/llmisvc", "docs/samples/llmisvc", "test/crds"),
+            "test/e2e/llmisvc/fixtures.py",
+        ),
+    ),
+)
+"""What other systems make of objects that are imported: the controller of LLMInferenceServices, with its
+presets and samples, which are read from its module alone."""
 
 _KYVERNO: Final = "github.com/kyverno/kyverno"
 _KYVERNO_CRDS: Final = "config/crds/kyverno/"

@@ -1,0 +1,115 @@
+"""KServe's own controller, beside the import: both make objects of the same meaning of KServe's samples.
+
+The controller runs on an API server. Its objects are compared with the imported service after admission and
+the objects of our controller, fact by fact (`kserve/meaning.py`). A difference needs a row in
+`kserve/differences.py`. KSERVE_INPUTS says how many samples and fixtures are compared, or `all`: then each
+row has to occur. KSERVE_SEED chooses them.
+"""
+
+import copy
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from intent import Object
+from tests.cluster.conftest import obtained
+from tests.cluster.kserve.differences import DIFFERENCES, REFUSED, UNMADE, needed, unexplained
+from tests.cluster.kserve.inputs import Input, fixtures, samples
+from tests.cluster.kserve.meaning import Facts, facts
+from tests.cluster.kserve.ours import composed
+from tests.cluster.kserve.scripts import add_stand_in, engine_arguments
+from tests.cluster.testbed.api import ApiError
+from tests.cluster.testbed.build import build
+from tests.cluster.testbed.control_plane import running
+from tests.cluster.testbed.kserve import conditions, config_maps, made_of, presets, start_kserve
+from tests.cluster.testbed.modules import MODULES, ORACLE_MODULES
+
+ALL: Final = "all"
+INPUTS: Final = os.environ.get("KSERVE_INPUTS", "6")
+SEED: Final = os.environ.get("KSERVE_SEED", "1")
+SERVICE: Final = "LLMInferenceService"
+
+
+class Compared(NamedTuple):
+    """What KServe's controller made of an input, and what it says of it."""
+
+    found: Input
+    """Its objects have their namespace."""
+    made: list[Object] | ApiError
+    messages: str
+
+
+@pytest.fixture(scope="module")
+def source(source_of: Callable[[str], Path]) -> Path:
+    return source_of("kserve")
+
+
+@pytest.fixture(scope="module")
+def chosen(source: Path) -> dict[str, Input]:
+    """The inputs, by the namespaces where they are created."""
+    every = [*samples(source), *fixtures(source)]
+    if INPUTS != ALL:
+        every = random.Random(SEED).sample(every, int(INPUTS))  # noqa: S311 - no secret
+    return {f"kserve-{at}": _in(f"kserve-{at}", one) for at, one in enumerate(every)}
+
+
+def _in(namespace: str, found: Input) -> Input:
+    objects = copy.deepcopy(found.objects)
+    for one in objects:
+        one["metadata"]["namespace"] = namespace
+    return Input(found.name, objects)
+
+
+@pytest.fixture(scope="module")
+def known(request: pytest.FixtureRequest, chosen: dict[str, Input]) -> Iterator[dict[str, Any]]:
+    """What KServe's controller makes of each input, and its presets."""
+    built = obtained(request.config, lambda: build(sys.stderr, (*MODULES, *ORACLE_MODULES)))
+    with running(built, control=()) as there:
+        start_kserve(there)
+        made = made_of(there, {namespace: one.objects for namespace, one in chosen.items()})
+        compared = [Compared(one, made[name], conditions(there, name)) for name, one in chosen.items()]
+        yield {"inputs": compared, "presets": presets(there)}
+
+
+@pytest.fixture(scope="module")
+def pairs(known: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Facts, Facts]]:
+    """The facts of KServe and ours, by the name of the input."""
+    arguments = partial(engine_arguments, stand_in=add_stand_in(tmp_path_factory.mktemp("stand-in")))
+    found: dict[str, tuple[Facts, Facts]] = {}
+    for one in known["inputs"]:
+        if not one.made or isinstance(one.made, ApiError):
+            continue
+        given = [*one.found.objects, *known["presets"]]
+        given += config_maps(given[0]["metadata"]["namespace"], one.found.objects)
+        ours = composed(given)
+        assert ours.errors == (), one.found.name
+        found[one.found.name] = facts(one.made, arguments), facts(ours.objects, arguments)
+    return found
+
+
+def test_an_imported_service_means_what_kserve_makes_of_it(pairs: dict[str, tuple[Facts, Facts]]) -> None:
+    assert {name: found for name, pair in pairs.items() if (found := unexplained(*pair))} == {}
+
+
+def test_kserve_makes_objects_of_all_inputs_but_those_that_are_known(known: dict[str, Any]) -> None:
+    refused = {one.found.name: str(one.made) for one in known["inputs"] if isinstance(one.made, ApiError)}
+    unmade = {one.found.name: one.messages for one in known["inputs"] if not one.made}
+
+    assert [name for name, said in refused.items() if REFUSED.get(name, "?") not in said] == []
+    assert [name for name, said in unmade.items() if UNMADE.get(name, "?") not in said] == []
+
+
+@pytest.mark.skipif(INPUTS != ALL, reason="only all inputs together need every row")
+def test_every_difference_occurs(known: dict[str, Any], pairs: dict[str, tuple[Facts, Facts]]) -> None:
+    rows = {name for pair in pairs.values() for name in needed(*pair)}
+    names = {one.found.name for one in known["inputs"]}
+
+    assert [row.names for row in DIFFERENCES if row.names not in rows] == []
+    assert (REFUSED.keys() | UNMADE.keys()) - names == set()
+    sys.stdout.write(f"summary: {len(pairs)} services of KServe compared, {len(rows)} kinds of differences\n")
