@@ -1,9 +1,11 @@
 """A LeaderWorkerSet that says only which model it serves and how it is split: its pods run, and one answers.
 
-The containers run as processes with the commands that are stored (`testbed.vllm_pods`).
+The containers run as processes with the commands that are stored, and stand-ins take the place of the
+programs of their images: the storage initializer, then vLLM.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -15,7 +17,7 @@ from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.leaders import ready_endpoint
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.vllm_pods import run_group
+from tests.cluster.testbed.vllm_pods import add_programs, run_group
 
 NAME: Final = "blocks"
 MODEL: Final = "s3://models/qwen3"
@@ -45,14 +47,18 @@ WRITTEN: Final[Object] = {
 
 
 @pytest.fixture(scope="module")
-def started(
-    served_network: Network, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Network, str]]:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create a folder of the programs that the image of the engine has."""
+    return add_programs(tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture(scope="module")
+def started(served_network: Network, programs: Path) -> Iterator[tuple[Network, str]]:
     """Apply the object, and run its pods until the leader is ready."""
     add_gpu_nodes(served_network.cluster, 2)
     with namespace_on(served_network) as namespace:
         apply(served_network.cluster, namespace, WRITTEN)
-        run_group(served_network, namespace, PODS, tmp_path_factory.mktemp("image"))
+        run_group(served_network, namespace, PODS, programs)
         yield served_network, namespace
     remove_nodes(served_network.cluster)
 

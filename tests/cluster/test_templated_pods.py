@@ -12,7 +12,7 @@ from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.leaders import ready_endpoint
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.vllm_pods import run_group
+from tests.cluster.testbed.vllm_pods import add_programs, run_group
 from tests.templates import template
 
 NAME: Final = "short"
@@ -54,7 +54,7 @@ def started(
         written = template(pods, name="vllm", namespace=namespace, parallelism={"tensor": 8, "pipeline": 2})
         create(cluster.api, path("inferencetemplates", namespace), written)
         apply(cluster, namespace, yaml.safe_load(WRITTEN))
-        run_group(there, namespace, PODS, tmp_path_factory.mktemp("image"))
+        run_group(there, namespace, PODS, add_programs(tmp_path_factory.mktemp("image")))
         yield there, namespace
     remove_nodes(cluster)
 

@@ -104,7 +104,10 @@ def _written(there: Network, pod: Object, volume: Object) -> Path:
 
 
 def _with_mounts(said: list[str], mounts: Mapping[str, Path]) -> list[str]:
-    for place, folder in mounts.items():
-        mounted = re.compile(rf"{re.escape(place.rstrip('/'))}(?=/|$)")
-        said = [mounted.sub(str(folder), word) for word in said]
-    return said
+    """Return words with the folders of mounts, in one pass: a folder may begin as another mount does."""
+    if not mounts:
+        return said
+    folders = {place.rstrip("/"): str(folder) for place, folder in mounts.items()}
+    longest = sorted(map(re.escape, folders), key=len, reverse=True)
+    mounted = re.compile(rf"(?:{'|'.join(longest)})(?=/|$)")
+    return [mounted.sub(lambda found: folders[found[0]], word) for word in said]

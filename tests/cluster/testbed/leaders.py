@@ -12,7 +12,10 @@ LEADER: Final = "LWS_LEADER_ADDRESS"
 
 
 def ready_endpoint(there: Network, namespace: str, service: str) -> str:
-    """Return a ready endpoint of a Service, which has one port."""
+    """Return a ready endpoint of a Service, which has one port: of a pod that runs as a process.
+
+    Before the address of its process is reported, a pod has one that kwok made up.
+    """
     labels = f"kubernetes.io/service-name={service}"
 
     def found() -> list[str]:
@@ -22,6 +25,7 @@ def ready_endpoint(there: Network, namespace: str, service: str) -> str:
             for each in one["endpoints"] or ()
             if each["conditions"]["ready"]
             for address in each["addresses"]
+            if address in there.addresses.values()
         ]
 
     return until(found, f"{service} has a ready endpoint")[0]

@@ -20,7 +20,11 @@ def place_picker(cluster: Cluster, namespace: str, node: str) -> None:
     """Bind the endpoint picker's pod to a node, once there is one, as Kubernetes' own scheduler does."""
     of_pickers = {"labelSelector": "app.kubernetes.io/name=endpoint-picker"}
     pod, *_ = until(lambda: items(cluster.api, path("pods", namespace), **of_pickers), "the picker's pod")
-    name = pod["metadata"]["name"]
+    bind(cluster, namespace, pod["metadata"]["name"], node)
+
+
+def bind(cluster: Cluster, namespace: str, name: str, node: str) -> None:
+    """Bind a pod to a node, as Kubernetes' own scheduler does."""
     binding = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
     create(cluster.api, path("pods", namespace, name, "binding"), binding)
 

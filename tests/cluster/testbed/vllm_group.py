@@ -1,6 +1,7 @@
 """Stands in for vLLM over several pods: takes its flags, and serves once every pod has joined with the model.
 
-A flag that is not here ends it, as it ends vLLM. The model is a folder with a `config.json`.
+A flag that is not here ends it, as it ends vLLM. The model is a folder with a `config.json`, or the name of a
+repository, which is not downloaded.
 """
 
 import argparse
@@ -28,14 +29,17 @@ def flags() -> argparse.ArgumentParser:
     known.add_argument("--master-addr", default="localhost")
     known.add_argument("--master-port", type=int, default=29501)
     known.add_argument("--headless", action="store_true")
+    known.add_argument("--disable-access-log-for-endpoints")
+    known.add_argument("--shutdown-timeout", type=int)
     return known
 
 
 def about(asked: argparse.Namespace) -> dict[str, Any]:
     """Return what a pod says of itself: its rank, its sizes, and the model that it read."""
-    config = json.loads((asked.model / "config.json").read_text())
+    is_folder = asked.model.is_absolute()
+    model = json.loads((asked.model / "config.json").read_text())["from"] if is_folder else str(asked.model)
     sizes = [asked.tensor_parallel_size, asked.pipeline_parallel_size]
-    return {"pod": os.environ["HOSTNAME"], "rank": asked.node_rank, "sizes": sizes, "model": config["from"]}
+    return {"pod": os.environ["HOSTNAME"], "rank": asked.node_rank, "sizes": sizes, "model": model}
 
 
 def work(asked: argparse.Namespace) -> None:
