@@ -94,6 +94,7 @@ def pairs(known: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 def test_an_imported_service_means_what_kserve_makes_of_it(pairs: dict[str, tuple[Facts, Facts]]) -> None:
+    assert pairs
     assert {name: found for name, pair in pairs.items() if (found := unexplained(*pair))} == {}
 
 
