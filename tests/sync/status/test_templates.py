@@ -12,8 +12,7 @@ from sync.status import Observed, status
 from tests.sync.status.samples import DECODE, NOW, PREFILL, lws, seen, service
 
 FIRST: Final = Source("base", "team-a", "uid", 1)
-REFS: Final = {"base_refs": ("base",)}
-NAMING: Final = service(replace(PREFILL, **REFS), replace(DECODE, **REFS))
+NAMING: Final = service(replace(PREFILL, base_refs=("base",)), replace(DECODE, base_refs=("base",)))
 
 
 def named(generation: int = 1, trouble: str = "", *, exists: bool = True) -> Named:
