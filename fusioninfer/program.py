@@ -17,7 +17,7 @@ DEBUG: Final = "FUSIONINFER_DEBUG"
 """The environment variable with which an internal error prints its traceback."""
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Files, without a cluster": ("validate", "expand", "explain", "import", "plan", "demo"),
-    "A cluster": ("check", "why", "diff", "eject"),
+    "A cluster": ("check", "why", "diff", "refresh", "eject"),
     "Reference": ("codes", "engines", "completion"),
     "Servers": ("webhook", "sync"),
 }

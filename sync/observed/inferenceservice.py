@@ -16,7 +16,7 @@ from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.service.member import ServiceKey
-from intent.shapes import mapping, number, text
+from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import LONGEST, TooDeepError, digest, resource_version
 from sync.observed.index_keys import namesake_keys
 from sync.observed.inferencetemplate import keys_of
@@ -105,7 +105,7 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         status_digest=digests[1],
         deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
-        index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, value.base_refs if value else ())),
+        index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, () if unread else _base_refs(obj))),
         resource_version=resource_version(metadata),
     )
 
@@ -127,6 +127,14 @@ def _digested(obj: Object, metadata: Object, status: Object) -> tuple[Digests, t
 def _unreadable(why: str) -> FieldError:
     message = f"cannot be read: {why}; nothing of this service is changed"
     return FieldError("spec", None, message, UNREADABLE)
+
+
+def _base_refs(obj: Object) -> tuple[str, ...]:
+    """Return the names of the templates that an InferenceService names anywhere, without reading the rest."""
+    spec = mapping(obj.get("spec"))
+    owners = (spec, *map(mapping, listed(spec.get("roles"))))
+    names = (name for owner in owners for name in listed(owner.get("baseRefs")))
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def _packed(obj: Object) -> bytes:

@@ -80,7 +80,13 @@ def test_a_router_keeps_the_specs_of_its_author() -> None:
     service, _ = read(isvc(worker(), router(httproute=route, gateway={"listeners": []})))
 
     assert service is not None
-    assert service.router == Router("router", Routing("prefix-cache", http_route=route), {"listeners": []}, 1)
+    found = service.router
+    assert found is not None
+    assert (found.name, found.routing) == ("router", Routing("prefix-cache", http_route=route))
+    assert (found.gateway, found.given) == (
+        {"listeners": []},
+        frozenset({"name", "componentType", "strategy", "httproute", "gateway"}),
+    )
 
 
 def test_carried_annotations_are_kept() -> None:

@@ -34,6 +34,7 @@ OTHERS: Final = {
     "FI974": "rules about InferenceTemplates",
     "FI975": "the report of an import",
     "FI976": "the report of an import",
+    "FI977": "rules about routes, and of the controller",
     "FI520": "an update",
     "FI521": "an update",
     "FI522": "an update",
