@@ -266,16 +266,20 @@ def _memory(template: Object) -> tuple[Object, Object] | None:
 
 
 def drop_memory(*, volume: bool = True) -> Change:
-    """Return a change that removes our mount of /dev/shm, with or without its volume."""
+    """Return a change that removes our mount of /dev/shm, with or without its volume.
+
+    An author may have written one of them alone.
+    """
 
     def made(lws: Object) -> bool:
         found = False
         for _, template in templates(lws):
-            if units := _memory(template):
-                (engine_of(template) or {})["volumeMounts"].remove(units[1])
-                if volume:
-                    template["spec"]["volumes"].remove(units[0])
-                found = True
+            owners = [(engine_of(template) or {}, "volumeMounts")]
+            owners += [(template["spec"], "volumes")] if volume else []
+            for owner, key in owners:
+                if item := _named(owner.get(key), "dshm"):
+                    owner[key].remove(item)
+                    found = True
         return found
 
     return made
