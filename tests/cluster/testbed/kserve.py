@@ -89,6 +89,8 @@ OTHERS: Final = (
 """Custom resources of its module that its other controllers have."""
 QUIET: Final = 4
 """Readings in a row that show the same: then it has made everything."""
+EMPTY: Final = 30
+"""Readings in a row without an object of a service: then it makes none. It tries again after an error."""
 EACH: Final = 15
 """Seconds that it may take for a service: it makes a key of RSA for each, one service after another."""
 
@@ -244,7 +246,8 @@ def _at_rest(cluster: Cluster, namespaces: Sequence[str]) -> dict[str, list[Obje
 
     def is_quiet() -> bool:
         seen.append(_made(cluster, namespaces))
-        return len(seen) >= QUIET and all(one == seen[-1] for one in seen[-QUIET:])
+        rows = QUIET if all(seen[-1].values()) else EMPTY
+        return len(seen) >= rows and all(one == seen[-1] for one in seen[-rows:])
 
     until(is_quiet, "KServe has made all objects", seconds=PATIENCE + EACH * len(namespaces), every=1.0)
     return seen[-1]
