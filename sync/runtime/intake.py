@@ -46,10 +46,15 @@ class Intake:
     emptied: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def receive(self, event: WatchEvent) -> str:
-        """Receive an event, and return the version to watch from next. Raises ValueError if it has none."""
+        """Receive an event, and return the version to watch from next.
+
+        Raises ValueError if it has no version, or its object no name.
+        """
         body = bytes(event.object)
         head = await read_at_any_depth(read_head, body)
         if event.type != "BOOKMARK":
+            if not head.metadata.name:
+                raise ValueError("the object has no name")
             while self.held > HELD:
                 self.emptied.clear()
                 await self.emptied.wait()
@@ -80,16 +85,19 @@ class Intake:
                 await self.filled.wait()
 
     async def _read(self, news: News) -> None:
-        """Store an object in the cache; one that cannot be parsed affects itself only."""
+        """Store an object in the cache, or remove it; one that cannot be parsed affects itself only."""
+        metadata = msgspec.to_builtins(news.head)
+        if news.is_deleted:
+            self.cache.lose(metadata)
+            return
         since = self.lists
         try:
             obj = await read_at_any_depth(self.cache.kind.read, news.body)
         except ValueError as error:
-            self.cache.put(unreadable(msgspec.to_builtins(news.head), error))
-            return
+            obj = error
         if self.lists != since:
             return  # the object may be deleted: a list came while it was read
-        if news.is_deleted:
-            self.cache.lose(obj)
+        if isinstance(obj, ValueError):
+            self.cache.put(unreadable(metadata, obj))
         else:
             self.cache.take(obj)

@@ -209,6 +209,51 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only(
     assert [*intake.cache.unreadable.by_name] == [(HOSTILE, "s")]
 
 
+async def test_a_deleted_object_that_cannot_be_parsed_is_gone(
+    background: Background, eventually: Eventually
+) -> None:
+    def read(body: bytes) -> Any:
+        if b'"uid-s"' in body:
+            raise ValueError("no JSON")
+        return INFERENCE_SERVICE.read(body)
+
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)))
+    background(intake.run())
+    await intake.receive(event(service(HOSTILE, "s", 1)))
+    await eventually(lambda: bool(intake.cache.unreadable.by_name))
+
+    await intake.receive(event(service(HOSTILE, "s", 2), "DELETED"))
+    await intake.receive(event(service(*OTHER, 3)))
+    await eventually(lambda: [*intake.cache.rows] == [OTHER])
+
+    assert not intake.cache.unreadable.by_name
+
+
+async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No API server sends one; what stands before it may."""
+    start()
+    await eventually(lambda: ("GET", LWS.resource.collection) in api.requests)
+    follow = Client.follow
+    sent: list[str] = []
+
+    async def without_name(client: Client, request: Request) -> AsyncIterator[WatchEvent]:
+        if LWS.resource.collection in request.path and not sent:
+            sent.append(request.path)
+            yield WatchEvent("MODIFIED", Raw(b'{"metadata": {"resourceVersion": "7"}}'))
+        async for one in follow(client, request):
+            yield one
+
+    monkeypatch.setattr(Client, "follow", without_name)
+    api.drop()
+    await eventually(lambda: bool(sent))
+    api.put(PREFILL, lws("r1-prefill"))
+    api.put(DECODE, lws("r1-decode", "decoder"))
+
+    await eventually(lambda: PG in api.objects)
+
+
 async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
