@@ -6,6 +6,7 @@ from typing import Final
 from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.gang import pod_group_name
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.lws import read_revision
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey
@@ -15,6 +16,8 @@ from sync.observed.cached import Row
 GATEWAY: Final = "Gateway"
 INFERENCE_POOL: Final = "InferencePool"
 POD_GROUP: Final = "PodGroup"
+NAMED: Final = frozenset({GATEWAY, INFERENCE_POOL, TEMPLATE})
+"""Kinds that objects of several services and tenants name."""
 
 
 def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
@@ -27,6 +30,16 @@ def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Row]]) -
     if "/" not in key[1]:
         return (key,)
     return tuple({(row.namespace, row.service): None for row in rows(key) if row.service})
+
+
+def concerns(kind: str, key: ServiceKey) -> bool:
+    """Return whether a change of an object of a kind concerns the services with one of its keys.
+
+    A change of a Gateway or a template concerns all services that name it. A change of an object that names
+    it concerns none but its own: otherwise one tenant would have the services of all others reconciled.
+    """
+    named = key[1].partition("/")[0]
+    return named == kind or named not in NAMED
 
 
 def own_key(kind: str, obj: Object) -> tuple[ServiceKey, ...]:

@@ -19,6 +19,7 @@ from intent import Object
 from intent.service.member import ServiceKey
 from sync.kinds import Kind
 from sync.observed.cached import Row, UnreadableObject, resource_version, row_keys, unreadable
+from sync.observed.index_keys import concerns
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
@@ -194,8 +195,13 @@ class Cache(Generic[R]):
 
     def drop(self, name: NamespacedName) -> None:
         """Remove a row."""
-        for key in (*self.known.drop(name), *self.unreadable.drop(name)):
-            self.changed(key)
+        self._announce((*self.known.drop(name), *self.unreadable.drop(name)))
+
+    def _announce(self, keys: Iterable[ServiceKey]) -> None:
+        """Call `changed` with the keys that a change of an object of this kind concerns."""
+        for key in keys:
+            if concerns(self.kind.kind, key):
+                self.changed(key)
 
     # --- all objects --------------------------------------------------------------------------------
 
@@ -274,8 +280,7 @@ class Cache(Generic[R]):
                     self.status_changed(key)
             return False
         self.drop(name)
-        for key in home.put(row):
-            self.changed(key)
+        self._announce(home.put(row))
         return True
 
 

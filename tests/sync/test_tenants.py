@@ -1,6 +1,7 @@
 """One tenant's objects, however many, and however often they change, hardly delay another's (P3)."""
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -11,15 +12,16 @@ from msgspec import Raw
 
 from intent import Object
 from intent.service.member import ServiceKey
+from intent.settings import Settings
 from kube.client import Client
 from kube.request import Request
 from kube.wire import WatchEvent
 from sync.controller import Controller
-from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, templates
 from sync.runtime import reflector
 from sync.runtime.cache import Cache
 from sync.runtime.intake import Intake
-from tests.sync.conftest import Background, Eventually, Start
+from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
@@ -254,6 +256,89 @@ async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
     await eventually(lambda: PG in api.objects)
 
 
+SHARED: Final = "fusioninfer-system"
+MANY_SERVICES: Final = 20
+
+
+@pytest.fixture
+def reconciled(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    """Return the services that are reconciled, in this order."""
+    reconcile = Controller.reconcile
+    begun: Reads = []
+
+    async def noted(controller: Controller, key: ServiceKey) -> object:
+        begun.append(key)
+        return await reconcile(controller, key)
+
+    monkeypatch.setattr(Controller, "reconcile", noted)
+    return begun
+
+
+def route(name: str, **labels: str) -> Object:
+    """Return an HTTPRoute of a service, at the Gateway of all tenants and to the InferencePool of one."""
+    rules = [{"backendRefs": [{"kind": "InferencePool", "namespace": "team-1", "name": "pool"}]}]
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {
+            "namespace": name,
+            "name": "route",
+            "uid": f"route-{name}",
+            "labels": {"fusioninfer.io/service": "s", **labels},
+        },
+        "spec": {"parentRefs": [{"name": "shared", "namespace": "infra"}], "rules": rules},
+    }
+
+
+def of_template(namespace: str, **metadata: Any) -> Object:
+    """Return an InferenceService with the template of all tenants."""
+    made = inference_service(namespace=namespace, name="s", uid=f"uid-{namespace}", **metadata)
+    made["spec"] |= {"baseRefs": ["base"]}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared", "where", "build"),
+    [
+        (INFERENCE_SERVICE, templates(SHARED), (SHARED, "base"), of_template),
+        (OUTPUTS["HTTPRoute"], OUTPUTS["Gateway"], ("infra", "shared"), route),
+    ],
+    ids=["template", "Gateway"],
+)
+async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: PLR0917 - fixtures
+    api: Api,
+    start: Start,
+    eventually: Eventually,
+    reconciled: Reads,
+    kind: Kind[Any],
+    shared: Kind[Any],
+    where: tuple[str, str],
+    build: Callable[..., Object],
+) -> None:
+    """A change of what they share concerns them all."""
+    metadata = {"namespace": where[0], "name": where[1], "uid": "uid-shared", "generation": 1}
+    common: Object = {"apiVersion": shared.resource.api_version, "kind": shared.kind, "metadata": metadata}
+    api.put(shared.path(*where), copy.deepcopy(common))
+    tenants = [f"team-{number}" for number in range(MANY_SERVICES)]
+    for tenant in tenants:
+        made = build(tenant)
+        api.put(kind.path_of(made), made)
+    start(settings=Settings(api_services=False, templates_namespace=SHARED))
+    await eventually(lambda: len({*reconciled}) == MANY_SERVICES)
+    await quiet(2)
+
+    reconciled.clear()
+    changed = build(HOSTILE)
+    api.put(kind.path_of(changed), changed)
+    await eventually(lambda: (HOSTILE, "s") in reconciled)
+    await quiet(2)
+    assert {*reconciled} == {(HOSTILE, "s")}
+
+    metadata["generation"] = 2
+    api.put(shared.path(*where), common | {"spec": {"gatewayClassName": "other"}})
+    await eventually(lambda: {*reconciled} == {(tenant, "s") for tenant in (*tenants, HOSTILE)})
+
+
 async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,3 +363,36 @@ async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
     await eventually(lambda: PG in api.objects)
 
     assert len(begun) == controller.workers / 2
+
+
+async def test_a_reconcile_that_never_ends_does_not_keep_the_only_worker(
+    api: Api,
+    make: Start,
+    background: Background,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With `--workers=1`, a namespace in which nothing else happens gets one, and so does another tenant."""
+    monkeypatch.setattr("sync.controller.LASTING", 0.1)
+    monkeypatch.setattr("sync.controller.HANGING", 0.1)
+    reconcile = Controller.reconcile
+    begun: Reads = []
+
+    async def long(controller: Controller, key: ServiceKey) -> object:
+        if key[0] == "hung":
+            begun.append(key)
+            await asyncio.Event().wait()
+        return await reconcile(controller, key)
+
+    monkeypatch.setattr(Controller, "reconcile", long)
+    for at in range(3):
+        api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
+    controller = make()
+    controller.workers = 1
+    background(controller.run())
+    await eventually(lambda: len(begun) == 3)
+
+    api.put(PREFILL, lws("r1-prefill"))
+    api.put(DECODE, lws("r1-decode", "decoder"))
+
+    await eventually(lambda: PG in api.objects)
