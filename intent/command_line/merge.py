@@ -48,6 +48,7 @@ def appended(base: Object, over: Object) -> list[str]:
 
 MODES: Final[Mapping[str, Arguments]] = {"merge": by_flag, "replace": replaced, "append": appended}
 """The words of a template's `args`."""
+DEFAULT_MODE: Final = "merge"
 
 
 def _is_plain(command: Command) -> bool:

@@ -168,6 +168,25 @@ def test_arguments_merge_as_the_template_says(mode: str | None, own: list[str], 
     assert vllm(put(author, templates=library))["args"][1:] == expected
 
 
+ONE_OVER: Final = [row for row in ARGUMENTS if row[1] == ["--max-model-len", "8192"]]
+"""The ways to merge the same arguments."""
+
+
+@pytest.mark.parametrize("leader", ONE_OVER)
+@pytest.mark.parametrize("worker", ONE_OVER)
+def test_each_part_merges_arguments_in_its_own_way(leader: Any, worker: Any) -> None:
+    (both,) = BASE["spec"]["pods"]
+    modes = (("leader", leader[0]), ("worker", worker[0]))
+    parts = [{**both, "part": part, **({"args": mode} if mode else {})} for part, mode in modes]
+    library = {"base": inference_template("base", *parts)}
+    stored = put(named(template(engine(args=worker[1])), launcher="none"), templates=library)
+    has_leader = "leaderTemplate" in stored["spec"]["leaderWorkerTemplate"]
+
+    assert vllm(stored)["args"][1:] == worker[2]
+    assert vllm(stored, "leaderTemplate" if has_leader else "workerTemplate")["args"][1:] == leader[2]
+    assert expand(changed(stored, "spec.replicas", 2), stored) == []
+
+
 def test_entries_apply_by_component_type_and_part() -> None:
     library = {
         "base": inference_template(

@@ -6,7 +6,7 @@ A record keeps it as the member `base`, so that a later write reads no template:
     from                  of each template name, namespace, uid and generation
     pods, leader          the pod template of all pods; that of leaders, where it differs
     annotations           what blocks of templates ask for
-    args                  by container, how its arguments merge, if not by flag
+    args, leaderArgs      by container, how its arguments merge, if not by flag; those of leaders, if others
     faults                why there is no content, as codes and messages
     in                    digest of the author's object
     set, was              the fields that were put under it, and the author's values there
@@ -54,7 +54,14 @@ class Base(
     msgspec.Struct,
     frozen=True,
     omit_defaults=True,
-    rename={"component_type": "for", "sources": "from", "modes": "args", "digest": "in", "put_on": "set"},
+    rename={
+        "component_type": "for",
+        "sources": "from",
+        "modes": "args",
+        "leader_modes": "leaderArgs",
+        "digest": "in",
+        "put_on": "set",
+    },
 ):
     """The content of all templates of one object, or why there is none; and what it added to the object."""
 
@@ -66,6 +73,7 @@ class Base(
     leader: Overlay | None = None
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
     modes: dict[str, str] = msgspec.field(default_factory=dict)
+    leader_modes: dict[str, str] | None = None
     faults: tuple[tuple[str, str], ...] = ()
     digest: str = ""
     put_on: Overlay = msgspec.field(default_factory=dict)
@@ -75,6 +83,12 @@ class Base(
     def key(self) -> Key:
         """Return the input that the content was read for."""
         return Key(self.refs, self.component_type, self.refresh)
+
+    @property
+    def of_leader(self) -> tuple[Overlay, dict[str, str]]:
+        """Return the pod template of leaders, and how the arguments of its containers merge."""
+        pods = self.pods if self.leader is None else self.leader
+        return pods, self.modes if self.leader_modes is None else self.leader_modes
 
     @property
     def has_content(self) -> bool:
@@ -91,7 +105,8 @@ def read_base(value: Any) -> Base | None:
         found = msgspec.convert(value, Base)
     except msgspec.ValidationError:
         return None
-    known = found.annotations.keys() <= set(BLOCKS) and set(found.modes.values()) <= MODES.keys()
+    modes = {*found.modes.values(), *(found.leader_modes or {}).values()}
+    known = found.annotations.keys() <= set(BLOCKS) and modes <= MODES.keys()
     is_ours = known and {code for code, _ in found.faults} <= FAULTS and fits(found.put_on, _SHAPE)
     return found if is_ours and not excess(found) else None
 

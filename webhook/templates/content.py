@@ -8,7 +8,8 @@ and never while a record has the content for them. So an edited or deleted templ
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -30,7 +31,7 @@ from intent.annotations import (
     SERVICE,
     TEMPLATES_VERSION,
 )
-from intent.command_line.merge import MODES
+from intent.command_line.merge import DEFAULT_MODE, MODES
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
 from intent.merge import BadPathError, are_items, merged, removed
@@ -92,13 +93,15 @@ def content(key: Key, templates: Templates | None) -> Base:
     read = {name: OFF if templates is None else templates.get(name, _ABSENT) for name in key.refs}
     work = _Merge(key.component_type)
     faults = [fault for name, one in read.items() for fault in _merge(name, one, work)]
+    leader, worker = work.parts["leader"], work.parts["worker"]
     base = Base(
         *key,
         sources=tuple(_source(name, one) for name, one in read.items() if not isinstance(one, Unavailable)),
-        pods=work.pods["worker"],
-        leader=None if work.pods["leader"] == work.pods["worker"] else work.pods["leader"],
+        pods=worker.pods,
+        leader=None if leader == worker else leader.pods,
         annotations=work.annotations,
-        modes={name: mode for name, mode in work.modes.items() if mode != "merge"},
+        modes=worker.modes,
+        leader_modes=None if leader.modes == worker.modes else leader.modes,
     )
     if not faults and (too_much := excess(base)):
         faults = [(TOO_LARGE, f"have {too_much}: name fewer, or make them smaller")]
@@ -109,23 +112,28 @@ _ABSENT: Final = Unavailable("does not exist")
 
 
 @dataclass(slots=True)
+class _Part:
+    """The pods of a group that are alike: their template, and by container how its arguments merge."""
+
+    pods: Object = field(default_factory=dict)
+    modes: dict[str, str] = field(default_factory=dict)
+
+    def merge(self, below: Object, template: Object, mode: str) -> None:
+        """Merge a template over what is left of the earlier ones."""
+        self.pods = merged(below, template, partial(arguments, self.modes))
+        for container in _with_args(template):
+            self.modes.pop(container, None)
+            if mode != DEFAULT_MODE:
+                self.modes[container] = mode
+
+
+@dataclass(slots=True)
 class _Merge:
     """The templates merged so far."""
 
     component_type: str
-    pods: dict[str, Object]
-    annotations: dict[str, str]
-    modes: dict[str, str]
-
-    def __init__(self, component_type: str) -> None:
-        self.component_type = component_type
-        self.pods = {"leader": {}, "worker": {}}
-        self.annotations = {}
-        self.modes = {}
-
-    def arguments(self, base: Object, over: Object) -> list[str]:
-        """Merge the arguments of two containers in the way of the template that wrote the first."""
-        return arguments(self.modes, base, over)
+    parts: dict[str, _Part] = field(default_factory=lambda: {"leader": _Part(), "worker": _Part()})
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 def arguments(modes: Mapping[str, str], base: Object, over: Object) -> list[str]:
@@ -133,7 +141,7 @@ def arguments(modes: Mapping[str, str], base: Object, over: Object) -> list[str]
     if not (_is_plain(base) and _is_plain(over)):
         found: list[str] = over["args"]
         return found
-    return MODES[modes.get(text(base.get("name")), "merge")](base, over)
+    return MODES[modes.get(text(base.get("name")), DEFAULT_MODE)](base, over)
 
 
 def _is_plain(container: Object) -> bool:
@@ -182,22 +190,20 @@ def _entry(entry: Object, work: _Merge) -> str:
     if target not in (None, "common", work.component_type):
         return ""
     template = mapping(entry.get("template"))
-    for pods in _PARTS[part or "all"]:
+    for one in (work.parts[name] for name in _PARTS[part or "all"]):
         try:
-            below = removed(work.pods[pods], [text(one) for one in listed(entry.get("remove"))])
+            below = removed(one.pods, [text(path) for path in listed(entry.get("remove"))])
         except BadPathError as error:
             return f"remove: {error} must be a path such as containers/vllm/env/DEBUG"
-        work.pods[pods] = merged(below, template, work.arguments)
-    for container in _with_args(template):
-        work.modes[container] = mode or "merge"
+        one.merge(below, template, mode or DEFAULT_MODE)
     return ""
 
 
 def _with_args(template: Object) -> Iterator[str]:
     spec = mapping(template.get("spec"))
-    for field in ("containers", "initContainers"):
-        items = listed(spec.get(field))
-        if are_items(field, items):
+    for name in ("containers", "initContainers"):
+        items = listed(spec.get(name))
+        if are_items(name, items):
             yield from (text(item["name"]) for item in items if item.get("args") is not None)
 
 

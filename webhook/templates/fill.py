@@ -114,7 +114,8 @@ def _read(author: Object) -> Object:
 
 
 def _content(base: Base) -> list[Any]:
-    return [base.pods, base.leader, base.annotations, base.modes]
+    read: list[Any] = [base.pods, base.leader, base.annotations, base.modes]
+    return read if base.leader_modes is None else [*read, base.leader_modes]
 
 
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:
@@ -122,15 +123,15 @@ def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]
     asked = _asked(author, base)
     group = group_of(author)
     is_alone = LEADER not in group and size_of(author) == 1
-    bases = {WORKER: base.pods, LEADER: base.pods if base.leader is None else base.leader}
+    bases = {WORKER: (base.pods, base.modes), LEADER: base.of_leader}
     errors: list[FieldError] = []
     made: Object = {}
     for field in (WORKER, LEADER):
         own = group.get(field)
         if isinstance(own, dict):
-            below = bases[LEADER if is_alone else field]
+            below, modes = bases[LEADER if is_alone else field]
             errors.extend(_unmatched(field, below, own))
-            made[field] = _under(below, own, field, _Context(author, asked, base.modes, errors))
+            made[field] = _under(below, own, field, _Context(author, asked, modes, errors))
     filled = with_group(author, {**group, **made}) if made else author
     if asked != annotations(author):
         filled = {**filled, "metadata": {**metadata(filled), "annotations": asked}}

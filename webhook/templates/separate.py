@@ -85,7 +85,7 @@ def _edits(lws: Object, copied: Callable[[], Object] | None) -> Callable[[Object
 
 def _whole(base: Base) -> Overlay:
     """Return the content as an overlay of both templates."""
-    pods = {WORKER: base.pods, LEADER: base.pods if base.leader is None else base.leader}
+    pods = {WORKER: base.pods, LEADER: base.of_leader[0]}
     return {"spec": {"leaderWorkerTemplate": pods}}
 
 
