@@ -7,7 +7,7 @@
 
 A text that is one variable takes the type that its field has in PodTemplateSpec: `"$(role.port)"` becomes
 the number of a `containerPort`, and stays a text in `args`. Values are put into the parsed tree in one pass:
-a value never adds a field, and is not searched for variables.
+a value never adds a field, and is not searched for variables. The names of fields have none.
 """
 
 import re
@@ -74,6 +74,14 @@ def unknown(path: str, name: str) -> FieldError:
     return FieldError(path, None, message, CODE)
 
 
+def misplaced(path: str, fields: Object) -> Iterator[FieldError]:
+    """Report variables in the names of fields, such as keys of labels: only values have them."""
+    for key in fields:
+        for name in variables(key):
+            message = f"$({name}) stands in a name, where variables are not replaced: write it into a value"
+            yield FieldError(f"{path}[{key}]", None, message, CODE)
+
+
 def substituted(
     template: Object, values: Mapping[str, str], schema: Object, path: str = ""
 ) -> tuple[Object, list[FieldError]]:
@@ -92,6 +100,7 @@ def substituted(
 
 def _walk(node: Any, schema: Object, path: str, work: _Substitution) -> Any:
     if isinstance(node, dict):
+        work.errors.extend(misplaced(path, node))
         return {
             key: _walk(value, _property(schema, key), f"{path}.{key}" if path else key, work)
             for key, value in node.items()
@@ -129,9 +138,10 @@ TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"integer": _integer, "boolea
 
 
 def variables(template: Any) -> Iterator[str]:
-    """Yield the names of the variables that a template has, each as often as it stands there."""
+    """Yield the names of the variables of a template, keys included, each as often as it stands there."""
     if isinstance(template, dict):
-        for value in template.values():
+        for key, value in template.items():
+            yield from variables(key)
             yield from variables(value)
     elif isinstance(template, list):
         for item in template:

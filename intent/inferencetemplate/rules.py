@@ -14,7 +14,7 @@ from intent.inferencetemplate.crd import pod_template
 from intent.merge import MERGE_KEYS, BadPathError, are_items, identity, steps
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import listed, mapping
-from intent.variables import NAMES, unknown, variables
+from intent.variables import NAMES, misplaced, unknown, variables
 
 LARGEST: Final = 64 * 1024
 """Characters of a spec, as JSON; services keep no more of all their templates together."""
@@ -73,11 +73,24 @@ def _misplaced(fields: Object, path: str) -> Iterator[FieldError]:
 
 
 def _variables(template: Any, path: str) -> Iterator[FieldError]:
-    """FI950: each variable exists."""
+    """FI950: each variable exists, and stands in a value."""
+    for where, fields in _objects(template, path):
+        yield from misplaced(where, fields)
     for where, text in _texts(template, path):
         for name in variables(text):
             if name not in NAMES:
                 yield unknown(where, name)
+
+
+def _objects(node: Any, path: str) -> Iterator[tuple[str, Object]]:
+    """Yield the objects of a template, with their paths."""
+    if isinstance(node, dict):
+        yield path, node
+        for key, value in node.items():
+            yield from _objects(value, f"{path}.{key}")
+    elif isinstance(node, list):
+        for at, value in enumerate(node):
+            yield from _objects(value, f"{path}[{at}]")
 
 
 def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -87,6 +87,12 @@ MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
         f"{POD}.containers[0].args[0]",
         "did you mean model.name?",
     ),
+    "a variable in a key": (
+        pod(nodeSelector={"gpu/$(role.name)": "a"}),
+        "FI950",
+        f"{POD}.nodeSelector[gpu/$(role.name)]",
+        "write it into a value",
+    ),
     "a priority": (template(priority="Highest"), "FI974", "spec.priority", "Critical"),
 }
 
