@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from intent.names import is_label, is_subdomain
 from intent.shapes import listed, mapping, number, strings, text
+from intent.template import TEMPLATES_LIMIT
 
 
 class Source(NamedTuple):
@@ -28,11 +30,13 @@ def recorded(record: Any) -> tuple[Source, ...]:
         base = mapping(mapping(orjson.loads(record)).get("base"))
     except orjson.JSONDecodeError:
         return ()
-    return tuple(_sources(listed(base.get("from"))))
+    return tuple(_sources(listed(base.get("from"))[:TEMPLATES_LIMIT]))
 
 
 def _sources(entries: list[Any]) -> Iterator[Source]:
+    """Yield what could be templates: a record may hold anything, and its readers ask for these names."""
     for one in entries:
         if isinstance(one, list) and len(one) == len(Source._fields) and strings(one[:3]) == tuple(one[:3]):
             name, namespace, uid = map(text, one[:3])
-            yield Source(name, namespace, uid, number(one[3]))
+            if is_subdomain(name) and is_label(namespace):
+                yield Source(name, namespace, uid, number(one[3]))

@@ -15,7 +15,9 @@ from fusioninfer.cluster.reader import UnreachableError
 from fusioninfer.cluster.refresh import command
 from fusioninfer.options import exit_unreadable
 from intent import Object
+from intent.annotations import EXPANSION
 from intent.settings import Settings
+from intent.template import TEMPLATES_LIMIT
 from kube.client import ApiError
 from kube.request import Request
 from sync.kinds import INFERENCE_SERVICE, LWS, templates
@@ -37,11 +39,13 @@ class Cluster:
     refuses: str = ""
     unknown: str = ""
     writes: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
 
     async def reach(self) -> Object:
         return {}
 
     async def one(self, path: str) -> Answer:
+        self.read.append(path)
         return Answer((self.objects[path],)) if path in self.objects else ABSENT
 
     async def every(self, path: str) -> Answer:
@@ -213,3 +217,29 @@ def test_a_cluster_that_cannot_be_listed_is_unreadable(cluster: Cluster) -> None
     cluster.unknown = "403 Forbidden"
 
     assert run().exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../../../api/v1/namespaces/kube-system/secrets/x", "a?watch=true", "a/status", "a b", ""]
+)
+def test_a_record_is_never_part_of_a_path(cluster: Cluster, name: str) -> None:
+    """A record of an object that admission does not expand may hold anything."""
+    forged = {"base": {"from": [[name, "llm", "uid", 1]]}}
+    cluster.objects[LWS.path("llm", "b")] = {
+        "metadata": {"name": "b", "namespace": "llm", "annotations": {EXPANSION: json.dumps(forged)}}
+    }
+    cluster.put_template("newer", 2)
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes) == (0, [A])
+    assert not any(name in path for path in cluster.read if name)
+
+
+def test_a_record_of_many_templates_is_read_in_part(cluster: Cluster) -> None:
+    forged = {"base": {"from": [[f"t{at}", "llm", "uid", 1] for at in range(10_000)]}}
+    cluster.objects[A]["metadata"]["annotations"][EXPANSION] = json.dumps(forged)
+
+    run("--dry-run")
+
+    assert len(cluster.read) == 2 * TEMPLATES_LIMIT
