@@ -14,7 +14,7 @@ from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferencetemplate.v1alpha1 import KIND, PLURAL
 from intent.names import is_label, is_subdomain
 from intent.shapes import metadata
-from intent.template import Templates, Unavailable
+from intent.template import APPLY_IT, Templates, Unavailable
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, ConfigError, TooLargeError, connect
 from kube.request import get
 from webhook.review import Wanted
@@ -27,6 +27,11 @@ ATTEMPT_SECONDS: Final = 0.7
 """For one request; after it, or after an error that may pass, it is sent once more."""
 PAUSE: Final = 0.05
 """Seconds before that."""
+NOT_INSTALLED: Final = "cannot be read, since its kind is not installed: install the CRDs of FusionInfer"
+NOT_ALLOWED: Final = (
+    f"cannot be read, since the webhook's ServiceAccount may not get {PLURAL} (403): "
+    "install its role, with templates.enabled of the chart"
+)
 
 
 @asynccontextmanager
@@ -56,12 +61,12 @@ async def templates(client: Client, shared: str, wanted: Wanted) -> Templates:
 async def _template(client: Client, namespaces: tuple[str, ...], name: str) -> Object | Unavailable:
     """Read one template, in all namespaces at once: the first one counts."""
     if not is_subdomain(name) or not all(map(is_label, namespaces)):
-        return Unavailable("cannot exist: this is no name of an object")
+        return Unavailable("cannot exist, since this is no name of an object: correct the name")
     found = await asyncio.gather(*(_attempts(client, namespace, name) for namespace in namespaces))
     for one in found:
         if one is not None:
             return one
-    return Unavailable(f"does not exist in namespace {' or '.join(namespaces)}")
+    return Unavailable(f"does not exist in namespace {' or '.join(namespaces)}: {APPLY_IT}")
 
 
 async def _attempts(client: Client, namespace: str, name: str) -> Object | Unavailable | None:
@@ -72,12 +77,12 @@ async def _attempts(client: Client, namespace: str, name: str) -> Object | Unava
             found = await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
         except ApiError as error:
             if error.code == NOT_FOUND:
-                return None if error.named else Unavailable("cannot be read: its kind is not installed")
+                return None if error.named else Unavailable(NOT_INSTALLED)
             fault = _refused(error)
             if is_last or not _may_pass(error):
                 return fault
         except TooLargeError:
-            return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes")
+            return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes: make it smaller")
         except ValueError:
             return Unavailable("cannot be read: the answer of the API server is not JSON")
         except NO_ANSWER as error:
@@ -96,7 +101,7 @@ def _may_pass(error: ApiError) -> bool:
 
 def _refused(error: ApiError) -> Unavailable:
     if error.code == HTTPStatus.FORBIDDEN:
-        return Unavailable(f"cannot be read: the webhook's ServiceAccount may not get {PLURAL} (403)")
+        return Unavailable(NOT_ALLOWED)
     return Unavailable(f"cannot be read now: the API server answered {error.code}; try again")
 
 

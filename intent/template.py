@@ -13,11 +13,15 @@ TEMPLATES_LIMIT: Final = 8
 """Templates that one object may name."""
 
 
+APPLY_IT: Final = "apply it, or correct the name"
+"""The remedy for one that does not exist."""
+
+
 class Unavailable(NamedTuple):
     """A template that could not be read."""
 
     reason: str
-    """The rest of a sentence about it: `does not exist in namespace a or b`."""
+    """The rest of a sentence about it, and the remedy: `does not exist: apply it`."""
 
 
 Templates = Mapping[str, Object | Unavailable]

@@ -20,7 +20,7 @@ from fusioninfer import serve
 from fusioninfer.template_reader import LARGEST, reader
 from intent import Object
 from intent.settings import Settings
-from intent.template import Templates, Unavailable
+from intent.template import APPLY_IT, Templates, Unavailable
 from tests.lws import changed, lws
 from tests.reviews import review
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
@@ -67,7 +67,7 @@ async def test_the_namespace_of_the_object_comes_before_the_operators(api: Api, 
 
     assert found["both"]["metadata"]["namespace"] == "llm"
     assert found["shared"]["metadata"]["namespace"] == SHARED
-    assert found["neither"].reason == f"does not exist in namespace llm or {SHARED}"
+    assert found["neither"].reason == f"does not exist in namespace llm or {SHARED}: {APPLY_IT}"
 
 
 async def test_all_are_read_at_once(api: Api, kubeconfig: Path) -> None:
@@ -121,7 +121,9 @@ async def test_an_answer_that_is_no_template_gives_a_reason(
 ) -> None:
     api.fault = answer
 
-    assert says in await reason(kubeconfig)
+    found = await reason(kubeconfig)
+    assert says in found
+    assert APPLY_IT not in found, "it may exist"
 
 
 async def test_an_error_that_passes_is_tried_once_more(api: Api, kubeconfig: Path) -> None:

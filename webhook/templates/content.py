@@ -38,7 +38,7 @@ from intent.merge import BadPathError, are_items, merged, removed
 from intent.parallelism import EXPERT, NAMES
 from intent.priority import as_text
 from intent.shapes import annotations, listed, mapping, metadata, number, text
-from intent.template import Templates, Unavailable
+from intent.template import APPLY_IT, Templates, Unavailable
 from webhook.overlay import record as records
 from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, Key, excess, over, read_base
 
@@ -108,7 +108,7 @@ def content(key: Key, templates: Templates | None) -> Base:
     return Base(*key, faults=tuple(faults)) if faults else base
 
 
-_ABSENT: Final = Unavailable("does not exist")
+_ABSENT: Final = Unavailable(f"does not exist: {APPLY_IT}")
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ def _source(name: str, template: Object) -> tuple[str, str, str, int]:
 def _merge(name: str, template: Object | Unavailable, work: _Merge) -> Iterator[tuple[str, str]]:
     """Merge one template over the ones before; yield why it cannot be."""
     if isinstance(template, Unavailable):
-        yield MISSING, f"InferenceTemplate {name} {template.reason}: apply it, or correct the name"
+        yield MISSING, f"InferenceTemplate {name} {template.reason}"
         return
     spec = mapping(template.get("spec"))
     entries = [mapping(one) for one in listed(spec.get("pods"))]
