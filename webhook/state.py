@@ -163,7 +163,7 @@ def inspect(
     write = read_write(live, old, templates)
     if isinstance(write, FieldError):
         return Unreadable(write)
-    pin = None if write.lacks_content else _pin(write)
+    pin = None if write.lacks_content or write.is_misfilled else _pin(write)
     if pin is not None:
         return Pinned(write, pin)
     return _unpinned(write)

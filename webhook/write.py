@@ -82,6 +82,11 @@ class Write:
         return None if self.filling is None else self.filling.base
 
     @property
+    def is_misfilled(self) -> bool:
+        """Whether the content of its templates was put in with errors: then no record holds for it."""
+        return self.filling is not None and bool(self.filling.errors) and self.filling.base.has_content
+
+    @property
     def is_unfilled(self) -> bool:
         """Return whether it names templates whose content is not known."""
         return (
@@ -190,9 +195,10 @@ def read_write(
     original = without_leftover(reverted.original, reading.intent, record)
     if original is not reverted.original:
         reverted, reading = replace(reverted, original=original), read_lws(original)
-    if filling is not None and filling.errors and filling.base.has_content:
-        reading = replace(reading, errors=(*filling.errors, *reading.errors))
-    return Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling)
+    made = Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling)
+    if filling is None or not made.is_misfilled:
+        return made
+    return replace(made, reading=replace(reading, errors=(*filling.errors, *reading.errors)))
 
 
 def _facts(reading: Reading) -> Object:

@@ -485,6 +485,28 @@ def test_other_names_without_a_template_leave_what_is_there() -> None:
     assert put(changed(noted, REFS, "base"), noted)["spec"] == STORED["spec"]
 
 
+UNUSABLE: Final = {
+    "in a field that no rule reads": {"priorityClassName": "class-$(parallelism.data)"},
+    "in a field that is read": {"schedulerName": "$(parallelism.data)"},
+    "in a container": {"containers": [engine(workingDir="/$(parallelism.data)")]},
+    "in the engine's arguments": {"containers": [engine(args=["--port", "$(parallelism.data)"])]},
+    "in another container": {"containers": [{"name": "proxy", "image": "$(parallelism.data)"}]},
+}
+"""Content with a variable that has no value."""
+
+
+@pytest.mark.parametrize("spec", UNUSABLE.values(), ids=UNUSABLE)
+@pytest.mark.parametrize("key", [REFRESH, "metadata.annotations.fusioninfer.io/templates-version"])
+def test_a_template_that_cannot_be_used_changes_no_stored_object(key: str, spec: Object) -> None:
+    broken = {"base": inference_template("base", *BASE["spec"]["pods"], entry(spec))}
+    for asked in (changed(STORED, key, "1"), changed(named(), key, "1")):
+        noted = put(asked, STORED, broken)
+
+        assert ("FI950", "error") in codes(noted, STORED)
+        assert noted["spec"] == asked["spec"]
+        assert put(changed(named(), key, "2"), STORED)["spec"] == STORED["spec"]
+
+
 REFUSED: Final[list[tuple[str, Object, Templates, str]]] = [
     (
         "a variable without a value",
