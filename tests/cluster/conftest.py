@@ -175,7 +175,7 @@ def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         token = kubeconfig_of(there, there.url, SHARED, "fusioninfer-webhook")
         start_webhook(there, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
         wait_admission(there)
-        start_sync(there)
+        start_sync(there, flags={"--templates-namespace": SHARED})
         yield there
 
 

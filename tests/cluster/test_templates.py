@@ -27,6 +27,7 @@ ENGINE: Final = {
     "resources": {"limits": {"nvidia.com/gpu": 8}},
 }
 PODS: Final = {"template": {"spec": {"containers": [ENGINE], "priorityClassName": "models"}}}
+NEWER: Final = {"template": {"spec": {"priorityClassName": "newer"}}}
 SHORT: Final = """\
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
@@ -154,8 +155,7 @@ def test_a_changed_or_deleted_template_changes_no_service(templated: Cluster, na
 def test_a_refresh_takes_the_new_content(templated: Cluster, namespace: str) -> None:
     create(templated.api, path("inferencetemplates", namespace), written(namespace))
     assert applied(templated, namespace, short("a"))[0] == 0
-    newer = {"template": {"spec": {"priorityClassName": "newer"}}}
-    patch(templated.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": [PODS, newer]}})
+    changed_to(templated, namespace, PODS, NEWER)
 
     kubectl(templated, "annotate", "--namespace", namespace, "leaderworkerset/a", "fusioninfer.io/refresh=1")
 
@@ -235,26 +235,41 @@ def test_the_webhook_may_get_templates_and_nothing_else(templated: Cluster) -> N
 # --- InferenceService --------------------------------------------------------------------------------
 
 
-def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) -> None:
-    service = {
+def service(namespace: str, **fields: Any) -> Object:
+    role = {"name": "inference", "componentType": "worker", "multinode": {"nodeCount": 2}, "template": {}}
+    return {
         "apiVersion": "fusioninfer.io/v1alpha1",
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": namespace},
         "spec": {
             "baseRefs": ["base"],
             "model": {"uri": "hf://Qwen/Qwen3-8B"},
-            "roles": [
-                {
-                    "name": "inference",
-                    "componentType": "worker",
-                    "multinode": {"nodeCount": 2},
-                    "template": {},
-                }
-            ],
+            "roles": [role],
+            **fields,
         },
     }
+
+
+def condition(there: Cluster, namespace: str, name: str) -> Object:
+    """Return a condition of the service; empty before it is written."""
+    found = get(there.api, path("inferenceservices", namespace, "llm")).get("status", {})
+    return next((one for one in found.get("conditions", []) if one["type"] == name), {})
+
+
+def priority(there: Cluster, namespace: str) -> str:
+    found = get(there.api, path("leaderworkersets", namespace, "llm-inference"))
+    name: str = found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["priorityClassName"]
+    return name
+
+
+def changed_to(there: Cluster, namespace: str, *pods: Object) -> None:
+    """Change the template."""
+    patch(there.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": list(pods)}})
+
+
+def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) -> None:
     where = path("inferenceservices", namespace)
-    create(templated.api, where, service)
+    create(templated.api, where, service(namespace))
 
     def failure() -> str:
         conditions = get(templated.api, f"{where}/llm").get("status", {}).get("conditions", [])
@@ -268,3 +283,20 @@ def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) ->
     )
     assert engine(templated, namespace, "llm-inference")["image"] == ENGINE["image"]
     until(lambda: "FI951" not in failure(), "the condition is gone")
+
+
+def test_a_changed_template_is_shown_and_restarts_nothing(templated: Cluster, namespace: str) -> None:
+    create(templated.api, path("inferencetemplates", namespace), written(namespace))
+    create(templated.api, path("inferenceservices", namespace), service(namespace))
+    until(
+        lambda: condition(templated, namespace, "TemplatesApplied").get("status") == "True",
+        "the status says that the role has its template",
+    )
+
+    changed_to(templated, namespace, PODS, NEWER)
+
+    until(
+        lambda: condition(templated, namespace, "TemplatesApplied").get("reason") == "TemplateChanged",
+        "the status says that the template was changed",
+    )
+    assert priority(templated, namespace) == "models"
