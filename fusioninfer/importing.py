@@ -11,6 +11,7 @@ import click
 
 from fusioninfer import documents
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
+from fusioninfer.sameness import difference
 from importer.report import as_data, as_text, described
 from importer.table import Result, import_all
 from intent import Object
@@ -44,8 +45,7 @@ _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
 @click.option(
     "--flatten",
     is_flag=True,
-    help="Write services that need no InferenceTemplate: bases are merged into them. In this release, "
-    "services are always written so.",
+    help="Merge bases into the services that name them, and write no InferenceTemplate.",
 )
 def import_(
     *, files: tuple[str, ...], directory: Path | None, form: str, flatten: bool, recursive: bool
@@ -57,12 +57,15 @@ def import_(
     field, done by FusionInfer by default, or dropped, with the reason. Objects that others refer to, such as
     bases and presets, must be in the files too.
 
+    A base that services name becomes an InferenceTemplate, if admission and the controller make the same
+    objects of it as of services with the base merged in. Otherwise it is merged in, and the report says why.
+    The cluster must have templates switched on; --flatten writes services that need none.
+
     Exit code 0: nothing is lost; 1: a field is lost; 2: a file or an object cannot be read.
     """
-    del flatten  # the only form so far
     read, unread = documents.read_all(files, recursive=recursive)
     found = [one for one in read if one.object]
-    made = import_all([one.object for one in found])
+    made = import_all([one.object for one in found], None if flatten else difference)
     if directory:
         try:
             _write(directory, made.objects)

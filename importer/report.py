@@ -102,6 +102,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a reader should know of an object of the input as a whole."""
+
+    document: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """The output of an importer: trees of objects, and rules for the leaves that are not in them."""
 
@@ -109,6 +117,7 @@ class Imported:
     rules: Mapping[int, tuple[Rule, ...]] = field(default_factory=dict)
     """By the index of the object in the input, beside `OF_SERVER`."""
     problems: tuple[Problem, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,7 @@ class Report:
     """All leaves of the input, in their order."""
 
     lines: tuple[Line, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def lost(self) -> tuple[Line, ...]:
@@ -151,7 +161,7 @@ def report(given: Sequence[Object], imported: Imported) -> Report:
         for number, one in enumerate(given)
         for path, value in leaves(one)
     )
-    return Report(tuple(lines))
+    return Report(tuple(lines), imported.notes)
 
 
 def _placed(given: Sequence[Object], objects: Iterable[Tree]) -> dict[Origin, Outcome]:
@@ -210,6 +220,7 @@ def as_text(found: Report, given: Sequence[Object], places: Sequence[str]) -> It
     """Yield the lines of a report; `places` has file and number of each object."""
     for number, one in enumerate(given):
         yield f"{described(one)}, {places[number]}:"
+        yield from (f"  {'note':10} {note.text}" for note in found.notes if note.document == number)
         yield from (f"  {_shown(line)}" for line in found.lines if line.document == number)
     counts = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
     yield f"{len(found.lines)} fields: {counts}; {len(found.lost)} lost"
@@ -240,6 +251,10 @@ def as_data(found: Report, given: Sequence[Object], places: Sequence[str]) -> Ob
                 "reason": line.outcome.reason,
             }
             for line in found.lines
+        ],
+        "notes": [
+            {"object": described(given[one.document]), "file": places[one.document], "message": one.text}
+            for one in found.notes
         ],
         "summary": {**found.counts, "lost": len(found.lost)},
     }

@@ -26,7 +26,7 @@ _ADAPTER: Final = Outcome(
 _DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
 
 OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
-    rule("spec.baseRefs", default("the bases are merged in")),
+    rule("spec.baseRefs", default("the output has the fields of the bases")),
     rule("spec.storageInitializer", default("`spec.model` decides whether files are downloaded")),
     rule("spec.model.criticality", _CRITICALITY),
     rule("spec.model.lora", default("there are no adapters")),
@@ -87,9 +87,9 @@ OF_SERVICES: Final[tuple[Rule, ...]] = (
 )
 """Of an LLMInferenceService, and of a base that its author wrote."""
 OF_BASES: Final[tuple[Rule, ...]] = (
-    rule("apiVersion", default("the base is merged in")),
-    rule("kind", default("the base is merged in")),
-    rule("metadata", default("the base is merged in")),
+    rule("apiVersion", default("the output has its fields: in services, or in a template")),
+    rule("kind", default("the output has its fields: in services, or in a template")),
+    rule("metadata", default("the output has its fields: in services, or in a template")),
     *OF_SERVICES[2:],
 )
 OF_PRESETS: Final[tuple[Rule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)

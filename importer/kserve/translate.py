@@ -1,15 +1,16 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+from importer.keep import Base, Compare, Flat, Source, keep
 from importer.kserve import drops
 from importer.kserve.account import Account
-from importer.kserve.bases import PREFIX, Configs, Key, found, presets, references, seen
+from importer.kserve.bases import PREFIX, SYSTEM, Configs, Key, found, presets, references, seen
 from importer.kserve.merge import merged
 from importer.kserve.service import Merged, translated
 from importer.kserve.variables import ExpressionError, data, rendered
-from importer.leaves import Leaf, Tree, at, origins, plain, tagged, value_at, written
+from importer.leaves import Leaf, Origin, Tree, at, origins, plain, tagged, value_at, written
 from importer.report import EXPRESSION, MISSING, OVERRIDDEN, UNREADABLE, Imported, Problem, Rule, dropped
 from intent import Object
 from intent.errors import FieldError
@@ -18,6 +19,8 @@ from intent.shapes import mapping, metadata, text
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
 CONFIG: Final = "LLMInferenceServiceConfig"
+SHARED: Final = "fusioninfer-system"
+"""The namespace of templates for all namespaces, as `kserve` is of bases."""
 HOME: Final = "default"
 """The namespace of a service that names none."""
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has another value")
@@ -33,18 +36,21 @@ class UntranslatableError(Exception):
         self.code = code
 
 
-def translate(objects: Mapping[int, Object]) -> Imported:
-    """Translate all services, each with the bases that are among the objects."""
+def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imported:
+    """Translate all services, each with the bases that are among the objects.
+
+    Bases that services name become templates where `same` allows it; presets never do.
+    """
     trees = {number: tagged(number, one) for number, one in objects.items()}
     configs = configs_of(trees)
-    account, used, made, problems = Account(), set[Key](), list[Tree](), list[Problem]()
+    account, used, made, problems = Account(), set[Key](), list[Flat](), list[Problem]()
     for number, tree in trees.items():
         if not _is(objects[number], SERVICE):
             continue
         account.say(number, drops.OF_SERVICES)
         try:
             service, keys = whole(objects[number], tree, configs, account)
-            made += translated(service, account)
+            made.append(Flat(number, translated(service, account), _bases(tree, service.namespace, configs)))
             used |= keys
         except UntranslatableError as error:
             account.rules.pop(number)
@@ -52,9 +58,42 @@ def translate(objects: Mapping[int, Object]) -> Imported:
     for number, one in objects.items():
         if _is(one, CONFIG):
             account.say(number, _rules(one) if _key(one) in used else (drops.UNUSED,))
-    return Imported(
-        tuple(made), {number: tuple(rules) for number, rules in account.rules.items()}, tuple(problems)
-    )
+    found, notes = keep(made, Source(lambda origin: _raw(objects, origin), _VARIABLES), same)
+    rules = {number: tuple(rules) for number, rules in account.rules.items()}
+    return Imported(tuple(found), rules, tuple(problems), notes)
+
+
+_VARIABLES: Final = {
+    **dict.fromkeys((".Name", ".ObjectMeta.Name"), "service.name"),
+    **dict.fromkeys((".Namespace", ".ObjectMeta.Namespace"), "service.namespace"),
+    ".Spec.Model.Name": "model.name",
+    ".Spec.Parallelism.Tensor": "parallelism.tensor",
+}
+"""Expressions of KServe, by the variables of templates that have the same value."""
+
+
+def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[Base, ...]:
+    """Return the bases that a service names itself, without presets, each once."""
+    refs = at(service, "spec", "baseRefs")
+    found_bases: dict[Key, Base] = {}
+    for ref in refs if isinstance(refs, list) else []:
+        key = found(configs, namespace, text(value_at(ref, "name")))
+        if key is None or key.name.startswith(_IS_PRESET):
+            continue
+        own = at(configs[key], "metadata")
+        named = {one: own[one] for one in ("name", "namespace") if isinstance(at(own, one), Leaf)}
+        if key.namespace == SYSTEM and namespace != SYSTEM:
+            named["namespace"] = named["namespace"].having(SHARED)
+        found_bases.setdefault(key, Base(own["name"].origins[0].document, named, ref["name"]))
+    return tuple(found_bases.values())
+
+
+def _raw(objects: Mapping[int, Object], origin: Origin) -> Any:
+    """Return a value of the input."""
+    value: Any = objects[origin.document]
+    for step in origin.path:
+        value = value[step]
+    return value
 
 
 def _is(obj: Object, kind: str) -> bool:

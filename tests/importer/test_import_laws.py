@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from importer.keep import Compare
 from importer.leaves import leaves, written
 from importer.report import UNKNOWN, as_data
 from importer.table import import_all
@@ -37,9 +38,9 @@ OTHER: Final[st.SearchStrategy[Any]] = st.sampled_from(
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> list[Object]:
+def damaged(draw: st.DrawFn, inputs: dict[str, list[Object]] = INPUTS) -> list[Object]:
     """Return an input in which a few values are others, or are gone."""
-    found: Any = deepcopy(draw(st.sampled_from(list(INPUTS.values()))))
+    found: Any = deepcopy(draw(st.sampled_from(list(inputs.values()))))
     for _ in range(draw(st.integers(1, 3))):
         places = [path for path, _ in all_places(found)]
         path = draw(st.sampled_from(places))
@@ -62,14 +63,14 @@ def all_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, 
     return [*([(path, value)] if path else []), *inner]
 
 
-def check(objects: list[Object]) -> None:
+def check(objects: list[Object], same: Compare | None = None) -> None:
     before = deepcopy(objects)
-    made = import_all(objects)
+    made = import_all(objects, same)
 
     expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
     assert [(one.document, one.path) for one in made.report.lines] == expected
     assert objects == before
-    assert made == import_all(objects)
+    assert made == import_all(objects, same)
     json.dumps([made.objects, as_data(made.report, objects, ["f"] * len(objects))])
 
 
