@@ -110,13 +110,14 @@ def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
     """Return the known name most similar to one; empty if none is similar.
 
     Similarity is twice the letters in common over all letters, so much longer names need no comparison.
+    Capital letters are those of the known name.
     """
     if len(name) > LONGEST:
         return ""
     fits = (one for one in known if len(name) <= len(one) * (2 / like - 1) and len(one) <= LONGEST)
-    comparable = list(islice(fits, MANY))
-    close = get_close_matches(name, comparable, n=1, cutoff=like) if comparable else ()
-    return close[0] if close else ""
+    comparable = {one.lower(): one for one in islice(fits, MANY)}
+    close = get_close_matches(name.lower(), comparable, n=1, cutoff=like) if comparable else ()
+    return comparable[close[0]] if close else ""
 
 
 def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:

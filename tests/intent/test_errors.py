@@ -13,6 +13,7 @@ def test_a_typing_error_gets_the_most_similar_name() -> None:
 
 def test_a_dissimilar_name_gets_no_suggestion() -> None:
     assert nearest("zzz", ("service", "skip")) == ""
+    assert nearest("CRITICAL", ("Critical", "Standard")) == "Critical"
 
 
 def test_a_higher_threshold_gives_fewer_suggestions() -> None:

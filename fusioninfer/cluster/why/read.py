@@ -12,6 +12,7 @@ from fusioninfer.cluster.why.case import Read, members, name_of
 from fusioninfer.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
+from intent.errors import nearest, suggested
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
@@ -33,7 +34,11 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
             raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
     named = find(live, word)
     if named is None:
-        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
+        meant = suggested(nearest(word.rpartition("/")[2], names_in(live)))
+        where = f"not found in namespace {namespace}{meant}"
+        raise NotFoundError(
+            f"{word}: {where}" if meant else f"{word}: {where}; check the name, -n and --context"
+        )
     obj, service = named
     read = Read(namespace, service, live, obj, now=datetime.now(UTC))
     pods = await _pods(reader, read)
@@ -42,6 +47,12 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     waits = any(not project(pod).scheduled for pod in pods.objects)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
+
+
+def names_in(live: Live) -> tuple[str, ...]:
+    """Return the names by which services can be asked for."""
+    objects = [*live.of(INFERENCE_SERVICE), *live.of(LWS)]
+    return tuple(dict.fromkeys(filter(None, (*map(service_of, live.of(LWS)), *map(name_of, objects)))))
 
 
 def find(live: Live, word: str) -> tuple[Object, str] | None:

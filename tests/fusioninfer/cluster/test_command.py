@@ -86,6 +86,15 @@ async def test_what_is_not_there_is_exit_code_2(kubeconfig: Path, word: str) -> 
     assert f"{word}: not found in namespace {KEY[0]}" in result.stderr
 
 
+@pytest.mark.usefixtures("cluster")
+async def test_a_misspelt_service_gets_the_nearest_name(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    known = (await run(kubeconfig, "why", "lws/p", "-n", KEY[0])).exit_code
+    result = await run(kubeconfig, "why", "lws/P", "-n", KEY[0])
+
+    assert known != result.exit_code == 2
+    assert "did you mean p?" in result.stderr
+
+
 async def test_pods_that_cannot_be_listed_are_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     def refuse(request: Any) -> Any:
         is_pods = request.path.endswith("/pods") and "labelSelector" in request.query
