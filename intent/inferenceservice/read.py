@@ -29,7 +29,7 @@ from intent.errors import FieldError, Subject, each_nearest
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.affinity import NodeLabels
 from intent.inferenceservice.crd import fields_at
-from intent.inferenceservice.topology import PASSED, ROUTERS, disaggregates, findings
+from intent.inferenceservice.topology import PASSED, ROUTERS, findings, splits
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
 from intent.parallelism import written as written_sizes
@@ -319,7 +319,7 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 pool=role.pool.ref.name if "pool" in role.given else "",
                 base_refs=tuple(spec.base_refs),
                 given=frozenset(role.given),
-                default_strategy=DISAGGREGATION if disaggregates(spec) else role.strategy,
+                default_strategy=DISAGGREGATION if splits(spec) else role.strategy,
             )
 
 
@@ -338,7 +338,7 @@ def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
         return role.strategy
     if role.endpoint_picker_config or set(role.given) & ROUTER_KEYS == {"ingress"}:
         return ""
-    if disaggregates(spec):
+    if splits(spec):
         return DISAGGREGATION
     return "" if {"configRef", "pool"} & set(role.given) else role.strategy
 

@@ -10,6 +10,7 @@ from typing import Final
 from intent import Object, annotations
 from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERVICE, SERVICE, SPLIT
 from intent.errors import FieldError
+from intent.gang import DISAGGREGATED
 from intent.inferenceservice import picker
 from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
@@ -87,6 +88,11 @@ def findings(service: InferenceService) -> Iterator[FieldError]:
 def disaggregates(spec: InferenceServiceSpec) -> bool:
     """Return whether prefill and decode are different roles."""
     return {"prefiller", "decoder"} <= {role.component_type for role in spec.roles}
+
+
+def splits(spec: InferenceServiceSpec) -> bool:
+    """Return whether a role is for prefill or decode, even if the other one is missing (FI703)."""
+    return any(role.component_type in DISAGGREGATED for role in spec.roles)
 
 
 def _topology(service: InferenceService) -> Iterator[FieldError]:

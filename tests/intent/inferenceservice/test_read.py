@@ -60,6 +60,7 @@ def test_a_role_has_its_index() -> None:
     [
         ((router(strategy=None), worker()), "prefix-cache"),
         ((router(strategy=None), prefiller(), decoder()), "pd-disaggregation"),
+        ((router(strategy=None), prefiller()), "pd-disaggregation"),
         ((router(strategy="queue-size"), worker()), "queue-size"),
         ((router(strategy=None, endpointPickerConfig="a: b"), worker()), ""),
     ],
