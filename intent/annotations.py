@@ -14,7 +14,7 @@ from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
 from intent.lora import LIMITS, Lora, lora_fault, read_lora
-from intent.model import SCHEMES, Model, cache_fault, read_model, uri_fault
+from intent.model import REFERENCE, SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.priority import ACCEPTED, PRIORITIES, is_priority
@@ -436,7 +436,10 @@ class Annotations:
         metadata=_annotation(
             MODEL_NAME,
             "name under which the engine serves the model",
-            Check(_MODEL_NAME.fullmatch, "must be one word of at most 253 characters, for clients to send"),
+            Check(
+                lambda text: _MODEL_NAME.fullmatch(text) and not REFERENCE.search(text),
+                "must be one word of at most 253 characters without $(...), for clients to send",
+            ),
             absent="`ORG/NAME` of Hugging Face; of files, the service",
             service="spec.model.name",
         ),

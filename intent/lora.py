@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from intent.errors import nearest, suggested
-from intent.model import DOWNLOADED, Uri, read_uri
+from intent.model import DOWNLOADED, Uri, is_quoted, read_uri
 
 ADAPTERS: Final = "/mnt/lora"
 """Below it each adapter has a directory of its own: KServe's path."""
@@ -107,14 +107,16 @@ def read_lora(text: str) -> Lora:
     if not text:
         return NO_LORA
     items = [item.strip() for item in text.split(",")]
-    if len(text) > LONGEST or len(items) > MOST + len(LIMITS):
+    if len(text) > LONGEST or sum(_name(item) not in LIMITS for item in items) > MOST:
         return Lora(faults=(f"must be at most {MOST} adapters, in {LONGEST} characters",))
     limits: dict[str, int] = {}
     adapters: list[Adapter] = []
     faults: list[str] = []
     for item in items:
         name, separator, value = item.partition("=")
-        if not separator:
+        if is_quoted(item) or is_quoted(value):
+            faults.append(f"{item[:80]} must be without quotes: remove them")
+        elif not separator:
             faults.append(f"{item[:80] or 'an empty item'} must be NAME=URI, as in {EXAMPLE}")
         elif "://" not in value and (name in LIMITS or nearest(name, LIMITS)):
             faults.extend(_read_limit(name, value, limits))
@@ -131,6 +133,10 @@ def read_lora(text: str) -> Lora:
         limits.get("maxCpuAdapters", 0),
         tuple(faults),
     )
+
+
+def _name(item: str) -> str:
+    return item.partition("=")[0]
 
 
 def _read_limit(name: str, value: str, limits: dict[str, int]) -> Iterator[str]:

@@ -37,6 +37,14 @@ _SEGMENT: Final = re.compile(r"[-A-Za-z0-9_.=@+]{1,255}")
 _BUCKET: Final = re.compile(r"[a-z0-9][-a-z0-9._]{1,220}[a-z0-9]")
 _KEY: Final = re.compile(r"[^\s?#\\]+")
 _HTTPS: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::([0-9]{1,5}))?/[^\s#]+")
+_QUOTES: Final = frozenset({'"', "'"})
+REFERENCE: Final = re.compile(r"\$\([^)]*\)")
+"""A variable of the kubelet, which replaces it in arguments.
+
+It takes the value from the container's environment. That is the author's for the engine and the Secret for
+what downloads a model: one text would mean two things, and a key of the Secret could become part of an
+address. A text that is meant to be replaced belongs to an InferenceTemplate.
+"""
 _PORTS: Final = range(1, 65536)
 _COMPONENT: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE: Final = re.compile(
@@ -160,6 +168,10 @@ def read_uri(text: str) -> Uri | str:
         return f"must be at most {_LONGEST} characters"
     if text != text.strip():
         return "must not begin or end with a space or a line break: remove it"
+    if is_quoted(text):
+        return "must be without quotes: remove them"
+    if found := REFERENCE.search(text):
+        return f"must not contain {found[0][:80]}, which the kubelet would replace: write the text itself"
     scheme, separator, rest = text.partition("://")
     if not separator:
         return _without_scheme(text)
@@ -167,6 +179,11 @@ def read_uri(text: str) -> Uri | str:
     if read is None:
         return f"must begin with one of {_ALL}{suggested(_meant(scheme))}"
     return read(text, rest)
+
+
+def is_quoted(text: str) -> bool:
+    """Return whether a text begins or ends with a quote, which YAML or a shell would have removed."""
+    return text[:1] in _QUOTES or text[-1:] in _QUOTES
 
 
 def _without_scheme(text: str) -> str:
