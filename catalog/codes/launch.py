@@ -156,4 +156,10 @@ ROWS: Final[dict[str, Code]] = {
         "write the number into resources.limits, and leave the request out, or write the same",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
+    "FI326": Code(
+        "error",
+        "a flag has a value that takes none",
+        "write the flag alone, or remove it",
+        "in YAML and in environment variables such a setting is true or false; the engine exits on it",
+    ),
 }

@@ -13,7 +13,7 @@ from typing import Final
 from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.command_line.programs import ASSIGNMENT, Program, behind_prefixes, program
-from intent.command_line.shell import Script, read_script
+from intent.command_line.shell import Script, count, read_script
 from intent.image import Image, read_image
 
 ENGINES: Final[dict[Program, str]] = {
@@ -114,6 +114,14 @@ def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -
 def names_engine(command: Command) -> bool:
     """Return whether a script that is not understood names a known engine."""
     return command.shell is not None and _SCRIPT_ENGINES.search(command.argv[command.shell.index]) is not None
+
+
+def engines_of(command: Command) -> int:
+    """Return the number of commands in a script that start an engine; 0 if it cannot be parsed."""
+    if command.shell is None:
+        return 0
+    at = command.shell.index
+    return count(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:

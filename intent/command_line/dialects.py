@@ -96,12 +96,15 @@ _SWITCHES: Final = (
     _Row("enforce-eager"),
     _Row(EXPERT_PARALLEL, "enable-e", "-ep"),
 )
-_ASKED: Final = (
-    _Row("served-model-name", "ser"),
-    _Row("lora-modules", "lora-m"),
+_ASKED_SWITCHES: Final = (
     _Row("enable-lora", "enable-lor"),
     _Row("no-enable-lora", "no-enable-lor"),
     _Row("no-enable-expert-parallel", "no-enable-e"),
+)
+_ASKED: Final = (
+    *_ASKED_SWITCHES,
+    _Row("served-model-name", "ser"),
+    _Row("lora-modules", "lora-m"),
     _Row("max-lora-rank", "max-lora-"),
     _Row("max-cpu-loras", "max-c"),
 )
@@ -187,19 +190,25 @@ def _dashed(rows: tuple[_Row, ...]) -> dict[str, str]:
 
 def _spelled(names: dict[str, str]) -> Dialect:
     spelled = {f"--{name}": known for name, known in names.items()}
-    return Dialect(spelled, frozenset(names.values()) - _SWITCH_NAMES, underscored=False)
+    known = frozenset(names.values())
+    return Dialect(spelled, known - _SWITCH_NAMES, underscored=False, switches=known & _SWITCH_NAMES)
 
 
 VLLM: Final = Dialect(
     _named(_VALUED + _SWITCHES) | _dashed(_ASKED),
     frozenset(row.name for row in _VALUED),
     underscored=True,
+    switches=frozenset((*_named(_SWITCHES).values(), *_dashed(_ASKED_SWITCHES).values())),
     letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
 )
 _OF_SGLANG: Final = _spelled(
     _SGLANG | {spelled.removeprefix("--"): name for spelled, name in _named(_SHORTENED).items()}
 )
-SGLANG: Final = replace(_OF_SGLANG, names=_OF_SGLANG.names | _dashed(_SGLANG_ASKED))
+SGLANG: Final = replace(
+    _OF_SGLANG,
+    names=_OF_SGLANG.names | _dashed(_SGLANG_ASKED),
+    switches=_OF_SGLANG.switches | {"--enable-ep-moe"},
+)
 LMDEPLOY: Final = _spelled(_LMDEPLOY)
 TENSORRT: Final = _spelled(_TENSORRT)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)

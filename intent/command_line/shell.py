@@ -93,12 +93,8 @@ def read_script(text: str, find: Find) -> Script | None:
     """Parse a script; None if it is too complex, or does not start exactly one engine."""
     tokens = _tokens(text) if len(text) <= LONGEST else []
     commands = _commands(tokens) if tokens else None
-    if commands is None:
-        return None
-    found = [
-        (at, index) for index, command in enumerate(commands) if (at := _engine(command, find)) is not None
-    ]
-    if len(found) != 1:
+    found = _engines(commands or [], find)
+    if commands is None or len(found) != 1:
         return None
     at, index = found[0]
     if commands[index].depth or _in_background(commands, index):
@@ -106,6 +102,18 @@ def read_script(text: str, find: Find) -> Script | None:
     if _handed_on(tokens) != (commands[index].argv[-1].text in _REST):
         return None
     return _script(text, commands[index], at, alone=_is_alone(commands, index))
+
+
+def count(text: str, find: Find) -> int:
+    """Return the number of simple commands that start the engine; 0 if the script cannot be parsed."""
+    tokens = _tokens(text) if len(text) <= LONGEST else []
+    return len(_engines((_commands(tokens) if tokens else None) or [], find))
+
+
+def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
+    """Return for each command that starts the engine the index of the engine's word, and its own."""
+    found = ((_engine(command, find), index) for index, command in enumerate(commands))
+    return [(at, index) for at, index in found if at is not None]
 
 
 def steps(text: str) -> tuple[tuple[str, ...], ...] | None:

@@ -86,7 +86,7 @@ def test_a_release_known_as_broken_fails_as_the_warning_says(start: Start) -> No
         statuses = [ended(pod) for pod in there.pods]
         said = tail(there.pods[1])
 
-    assert "ray-symmetric needs Ray 2.54 or later; set launcher: vllm-native" in warning
+    assert "ray-symmetric needs Ray 2.54 or later; set fusioninfer.io/launcher: vllm-native" in warning
     assert (statuses, "Timed out waiting for head node to start" in said) == ([1, 1, 1], True)
 
 

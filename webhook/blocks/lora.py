@@ -4,6 +4,7 @@ An author's own list of adapters stays, and must have those of the annotation: e
 Sources: vLLM `vllm/config/lora.py`, `vllm/entrypoints/common/cli_args.py`; SGLang `srt/server_args.py`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,7 @@ from catalog.flags import is_absent
 from intent import annotations as keys
 from intent.command_line.flags import Flag, resolve
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, argument_path, model_of, spelled
+from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, switched
 from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
@@ -33,8 +34,10 @@ class _Row:
     """The flags of the limits, by their names."""
     switch: str = ""
     """The flag that turns adapters on; empty: their list does."""
+    batch: int = 1
+    """Adapters of one batch, where no flag says more or less."""
     slots: bool = False
-    """Whether one batch uses one adapter only, unless a flag says more."""
+    """Whether a batch is given room for all adapters."""
     ranks: tuple[int, ...] = ()
     """The highest ranks that it accepts; empty: any."""
     holds_all: bool = False
@@ -56,10 +59,12 @@ FLAGS: Final[Mapping[str, _Row]] = {
             "maxAdapters": "--max-loras-per-batch",
             "maxCpuAdapters": "--max-loaded-loras",
         },
+        batch=8,
         holds_all=True,
     ),
 }
 SERVED_NAME: Final = "--served-model-name"
+_NUMBER: Final = re.compile("[-+]?[0-9]{1,9}")
 
 
 def lora(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
@@ -97,11 +102,14 @@ def _modules(launch: Launch, row: _Row, listed: Mapping[str, str]) -> Args:
 
 
 def _limits(launch: Launch, row: _Row, asked: Lora) -> Iterator[str]:
-    """Yield the limits that are asked for, and room for all adapters in one batch."""
+    """Yield the limits that are asked for, and room for all adapters in one batch, which memory must hold."""
     values = {name: getattr(asked, field) for name, field in LIMITS.items()}
-    if row.slots and not values["maxAdapters"] and len(asked.adapters) > 1:
+    if not values["maxAdapters"]:
         memory = values["maxCpuAdapters"] or _number(launch, row.limits["maxCpuAdapters"])
-        values["maxAdapters"] = min(len(asked.adapters), memory or len(asked.adapters))
+        batch = len(asked.adapters) if row.slots else row.batch
+        batch = min(batch, memory or batch)
+        is_told = batch < row.batch or (row.slots and len(asked.adapters) > 1)
+        values["maxAdapters"] = batch if is_told else 0
     for name, flag in row.limits.items():
         if values[name] and not launch.command.flags.last(flag):
             yield from (flag, str(values[name]))
@@ -139,7 +147,7 @@ def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
             message = f"{engine} {shown} has no {flag}: remove {name}, or use a newer image"
             yield FieldError(keys.path(keys.LORA), None, message, "FI116")
     if asked.max_rank and row.ranks and asked.max_rank not in row.ranks:
-        higher = next((rank for rank in row.ranks if rank >= asked.max_rank), row.ranks[-1])
+        higher = _above(row, asked.max_rank)
         messages.append(f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}")
     if row.holds_all and 0 < asked.max_cpu_adapters < len(asked.adapters):
         least = len(asked.adapters)
@@ -149,8 +157,10 @@ def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
 
 
 def _negated(launch: Launch, row: _Row) -> Iterator[FieldError]:
-    """FI124: adapters are not turned off."""
+    """FI124, FI326: adapters are not turned off."""
     flag = f"--no-{row.switch.removeprefix('--')}"
+    for own in map(launch.command.flags.last, (row.switch, flag) if row.switch else ()):
+        yield from switched(launch, own) if own else ()
     if row.switch and (given := launch.command.flags.last(flag)):
         message = f"{spelled(launch, given)} turns off the adapters of {keys.LORA}: remove one of the two"
         yield FieldError(argument_path(launch, given.at), None, message, "FI124")
@@ -187,22 +197,45 @@ def _item(word: str) -> tuple[str, str]:
 
 
 def _other_limits(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
-    """FI124: an author's own limit is that of the annotation."""
+    """FI124: an author's own limit is that of the annotation, and the engine starts with it."""
     for name, flag in row.limits.items():
         value, own = getattr(asked, LIMITS[name]), _number(launch, flag)
         given = launch.command.flags.last(flag)
-        if given and value and own and own != value:
-            message = f"{spelled(launch, given)} {own} contradicts {name}={value} in {keys.LORA}"
-            yield FieldError(
-                argument_path(launch, given.value_at), None, f"{message}: remove one of the two", "FI124"
-            )
+        if given is None or own is None:
+            continue
+        if value and own != value:
+            reason = f"contradicts {name}={value} in {keys.LORA}: remove one of the two"
+        else:
+            reason = _refusal(launch, row, asked, name, own)
+        if reason:
+            message = f"{spelled(launch, given)} {own} {reason}"
+            yield FieldError(argument_path(launch, given.value_at), None, message, "FI124")
 
 
-def _number(launch: Launch, name: str) -> int:
-    """Return the value of a flag; 0 if it is absent, or no number that is known here."""
+def _refusal(launch: Launch, row: _Row, asked: Lora, name: str, own: int) -> str:
+    """Return why the engine exits on an author's own limit beside adapters; empty if it does not."""
+    if name == "maxRank" and row.ranks:
+        accepted = f"is no rank that {launch.command.engine} accepts: use {_above(row, own)}"
+        return "" if own in row.ranks else accepted
+    least, most = 1, asked.max_cpu_adapters if name == "maxAdapters" else 0
+    if name == "maxCpuAdapters":
+        batch = asked.max_adapters or _number(launch, row.limits["maxAdapters"]) or 1
+        least = max(batch, len(asked.adapters) if row.holds_all else 1)
+    if own < least:
+        return f"is too few for {keys.LORA}: use {least} or more"
+    return f"is more than maxCpuAdapters={most} in {keys.LORA}: lower it" if most and own > most else ""
+
+
+def _above(row: _Row, rank: int) -> int:
+    """Return the lowest rank that holds another one, or else the highest."""
+    return next((one for one in row.ranks if one >= rank), row.ranks[-1])
+
+
+def _number(launch: Launch, name: str) -> int | None:
+    """Return the value of a flag; None if it is absent, or no number that is known here."""
     flag = launch.command.flags.last(name)
     value = next(_words(launch, flag), "") if flag else ""
-    return int(value) if value.isdecimal() and len(value) < 10 else 0
+    return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def _words(launch: Launch, flag: Flag) -> Iterator[str]:

@@ -22,6 +22,7 @@ from intent.launch import (
     read_size,
     shares_ranks,
     spelled,
+    switched,
     value_of,
 )
 from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
@@ -126,8 +127,8 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
         yield FieldError(path(KEY), None, message, "FI116")
     for flag in (found for name in (*wish.names, wish.against) if (found := launch.command.flags.last(name))):
         given = value_of(launch, flag)
-        differs = flag.name == wish.against or (not wish.switch and given not in {None, str(wish.value)})
-        if differs:
+        yield from switched(launch, flag)
+        if flag.name == wish.against or (not wish.switch and given not in {None, str(wish.value)}):
             asked = wish.name if wish.switch else f"{wish.name}={wish.value}"
             shown = spelled(launch, flag) if wish.switch else quoted(launch, flag)
             message = f"{shown} contradicts {asked} in {KEY}: remove one of them"

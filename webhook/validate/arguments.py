@@ -18,6 +18,7 @@ from intent.launch import (
     model_of,
     quoted,
     spelled,
+    switched,
     text_of,
     value_of,
 )
@@ -34,6 +35,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     fused = list(_fused(launch))
     yield from fused
     for flag in launch.command.flags.given:
+        yield from switched(launch, flag)
         yield from _flag(launch, flag)
     yield from _misspelt(launch)
     yield from parallel_sizes(launch)

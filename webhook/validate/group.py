@@ -62,7 +62,7 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
         return
     other = choose((launch,), AUTO, AUTO)
     is_better = other.starts and other.code != "FI527" and other.launcher != plan.launcher
-    advice = f"; set launcher: {other.launcher}" if is_better else "; use an image that has it"
+    advice = f"; set {LAUNCHER}: {other.launcher}" if is_better else "; use an image that has it"
     message = f"{lacks(launch, plan.launcher)}{advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
-from intent.command_line.command import fused_program, names_engine, own_launch
+from intent.command_line.command import engines_of, fused_program, names_engine, own_launch
 from intent.command_line.flags import DISTRIBUTED
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
@@ -19,11 +19,11 @@ from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group
 from webhook.validate.pods import limits, pods
-from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
+from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
 from webhook.validate.transfer import transfer
 
-_QUIET: Final = "launcher: none silences this"
-_SILENCE: Final = "or set launcher: none"
+_QUIET: Final = f"{LAUNCHER}: {NONE} silences this"
+_SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
 _COMPLEX: Final = "the shell script is too complex to rewrite"
 _NO_ENGINE: Final = "no known engine was found in the shell script"
 _MIXED: Final = (
@@ -38,9 +38,14 @@ _COUNT: Final = re.compile(
 
 
 def launch(given: Input) -> Iterator[FieldError]:
-    """Check the command of every template, then the group as a whole."""
+    """Check the command of every template, then the group as a whole; blocks reported some arguments."""
+    yield from (one for one in _launch(given) if one not in given.about_blocks)
+
+
+def _launch(given: Input) -> Iterator[FieldError]:
     intent, plan = given.intent, given.plan
     if plan.launcher == NONE:
+        yield from unlaunched(intent, given.settings)
         return
     launcher = LAUNCHERS.get(plan.launcher)
     if launcher is None:
@@ -128,7 +133,7 @@ def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
     """Return code and message for a command that is left as it is."""
     kind, engine = launch.command.kind, launch.command.engine
     if kind == "complex":
-        cause = _COMPLEX if names_engine(launch.command) else _NO_ENGINE
+        cause = _too_complex(launch) if names_engine(launch.command) else _NO_ENGINE
         return "FI514", f"left as it is: {cause}; write [vllm, serve, MODEL, ...] as list items, {_SILENCE}"
     if kind == "distributed":
         words = own_launch(launch.command, launch.engine.command + launch.engine.args)[:SHOWN]
@@ -141,6 +146,12 @@ def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
     return "FI517", _unknown(launch)
 
 
+def _too_complex(launch: Launch) -> str:
+    """Return why the script of a shell is not rewritten."""
+    count = engines_of(launch.command)
+    return f"the shell script starts {count} engines, a launcher starts one" if count > 1 else _COMPLEX
+
+
 def _without_launcher(engine: str, plan: LaunchPlan) -> str:
     """Return why a known engine is not launched over pods, and the launchers that do so."""
     title = PRODUCTS[engine].title
@@ -148,7 +159,7 @@ def _without_launcher(engine: str, plan: LaunchPlan) -> str:
     if not able:
         return f"left as it is: {title} has no launcher, each pod runs it alone; {_QUIET}"
     launcher = "by default" if plan.launcher in able else f"by {plan.launcher}"
-    return f"left as it is: {title} is not started over pods {launcher}; set launcher: {' or '.join(able)}"
+    return f"left as it is: {title} is not started over pods {launcher}; set {LAUNCHER}: {' or '.join(able)}"
 
 
 def _program(launch: Launch) -> str:

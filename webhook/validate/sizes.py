@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS, Engines, Model, known_model
-from intent.annotations import PARALLELISM, path
+from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
-from intent.command_line.flags import DATA, SHARED_DATA, SIZES, TENSOR, Flag
+from intent.command_line.flags import BACKEND, DATA, SHARED_DATA, SIZES, TENSOR, Flag
 from intent.command_line.spelling import misspelt
 from intent.errors import FieldError
 from intent.launch import (
+    NONE,
     SHOWN,
     Launch,
     LaunchPlan,
@@ -21,14 +22,17 @@ from intent.launch import (
     is_added,
     model_of,
     quoted,
+    read_launches,
     read_size,
     read_sizes,
     size_changes,
     spelled,
+    text_of,
     value_of,
 )
 from intent.lws import LWT, Intent
 from intent.parallelism import Parallelism
+from intent.settings import Settings
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
@@ -61,6 +65,30 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
             f"{LWT}.size {size}: set it to {pods}, or use {there} accelerators"
         )
         yield FieldError(*_given(launch), message, "FI308")
+
+
+_ADDRESS: Final = "RAY_ADDRESS"
+
+
+def unlaunched(intent: Intent, settings: Settings) -> Iterator[FieldError]:
+    """FI308: without a launcher each pod has the accelerators for the sizes that an annotation asks for.
+
+    Their flags are added to a command of one node. It spans nodes only in a Ray cluster of the author's.
+    """
+    asked = intent.parallelism
+    is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
+    for launch in read_launches(intent, settings) if is_sized else ():
+        needed, there = read_sizes(launch), countable(launch.engine)
+        has_ray = text_of(launch, BACKEND) == "ray" or _ADDRESS in launch.engine.env
+        if needed and there and needed.accelerators > there and not has_ray:
+            remedy = (
+                f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
+            )
+            message = (
+                f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
+                f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
+            )
+            yield FieldError(*_given(launch), message, "FI308")
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:

@@ -83,3 +83,20 @@ def test_an_error_of_one_block_is_not_followed_by_what_the_others_did_not_write(
     live = lws(2, template(engine), None, **(BLOCKS | {"parallelism": "tensor=8,pipeline=2"} | wrong))
 
     assert errors(live) == [code]
+
+
+@pytest.mark.parametrize("launcher", ["auto", "none"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "--enable-expert-parallel=false",
+        "--enable-exp=",
+        "-ep=true",
+        "--enable_lora=true",
+        "--no-enable-lora=x",
+    ],
+)
+def test_a_switch_with_a_value_is_reported_once(word: str, launcher: str) -> None:
+    found = errors(asked(word, launcher=launcher))
+
+    assert found.count("FI326") == 1

@@ -274,7 +274,8 @@ _NOT_STARTED: Final = (
         "TensorRT-LLM",
         "FI519",
         f"{ENGINE}.command",
-        "TensorRT-LLM has no launcher, each pod runs it alone; launcher: none silences this",
+        "TensorRT-LLM has no launcher, each pod runs it alone; "
+            "fusioninfer.io/launcher: none silences this",
         command("trtllm-serve", "org/M", "--tp_size", "8", "--pp_size", "2"),
     ),
     *(
@@ -282,7 +283,8 @@ _NOT_STARTED: Final = (
             words[0],
             "FI519",
             f"{ENGINE}.command",
-            f"{title} is not a supported engine, each pod runs it alone; launcher: none silences this",
+            f"{title} is not a supported engine, each pod runs it alone; "
+            "fusioninfer.io/launcher: none silences this",
             command(*words),
         )
         for title, *words in (
@@ -305,7 +307,8 @@ _NOT_STARTED: Final = (
         "a script of the image",
         "FI517",
         f"{ENGINE}.command",
-        "start.sh is not known to start an engine; set command, for example [vllm, serve], or set launcher",
+        "start.sh is not known to start an engine; set command, for example [vllm, serve], or set "
+        "fusioninfer.io/launcher: none",
         command("/opt/start.sh"),
     ),
     Mistake(
@@ -319,15 +322,24 @@ _NOT_STARTED: Final = (
         "LMDeploy, which needs a named launcher",
         "FI519",
         f"{ENGINE}.command",
-        "LMDeploy is not started over pods by default; set launcher: ray-symmetric or ray-start",
+        "LMDeploy is not started over pods by default; set "
+        "fusioninfer.io/launcher: ray-symmetric or ray-start",
         command("lmdeploy", "serve", "api_server", "org/M", "--tp", "16"),
     ),
     Mistake(
         "a loop in a shell",
         "FI514",
         f"{ENGINE}.args[0]",
-        "too complex to rewrite; write [vllm, serve, MODEL, ...] as list items, or set launcher: none",
+        "too complex to rewrite; write [vllm, serve, MODEL, ...] as list items, or set "
+        "fusioninfer.io/launcher: none",
         engine(command=["sh", "-c"], args=["for i in 1 2; do vllm serve M; done"]),
+    ),
+    Mistake(
+        "two engines in a shell",
+        "FI514",
+        f"{ENGINE}.args[0]",
+        "left as it is: the shell script starts 2 engines, a launcher starts one; write [vllm, serve,",
+        engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
     ),
     Mistake(
         "a launch of their own",
@@ -690,7 +702,8 @@ _ARGUMENTS: Final = (
         "an image without Ray",
         "FI504",
         f"{ENGINE}.image",
-        "vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; set launcher: vllm-native",
+        "vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; "
+        "set fusioninfer.io/launcher: vllm-native",
         args("org/M", replaced={"image": "vllm/vllm-openai:v0.20.2"}, launcher="ray-symmetric"),
     ),
     Mistake(
@@ -846,6 +859,20 @@ _MODEL: Final = (
         NOTE.format("model"),
         "for a model of Hugging Face write hf://org/M",
         modeled("org/M"),
+    ),
+    Mistake(
+        "a variable of the kubelet in the URI of a model",
+        "FI110",
+        NOTE.format("model"),
+        "must not contain $(KEY), which the kubelet would replace: write the text itself",
+        modeled("https://host/model?token=$(KEY)"),
+    ),
+    Mistake(
+        "quotes around the URI of a model",
+        "FI110",
+        NOTE.format("model"),
+        "must be without quotes: remove them",
+        modeled("'hf://org/M'"),
     ),
     Mistake(
         "a path as the cache",
@@ -1052,6 +1079,21 @@ _PARALLELISM: Final = (
         args("org/M", "-tp", "8", "-pp", "2", "--no-enable-expert-parallel", parallelism="expert"),
     ),
     Mistake(
+        "expert parallelism with a value",
+        "FI326",
+        f"{ENGINE}.args[5]",
+        "must be --enable-expert-parallel alone, which takes no value; to turn it off, remove it",
+        args("org/M", "-tp", "8", "-pp", "2", "--enable-expert-parallel=false", parallelism="expert"),
+    ),
+    Mistake(
+        "sizes over pods that nothing joins",
+        "FI308",
+        NOTE.format("parallelism"),
+        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and with fusioninfer.io/launcher: none "
+        "nothing joins pods: remove fusioninfer.io/launcher: none",
+        args("org/M", launcher="none", parallelism="tensor=8,pipeline=2"),
+    ),
+    Mistake(
         "a port that the API has",
         "FI311",
         NOTE.format("parallelism"),
@@ -1095,6 +1137,20 @@ _LORA: Final = (
         NOTE.format("lora"),
         "maxRank=48 is no rank that vllm accepts: use 64",
         args("org/M", size=1, lora="sql=hf://org/sql,maxRank=48"),
+    ),
+    Mistake(
+        "quotes around the URI of an adapter",
+        "FI118",
+        NOTE.format("lora"),
+        'sql="hf://org/sql" must be without quotes: remove them',
+        args("org/M", size=1, lora='sql="hf://org/sql"'),
+    ),
+    Mistake(
+        "no room for adapters",
+        "FI124",
+        f"{ENGINE}.args[2]",
+        "--max-loras 0 is too few for fusioninfer.io/lora: use 1 or more",
+        args("org/M", "--max-loras", "0", size=1, lora="sql=hf://org/sql"),
     ),
     Mistake(
         "a list of adapters of the author's own",
