@@ -274,8 +274,7 @@ _NOT_STARTED: Final = (
         "TensorRT-LLM",
         "FI519",
         f"{ENGINE}.command",
-        "TensorRT-LLM has no launcher, each pod runs it alone; "
-            "fusioninfer.io/launcher: none silences this",
+        "TensorRT-LLM has no launcher, each pod runs it alone; fusioninfer.io/launcher: none silences this",
         command("trtllm-serve", "org/M", "--tp_size", "8", "--pp_size", "2"),
     ),
     *(
