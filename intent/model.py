@@ -164,6 +164,19 @@ Reader = Callable[[str, str], Uri | str]
 
 def read_uri(text: str) -> Uri | str:
     """Take a model URI apart; return a message if it is invalid, which says what would be right."""
+    if fault := _text_fault(text):
+        return fault
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _without_scheme(text)
+    read = _READERS.get(scheme)
+    if read is None:
+        return f"must begin with one of {_ALL}{suggested(_meant(scheme))}"
+    return read(text, rest)
+
+
+def _text_fault(text: str) -> str:
+    """Return what is wrong with a text that no URI may be; empty if nothing is."""
     if len(text) > _LONGEST:
         return f"must be at most {_LONGEST} characters"
     if text != text.strip():
@@ -172,13 +185,7 @@ def read_uri(text: str) -> Uri | str:
         return "must be without quotes: remove them"
     if found := REFERENCE.search(text):
         return f"must not contain {found[0][:80]}, which the kubelet would replace: write the text itself"
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return _without_scheme(text)
-    read = _READERS.get(scheme)
-    if read is None:
-        return f"must begin with one of {_ALL}{suggested(_meant(scheme))}"
-    return read(text, rest)
+    return ""
 
 
 def is_quoted(text: str) -> bool:
