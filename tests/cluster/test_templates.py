@@ -1,13 +1,16 @@
 """InferenceTemplates on the real API server, with the token and the rights of the manifests."""
 
+import http.client
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from intent import Object
+from sync.kinds import sealed
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
@@ -230,6 +233,40 @@ def test_the_webhook_may_get_templates_and_nothing_else(templated: Cluster) -> N
 
     assert [line.split()[0] for line in ours if line and "[]  " in line and "[get]" not in line] == []
     assert any("inferencetemplates.fusioninfer.io" in line and line.endswith("[get]") for line in ours)
+
+
+# --- without validation ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unvalidated(templated: Cluster) -> Iterator[None]:
+    """Delete the validating configuration for a while."""
+    where = path("validatingwebhookconfigurations", "", "validate.fusioninfer.io")
+    taken = get(templated.api, where)
+    delete(templated.api, where)
+    yield
+    bare = {**taken, "metadata": {key: taken["metadata"][key] for key in ("name", "labels")}}
+    create(templated.api, where.rpartition("/")[0], bare)
+    until(lambda: applied(templated, "default", short("a"))[0] != 0, "a missing template is denied again")
+
+
+@pytest.mark.usefixtures("unvalidated")
+def test_the_api_server_denies_a_sealed_object_whose_template_is_missing(
+    templated: Cluster, namespace: str
+) -> None:
+    """It denies the label, which says why. Without the seal the object is stored without its template."""
+    where = path("leaderworkersets", namespace)
+    until(lambda: applied(templated, namespace, short("probe"))[0] == 0, "nothing is validated")
+    with pytest.raises(ApiError) as refused:
+        create(templated.api, where, sealed(yaml.safe_load(short("a"))))
+
+    assert refused.value.status == http.client.UNPROCESSABLE_ENTITY
+    assert "not expanded: FI951: InferenceTemplate base does not exist" in str(refused.value)
+    assert [one["metadata"]["name"] for one in items(templated.api, where)] == ["probe"]
+
+    create(templated.api, path("inferencetemplates", namespace), written(namespace))
+    create(templated.api, where, sealed(yaml.safe_load(short("a"))))
+    assert engine(templated, namespace, "a")["image"] == ENGINE["image"]
 
 
 # --- InferenceService --------------------------------------------------------------------------------
