@@ -66,6 +66,7 @@ def _convergence() -> Iterator[Run]:
     for module, sequences in forms.items():
         words = ("-m", module, "--sequences", sequences, "--seed", SEEDS[0])
         yield Run(f"{module}, seed {SEEDS[0]}", words)
+        yield Run(f"{module} with templates, seed {SEEDS[0]}", (*words, "--templates"))
 
 
 def _plan() -> Iterator[Run]:

@@ -74,5 +74,7 @@ def test_convergence_is_simulated_and_then_run_on_the_real_api_server() -> None:
 
     assert words == [
         ("tests.laws.convergence", "--sequences", "5000"),
+        ("tests.laws.convergence", "--sequences", "5000"),
+        ("tests.cluster.convergence", "--sequences", "100"),
         ("tests.cluster.convergence", "--sequences", "100"),
     ]

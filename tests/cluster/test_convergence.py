@@ -12,13 +12,14 @@ import pytest
 from intent import Object
 from tests.cluster.convergence.lockstep import Result, compared
 from tests.cluster.convergence.placed import Place, placed, written
-from tests.cluster.convergence.report import drawn, results, summary
+from tests.cluster.convergence.report import results, summary
 from tests.cluster.convergence.servers import OTHERS, Servers, serving
 from tests.cluster.testbed.cluster import Cluster
 from tests.laws.convergence import clients, managed
 from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
 from tests.laws.convergence.files import File, manifest
 from tests.laws.convergence.schema import copied
+from tests.laws.convergence.walk import drawn
 
 SEED: Final = 1
 NUMBERS: Final = (8, 12, 15, 18, 29, 58, 69, 82, 88, 98)

@@ -27,6 +27,7 @@ from typing import Final
 import jsonpatch
 
 from intent import Object
+from intent.annotations import EXPANSION
 from tests.cluster.convergence.placed import Place, placed, written
 from tests.cluster.testbed.api import MERGE_PATCH, ApiError, call, create, get, path
 from tests.cluster.testbed.cluster import kubeconfig
@@ -161,13 +162,14 @@ def _wanted(place: Place, live: Object, wanted: Object) -> Object:
     metadata = {key: value for key, value in live["metadata"].items() if key not in ("labels", "annotations")}
     metadata |= placed(changed, place)["metadata"]
     annotations = metadata.get("annotations", {})
-    if _file_of(written(live)) == _file_of(changed) is not None:
-        annotations[LAST_APPLIED] = live["metadata"]["annotations"][LAST_APPLIED]  # kubectl's own text
+    for key in (LAST_APPLIED, EXPANSION):  # the text of kubectl, and that of our webhook
+        if _note(written(live), key) == _note(changed, key) is not None:
+            annotations[key] = live["metadata"]["annotations"][key]
     return {**live, "metadata": metadata, "spec": wanted["spec"]}
 
 
-def _file_of(lws: Object) -> str | None:
-    found: str | None = lws["metadata"].get("annotations", {}).get(LAST_APPLIED)
+def _note(lws: Object, key: str) -> str | None:
+    found: str | None = lws["metadata"].get("annotations", {}).get(key)
     return found
 
 

@@ -3,6 +3,8 @@
 The simulation runs first. Its writes are then made by real clients. After each step, both stored objects and
 the owners of their fields equal the simulated ones, and the law has the same outcome. A write that the
 simulated API server refuses, or our validating webhook denies, is sent to that side alone, and fails there.
+
+The templates of a step are put into the namespace of B (`library`).
 """
 
 import re
@@ -19,6 +21,7 @@ from tests.cluster.testbed.api import create, delete, path
 from tests.laws.convergence import laws
 from tests.laws.convergence.clients import Write
 from tests.laws.convergence.managed import managers_of, without_managers
+from tests.laws.convergence.templates import FIRST, LIBRARIES, TEMPLATES
 from tests.laws.convergence.walk import Sequence, Taken, run
 
 Answer = Literal["sent", "denied", "refused"]
@@ -53,6 +56,8 @@ def repeat(servers: Servers, number: int, sequence: Sequence) -> Result:
         side: Place(servers, servers.namespace(side, sequence.other), f"s{number}")
         for side in (WITHOUT, WITH, EXPANDING)
     }
+    if servers.library:
+        servers.library.put(sides[WITH].namespace, LIBRARIES[FIRST])
     try:
         for at, taken in enumerate(run(sequence).taken):
             differences = [f"step {at}, {one}" for one in _differences(sides, taken, at, result)]
@@ -69,6 +74,10 @@ def repeat(servers: Servers, number: int, sequence: Sequence) -> Result:
 
 def _differences(sides: dict[str, Place], taken: Taken, at: int, result: Result) -> Iterator[str]:
     """Take a step in the cluster; yield what differs from the simulation."""
+    if taken.step.client == TEMPLATES:
+        assert sides[WITH].servers.library
+        sides[WITH].servers.library.put(sides[WITH].namespace, LIBRARIES[taken.step.value])
+        return
     expected = _answers(taken)
     places = (sides[WITHOUT], sides[WITH])
     with ThreadPoolExecutor(2) as pool:
@@ -143,6 +152,8 @@ def _judged(expanding: Place, taken: Taken, real: tuple[Object, Object], result:
 def _expanded(expanding: Place, a: Object, taken: Taken) -> Object | None:
     """Return what B should hold: a CREATE of A's object with our webhooks, and the changes of B alone."""
     api, where = expanding.servers.cluster.api, path(RESOURCE, expanding.namespace)
+    if expanding.servers.library:
+        expanding.servers.library.put(expanding.namespace, taken.content)
     bare = {"apiVersion": a["apiVersion"], "kind": a["kind"], **placed(written(a), expanding)}
     made = written(create(api, where, without_managers(bare), dryRun="All"))
     return made if all(change(made) for change in taken.delta) else None

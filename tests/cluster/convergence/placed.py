@@ -1,7 +1,7 @@
 """Objects of a simulation in a cluster, and back: they have another name and namespace there.
 
 The simulation's is `llm/x`. Name and namespace stand in three annotations too: the file of the last
-client-side apply, and the release of Helm.
+client-side apply, and the release of Helm. The record names the templates that were read, with their uids.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,8 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
+from intent.annotations import EXPANSION
+from tests.cluster.convergence.library import unplaced
 from tests.cluster.convergence.servers import Servers
 from tests.laws.convergence.clients import RELEASE_NAME, RELEASE_NAMESPACE
 from tests.laws.convergence.managed import LAST_APPLIED, Managers, managers_of
@@ -43,7 +45,8 @@ def placed(lws: Object, place: Place) -> Object:
 def written(stored: Object) -> Object:
     """Return the part of a stored object that its writers determine, as the simulation has it.
 
-    It leaves out what the API server adds: uid, versions, times, owners of fields (`owners`), status.
+    It leaves out what the API server adds: uid, versions, times, owners of fields (`owners`), status; and of
+    the record what identifies templates.
     """
     metadata = stored["metadata"]
     kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
@@ -64,6 +67,8 @@ def _renamed(lws: Object, name: str, namespace: str) -> Object:
     if LAST_APPLIED in annotations:
         file = _renamed(orjson.loads(annotations[LAST_APPLIED]), name, namespace)
         annotations[LAST_APPLIED] = orjson.dumps(file, option=orjson.OPT_SORT_KEYS).decode()
+    if EXPANSION in annotations:
+        annotations[EXPANSION] = unplaced(annotations[EXPANSION])
     for key, value in ((RELEASE_NAME, name), (RELEASE_NAMESPACE, namespace)):
         if key in annotations:
             annotations[key] = value

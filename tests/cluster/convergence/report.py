@@ -3,25 +3,19 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from random import Random
 from typing import Final
 
 from tests.cluster.convergence.lockstep import Result, repeat
 from tests.cluster.convergence.servers import Servers
-from tests.laws.convergence.walk import Sequence, draw
+from tests.laws.convergence.walk import Sequence
 
 TOGETHER: Final = 2
 """How many sequences run at once."""
 
 
-def drawn(seed: int, number: int, steps: int | None = None) -> Sequence:
-    """Draw a sequence of a seed: the one that the simulation draws with `--seed` and `--only`."""
-    return draw(Random(f"{seed}/{number}"), steps)  # noqa: S311 - examples, which are to be repeatable
-
-
 def results(servers: Servers, sequences: Iterable[tuple[int, Sequence]]) -> Iterator[Result]:
-    """Yield the results of numbered sequences, in their order."""
-    with ThreadPoolExecutor(TOGETHER) as pool:
+    """Yield the results of numbered sequences, in their order. Those with templates share a library."""
+    with ThreadPoolExecutor(1 if servers.library else TOGETHER) as pool:
         yield from pool.map(lambda one: repeat(servers, *one), sequences)
 
 

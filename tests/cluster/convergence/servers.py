@@ -16,6 +16,7 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.convergence.injector import injecting
+from tests.cluster.convergence.library import Library, library_of
 from tests.cluster.testbed.admissions import CONFIGURATIONS
 from tests.cluster.testbed.api import ApiError, amend, create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster
@@ -56,8 +57,8 @@ REFUSING: Final[dict[str, Object]] = {
 }
 """The policy that refuses what LWS makes, and its binding."""
 SELECTORS: Final = "/webhooks/0/namespaceSelector/matchExpressions"
-LEFT: Final = ("leaderworkersets", "secrets")
-"""What sequences leave: objects, and the releases of Helm."""
+LEFT: Final = ("leaderworkersets", "secrets", "inferencetemplates")
+"""What sequences leave: objects, the releases of Helm, and templates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Servers:
     helm: Path
     folder: Path
     prefix: str = "convergence"
+    library: Library | None = None
+    """Of sequences with templates."""
 
     def namespace(self, side: str, other: str) -> str:
         """Return the namespace of a side, with another webhook or without."""
@@ -75,10 +78,14 @@ class Servers:
 
 
 @contextmanager
-def serving(cluster: Cluster, helm: Path, folder: Path) -> Iterator[Servers]:
-    """Make the namespaces; at the end remove what is in them, and call our webhooks everywhere again."""
-    servers = Servers(cluster, helm, folder)
+def serving(cluster: Cluster, helm: Path, folder: Path, *, templates: bool = False) -> Iterator[Servers]:
+    """Make the namespaces; at the end remove what is in them, and call our webhooks everywhere again.
+
+    With templates, the webhook of the cluster reads them.
+    """
     with ExitStack() as stack:
+        library = stack.enter_context(library_of(cluster)) if templates else None
+        servers = Servers(cluster, helm, folder, library=library)
         for side, labels in LABELS.items():
             for other in OTHERS:
                 _add(servers, side, other, labels)

@@ -70,6 +70,8 @@ LIBRARIES: Final[Mapping[str, Templates | None]] = {
     "no access": None,
 }
 """What the webhook can read."""
+FIRST: Final = "v1"
+"""What it can read when a sequence begins."""
 TEMPLATES: Final = "templates"
 """The client of a step that changes the templates."""
 

@@ -30,7 +30,7 @@ from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.schema import Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, allow
-from tests.laws.convergence.templates import LIBRARIES, TEMPLATES, is_read, is_split
+from tests.laws.convergence.templates import FIRST, LIBRARIES, TEMPLATES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
 OTHERS: Final = ("", "", "before", "after")
@@ -92,6 +92,8 @@ class Taken:
     is_loose: bool
     excused: frozenset[str]
     """Side laws that the author's own writes violate."""
+    content: Templates | None
+    """The templates that the object got."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ class World:
 def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = False) -> Walk:
     """Run a sequence up to its first violation, or to its end, with a CREATE after each violation."""
     world = World(Server(None, sequence.other), Server(engine or Engine(), sequence.other), sequence.file)
-    world.templates = LIBRARIES["v1"]
+    world.templates = LIBRARIES[FIRST]
     walk = Walk()
     for at, step in enumerate((Step(sequence.tool, "create"), *sequence.steps)):
         was_loose = world.is_loose
@@ -251,8 +253,7 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
         if world.is_loose and not was_loose:
             walk.unmapped.append(world.unmapped or step.change)
         walk.outcomes.append((f"{step.client}: {step.change}", outcome))
-        a, b, loose = world.a, world.b, world.is_loose
-        walk.taken.append(Taken(step, world.writes, outcome, law, a, b, world.delta, loose, world.excused))
+        walk.taken.append(_taken(world, step, outcome, law))
         if law:
             cause = laws.cause(law, world.b, world.wanted)
             walk.violations.append(Violation(law, detail, at, f"{step.client}: {step.change}", cause))
@@ -263,6 +264,11 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
         if world.b is None:
             break
     return walk
+
+
+def _taken(world: World, step: Step, outcome: Outcome, law: str) -> Taken:
+    a, b, loose = world.a, world.b, world.is_loose
+    return Taken(step, world.writes, outcome, law, a, b, world.delta, loose, world.excused, world.content)
 
 
 def _take(world: World, step: Step) -> tuple[Outcome, str, str]:

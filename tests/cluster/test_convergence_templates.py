@@ -1,0 +1,58 @@
+"""The law of convergence with templates on the real API server: edited, deleted, hidden from the webhook.
+
+The sequences are those of `python -m tests.laws.convergence --seed 1 --templates`; the long form is
+`python -m tests.cluster.convergence --templates`.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import orjson
+import pytest
+
+from tests.cluster.convergence.library import unplaced
+from tests.cluster.convergence.lockstep import Result
+from tests.cluster.convergence.report import results, summary
+from tests.cluster.convergence.servers import OTHERS, serving
+from tests.cluster.testbed.cluster import Cluster
+from tests.laws.convergence.templated import drawn_templated
+from tests.laws.convergence.templates import LIBRARIES, TEMPLATES
+
+SEED: Final = 1
+NUMBERS: Final = (16, 47, 49)
+"""Together they have every version of the templates, and another webhook before and after ours."""
+
+
+@pytest.fixture(scope="module")
+def found(templated: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    """Run the sequences, and print what they showed."""
+    with serving(templated, helm, tmp_path_factory.mktemp("clients"), templates=True) as servers:
+        known = list(results(servers, [(number, drawn_templated(SEED, number)) for number in NUMBERS]))
+    print(*summary(SEED, known), sep="\n")  # noqa: T201 - pytest shows it where a test fails
+    return known
+
+
+def test_the_sequences_have_all_templates_and_every_place_of_another_webhook() -> None:
+    sequences = [drawn_templated(SEED, number) for number in NUMBERS]
+    steps = [step for one in sequences for step in one.steps if step.client == TEMPLATES]
+
+    assert {step.value for step in steps} == LIBRARIES.keys()
+    assert {one.other for one in sequences} == set(OTHERS)
+
+
+def test_every_step_equals_the_simulated_one_and_both_objects_converge(found: list[Result]) -> None:
+    if wrong := [one for one in found if one.differences or one.violation]:
+        again = f"python -m tests.cluster.convergence --templates --seed {SEED}"
+        pytest.fail("\n\n".join(f"{again} {one}" for one in wrong), pytrace=False)
+
+
+def test_another_content_of_a_record_is_a_difference() -> None:
+    base = {"refs": ["vllm"], "from": [["vllm", "a", "4f1c", 3]], "in": "9d", "set": {"metadata": {}}}
+    elsewhere = {**base, "from": [["vllm", "b", "77aa", 1]], "in": "e0"}
+    other = {**elsewhere, "set": {}}
+
+    first, second, third = (
+        unplaced(orjson.dumps({"base": one, "v": 2}).decode()) for one in (base, elsewhere, other)
+    )
+
+    assert first == second != third
