@@ -1,6 +1,7 @@
 """One write of a LeaderWorkerSet on the real API server: what our webhooks cost beside LWS's own.
 
-Both admit the same dry runs (`writes.py`).
+Both admit the same dry runs (`writes.py`). Templates are switched on: what an object costs that names one is
+compared with the same object written out (`templated.py`).
 """
 
 import sys
@@ -15,10 +16,11 @@ from tests.bench.kept import Kept, kept
 from tests.bench.report import Row, row
 from tests.bench.run import Run
 from tests.bench.stages import body, leaderworkerset, patched
+from tests.bench.templated import compared, templated
 from tests.bench.writes import Bench, Round, Write, alone, create, store, update
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
-from tests.cluster.testbed.ours import install_manifests, start_webhook, wait_admission
+from tests.cluster.testbed.ours import install_manifests, start_templated_webhook, wait_admission
 from webhook import review
 
 PROCESSES: Final = ("webhook", "lws")
@@ -33,7 +35,7 @@ def measure(run: Run) -> Iterator[Row]:
     """Start a control plane of our own, and measure on it."""
     with running(build(sys.stderr), control=("lws",)) as cluster:
         install_manifests(cluster)
-        start_webhook(cluster)
+        start_templated_webhook(cluster)
         wait_admission(cluster)
         with kept(cluster.api) as line:
             yield from measured(Bench(cluster, line, PROCESSES), run)
@@ -41,8 +43,8 @@ def measure(run: Run) -> Iterator[Row]:
 
 def measured(bench: Bench, run: Run) -> Iterator[Row]:
     """Measure every kind of write, all of them in each round."""
-    writes = _writes(bench.line)
-    found = bench.rounds(writes, run, "api")
+    writes, (named, written_out) = _writes(bench.line), templated(bench.line)
+    found = bench.rounds((*writes, named, written_out), run, "api")
     for write in writes:
         yield _spent(write, found[write.name], run.effort.writes)
         if write.expected is not None:
@@ -50,6 +52,7 @@ def measured(bench: Bench, run: Run) -> Iterator[Row]:
                 yield from _waited(
                     f"{does}, {write.operation}", pair, [one.seen for one in found[write.name]]
                 )
+    yield from compared(found[named.name], found[written_out.name])
 
 
 def record(live: Object) -> object:

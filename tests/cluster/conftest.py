@@ -38,17 +38,16 @@ from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
-    SHARED,
     install_manifests,
     logs_of_ours,
     restart_deposed,
     start_controllers,
     start_sync,
+    start_templated_webhook,
     start_webhook,
     wait_admission,
 )
 from tests.cluster.testbed.pki import issue
-from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.unavailable import unavailable
@@ -170,10 +169,8 @@ def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with running(built, CRDS) as there:
         STARTED["templated"] = there
         install_manifests(there)
-        install_manifests(there, MANIFESTS.parent / "templates")
         restart_component(there, "kube-controller-manager")
-        token = kubeconfig_of(there, there.url, SHARED, "fusioninfer-webhook")
-        start_webhook(there, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
+        start_templated_webhook(there)
         wait_admission(there)
         start_sync(there, flags={"--templates-namespace": SHARED})
         yield there

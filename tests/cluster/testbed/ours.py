@@ -17,6 +17,7 @@ from tests.cluster.testbed.components import TRIAL_LWS, http_ok
 from tests.cluster.testbed.control_plane import logs, start_again, start_process, wait_ready
 from tests.cluster.testbed.install import on_loopback
 from tests.cluster.testbed.processes import alive, tail
+from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 
 ROOT: Final = Path(__file__).parents[3]
@@ -59,6 +60,13 @@ def start_webhook(
         "--metrics-port": cluster.ports["webhook-metrics"],
     }
     _start(cluster, ("webhook", module, name, source), {**usual, **(flags or {})})
+
+
+def start_templated_webhook(cluster: Cluster) -> None:
+    """Switch templates on, as their component does, and start a webhook that reads them as its account."""
+    install_manifests(cluster, MANIFESTS.parent / "templates")
+    token = kubeconfig_of(cluster, cluster.url, SHARED, "fusioninfer-webhook")
+    start_webhook(cluster, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
 
 
 def start_sync(
