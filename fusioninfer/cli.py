@@ -13,7 +13,7 @@ from fusioninfer.cluster.planning.command import plan
 from fusioninfer.cluster.refresh.command import refresh
 from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
-from fusioninfer.ejecting import eject
+from fusioninfer.eject.command import eject
 from fusioninfer.file_commands import expand, explain, validate
 from fusioninfer.importing import import_
 from fusioninfer.options import (
@@ -23,7 +23,7 @@ from fusioninfer.options import (
     read_settings,
 )
 from fusioninfer.program import Program
-from fusioninfer.servers import sync, webhook
+from fusioninfer.serving.command import sync, webhook
 from intent.errors import suggested
 
 EXAMPLES: Final = """\b

@@ -30,8 +30,8 @@ from rich.text import Text
 from yaml import CSafeLoader, MappingNode, SequenceNode, compose
 
 from certs import issue
-from fusioninfer import documents, offline
-from fusioninfer.documents import Document
+from fusioninfer.files import documents, offline
+from fusioninfer.files.documents import Document
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings

@@ -34,7 +34,7 @@ from catalog.engines import (
     Version,
     described,
 )
-from fusioninfer.documents import read_model
+from fusioninfer.files.documents import read_model
 from intent.launch import AUTO, read_launch
 from intent.lws import Engine, Template
 from webhook.launchers.plan import choose

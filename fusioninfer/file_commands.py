@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer import documents, offline, report
-from fusioninfer import explain as explanations
-from fusioninfer.documents import Document
-from fusioninfer.offline import Composition
+from fusioninfer.files import documents, offline, report
+from fusioninfer.files import explain as explanations
+from fusioninfer.files.documents import Document
+from fusioninfer.files.offline import Composition
+from fusioninfer.files.report import Report, Selection
 from fusioninfer.options import (
     CONFIG,
     FILES,
@@ -24,7 +25,6 @@ from fusioninfer.options import (
     read_settings,
     require,
 )
-from fusioninfer.report import Report, Selection
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings

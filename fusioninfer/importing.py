@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from fusioninfer import documents
+from fusioninfer.files import documents
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from fusioninfer.sameness import difference
 from importer.report import as_data, as_text, described

@@ -12,8 +12,8 @@ from catalog.codes import CODES
 from fusioninfer import completing
 from fusioninfer import settings as settings_file
 from fusioninfer.codes import suggestion
-from fusioninfer.documents import STANDARD_INPUT, UnreadableFileError
-from fusioninfer.report import UNREAD, Report, Selection, finding_lines, to_json
+from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError
+from fusioninfer.files.report import UNREAD, Report, Selection, finding_lines, to_json
 from intent.errors import suggested
 
 OK: Final = 0

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from fusioninfer import documents, offline
 from fusioninfer.cli import main
+from fusioninfer.files import documents, offline
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings

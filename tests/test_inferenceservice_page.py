@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer import documents, offline
+from fusioninfer.files import documents, offline
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.crd import schema

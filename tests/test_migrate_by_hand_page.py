@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import yaml
 
-from fusioninfer import offline
-from fusioninfer.documents import Document
+from fusioninfer.files import offline
+from fusioninfer.files.documents import Document
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings

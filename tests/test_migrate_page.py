@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 import yaml
 
-from fusioninfer import offline
-from fusioninfer.documents import Document
+from fusioninfer.files import offline
+from fusioninfer.files.documents import Document
 from importer.table import import_all
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from catalog.engines import ENGINES
 from catalog.pickers.generations import PICKERS
-from fusioninfer import documents, engines, offline
+from fusioninfer import engines
 from fusioninfer.cli import main
+from fusioninfer.files import documents, offline
 from intent import budget
 from intent.annotations import KEYS
 from intent.settings import Settings

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer import documents, offline
+from fusioninfer.files import documents, offline
 from intent import Object
 from intent.settings import Settings
 from tests.examples import EXAMPLES

@@ -41,8 +41,8 @@ SLOW: Final = tuple(
         "certs/test_reload.py",
         "fusioninfer/cluster/test_command.py",
         "fusioninfer/cluster/test_diff.py",
-        "fusioninfer/test_eject_applied.py",
-        "fusioninfer/test_serve.py",
+        "fusioninfer/eject/test_applied.py",
+        "fusioninfer/serving/test_admission.py",
         "fusioninfer/test_streams.py",
         "sync/runtime/test_lease.py",
         "sync/runtime/test_pause.py",
@@ -119,7 +119,7 @@ ALONE: Final = (
     *(group for groups in SHARED.values() for group in groups),
     "tests/bench/",
     "tests/cluster/",
-    "tests/fusioninfer/test_serve.py",
+    "tests/fusioninfer/serving/test_admission.py",
     *(
         f"tests/hostile/test_{name}.py"
         for name in ("behaviours", "fuzz", "protocol", "rules", "tenants", "wire")

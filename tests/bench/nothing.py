@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from certs.reload import Source
-from fusioninfer import run, serve
+from fusioninfer.serving import admission, process
 from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
 
@@ -30,7 +30,7 @@ def main(directory: str) -> None:
     """Serve on free ports of loopback; the log line `listening` says which."""
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     answers = {"/mutate": allow, "/validate": allow}
-    run.run(serve.webhook_on(sockets, Source(Path(directory)), answers, Limits()))
+    process.run(admission.webhook_on(sockets, Source(Path(directory)), answers, Limits()))
 
 
 if __name__ == "__main__":

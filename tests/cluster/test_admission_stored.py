@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 import yaml
 
-from fusioninfer import documents
-from fusioninfer.offline import compose
+from fusioninfer.files import documents
+from fusioninfer.files.offline import compose
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings

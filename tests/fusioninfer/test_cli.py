@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from catalog.codes import CODES
 from fusioninfer.cli import main
-from fusioninfer.report import plural
+from fusioninfer.files.report import plural
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from tests.golden.test_golden import CASES

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from fusioninfer import demo
 from fusioninfer.cli import main
-from fusioninfer.offline import is_lws
+from fusioninfer.files.offline import is_lws
 from intent import Object, yaml
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, inputs

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fusioninfer.documents import UnreadableFileError
+from fusioninfer.files.documents import UnreadableFileError
 from fusioninfer.settings import read
 
 

@@ -19,10 +19,10 @@ import orjson
 import pytest
 
 from catalog.codes import files
-from fusioninfer import documents, offline
 from fusioninfer.demo import Webhook, post
-from fusioninfer.documents import Document
-from fusioninfer.library import is_template, library, seen_by
+from fusioninfer.files import documents, offline
+from fusioninfer.files.documents import Document
+from fusioninfer.files.library import is_template, library, seen_by
 from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings

@@ -150,7 +150,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         "tests/golden/test_golden.py::test_admission_reports_the_same",
         "tests/golden/test_golden.py::test_every_file_belongs_to_a_case",
     ),
-    46: ("tests/fusioninfer/test_explain.py::test_each_leaf_of_the_record_is_explained",),
+    46: ("tests/fusioninfer/files/test_explain.py::test_each_leaf_of_the_record_is_explained",),
     58: (
         f"{POLICIES}::test_this_call_is_let_through",
         f"{POLICIES}::test_no_other_call_is_let_through",
@@ -169,7 +169,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         "tests/webhook/server/test_listen.py::test_an_old_connection_is_asked_to_close",
         "tests/webhook/server/test_listen.py::test_connections_are_replaced_within_ten_minutes",
     ),
-    66: ("tests/fusioninfer/test_serve.py::test_it_becomes_ready_once_there_is_a_certificate",),
+    66: ("tests/fusioninfer/serving/test_admission.py::test_it_becomes_ready_once_there_is_a_certificate",),
     67: (
         f"{REPLICAS}::test_no_call_fails_while_every_replica_is_replaced",
         f"{ROLLING}::test_no_write_fails_during_an_upgrade_and_a_rollback",

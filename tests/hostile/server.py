@@ -34,7 +34,8 @@ PROGRAM = """
 import json, resource, socket, sys
 from pathlib import Path
 from certs.reload import Source
-from fusioninfer import run, serve, settings
+from fusioninfer import settings
+from fusioninfer.serving import admission, process
 from webhook.server.listen import Limits
 from webhook.server.offload import Offload
 
@@ -48,7 +49,8 @@ sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0
 read = settings.read(Path(options["settings"]) if options["settings"] else None)
 names = frozenset(options["names"])
 limits = Limits(**options["limits"])
-run.run(serve.webhook_on(sockets, source, serve.reviews(read), limits, client_names=names, poll_seconds=0.1))
+answers = admission.reviews(read)
+process.run(admission.webhook_on(sockets, source, answers, limits, client_names=names, poll_seconds=0.1))
 """
 
 

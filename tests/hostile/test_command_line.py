@@ -13,9 +13,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from fusioninfer import demo, run
+from fusioninfer import demo
 from fusioninfer.cli import main
 from fusioninfer.program import INTERNAL
+from fusioninfer.serving import process
 from intent import Object, yaml
 from tests.fusioninfer.test_help import commands
 
@@ -73,7 +74,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         server.close()
         return 0
 
-    monkeypatch.setattr(run, "run", ended)
+    monkeypatch.setattr(process, "run", ended)
     return tmp_path
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from fusioninfer import offline
-from fusioninfer.documents import Document
+from fusioninfer.files import offline
+from fusioninfer.files.documents import Document
 from importer.lws import KEPT_LAUNCH
 from importer.table import Result, import_all
 from intent import Object

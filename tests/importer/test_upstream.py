@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer import offline
-from fusioninfer.documents import Document
+from fusioninfer.files import offline
+from fusioninfer.files.documents import Document
 from importer.table import Result, import_all
 from intent import Object
 from intent.settings import Settings

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.offline import is_lws
+from fusioninfer.files.offline import is_lws
 from intent import Object, budget
 from tests.golden.test_golden import CASES, leaderworkersets
 from tests.isvc import isvc

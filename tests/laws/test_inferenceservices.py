@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer import documents
+from fusioninfer.files import documents
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read

@@ -9,8 +9,8 @@ import yaml
 
 from fusioninfer import __version__
 from fusioninfer.cli import main
+from fusioninfer.serving.controller import LEASE
 from fusioninfer.settings import SettingsFile, read
-from fusioninfer.syncing import LEASE
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
 from sync.runtime.lease import Timing

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from certs import objects
-from fusioninfer.certificates import Certificates, keep
+from fusioninfer.serving.certificates import Certificates, keep
 from kube.client import Client
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics, metrics

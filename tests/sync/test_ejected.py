@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import pytest
 
-from fusioninfer.eject import eject
-from fusioninfer.eject_steps import Instruction
-from fusioninfer.live_service import LiveService
+from fusioninfer.eject.manifests import eject
+from fusioninfer.eject.service import LiveService
+from fusioninfer.eject.steps import Instruction
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from sync.controller import Controller

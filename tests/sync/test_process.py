@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 
 from fusioninfer import __version__
-from fusioninfer.certificates import Certificates
-from fusioninfer.syncing import sync
+from fusioninfer.serving.certificates import Certificates
+from fusioninfer.serving.controller import sync
 from intent.settings import Settings
 from kube.client import NONE, Client, ConfigError
 from kube.request import get

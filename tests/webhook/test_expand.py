@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 CORPUS = """
 import sys, orjson
-from fusioninfer import documents, offline
+from fusioninfer.files import documents, offline
 from intent.settings import Settings
 from webhook.expand import expand, expanded, longest_record
 for path in sys.argv[1:]:

@@ -55,8 +55,8 @@ def diff(  # noqa: PLR0913 - each is a flag
     Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
     refused.
     """
-    from fusioninfer import documents  # noqa: PLC0415 - only this subcommand needs it
     from fusioninfer.cluster.diff.plan import differences  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.files import documents  # noqa: PLC0415 - only this subcommand needs it
 
     settings = read_settings(config) if config else None
     objects, unread = documents.read_all(files, recursive=recursive)

@@ -9,7 +9,7 @@ from fusioninfer.cluster.diff.change import Change, differs
 from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
-from fusioninfer.documents import Document
+from fusioninfer.files.documents import Document
 from intent import Object, disaggregatedset
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey

@@ -8,7 +8,7 @@ import orjson
 from fusioninfer.cluster.answers import Right
 from fusioninfer.cluster.diff.change import Change, applied_patch, like, merged
 from fusioninfer.cluster.reader import Reader, why
-from fusioninfer.offline import is_lws
+from fusioninfer.files.offline import is_lws
 from intent import Object
 from intent.settings import Settings
 from intent.shapes import annotations, mapping, text

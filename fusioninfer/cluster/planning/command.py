@@ -8,6 +8,7 @@ import click
 import orjson
 
 from fusioninfer.cluster.connection import home_namespace, read
+from fusioninfer.files.report import Selection
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
@@ -22,7 +23,6 @@ from fusioninfer.options import (
     read_settings,
     require,
 )
-from fusioninfer.report import Selection
 
 if TYPE_CHECKING:
     from fusioninfer.cluster.planning.nodes import Nodes
@@ -83,9 +83,9 @@ def plan(  # noqa: PLR0913 - each is a flag
     Exit code 0: every group starts; 1: a group does not, or an object would be denied, or there are warnings
     with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
-    from fusioninfer import documents, offline  # noqa: PLC0415 - other subcommands start without them
-    from fusioninfer.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - the same
-    from fusioninfer.report import Report  # noqa: PLC0415 - the same
+    from fusioninfer.files import documents, offline  # noqa: PLC0415 - other subcommands start without them
+    from fusioninfer.files.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - the same
+    from fusioninfer.files.report import Report  # noqa: PLC0415 - the same
     from plan.forecast import forecast  # noqa: PLC0415 - the same
 
     if shapes is not None and nodes_file is not None:
@@ -129,7 +129,7 @@ def _nodes(
         of_cluster,
         of_file,
     )
-    from fusioninfer.documents import UnreadableFileError  # noqa: PLC0415 - as above
+    from fusioninfer.files.documents import UnreadableFileError  # noqa: PLC0415 - as above
     from plan.supply import ShapeError, parse_shapes  # noqa: PLC0415 - as above
 
     if shapes is not None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fusioninfer import documents
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import Reader, UnreachableError
-from fusioninfer.documents import UnreadableFileError
+from fusioninfer.files import documents
+from fusioninfer.files.documents import UnreadableFileError
 from intent import Object, yaml
 from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS

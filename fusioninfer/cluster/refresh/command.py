@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import HOME, OUTPUT, counted, home_namespace, printable, read
-from fusioninfer.library import HOME as SHARED
+from fusioninfer.files.library import HOME as SHARED
 from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, echo_json
 
 EXAMPLES: Final = """\b

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from fusioninfer.cluster.why.case import Case, Read, name_of
-from fusioninfer.gangs import TooLargeError, workloads
+from fusioninfer.files.gangs import TooLargeError, workloads
 from intent import Object
 from intent.shapes import listed, mapping, text
 from plan.forecast import forecast

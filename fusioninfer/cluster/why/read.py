@@ -9,7 +9,7 @@ from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.service import HOME, Live, read_live, service_of
 from fusioninfer.cluster.why.case import Read, members, name_of
-from fusioninfer.live import WORDS
+from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.errors import nearest, suggested

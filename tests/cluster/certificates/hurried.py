@@ -6,24 +6,24 @@ from functools import partial
 from typing import Any
 
 from certs.rotation import Terms
-from fusioninfer import serve, syncing
-from fusioninfer.certificates import Certificates
 from fusioninfer.cli import main
+from fusioninfer.serving import admission, controller
+from fusioninfer.serving.certificates import Certificates
 
 LOOK_SECONDS = 0.5
 
 
 def hurry(terms: Terms) -> None:
     """Check often, and issue certificates for the given terms."""
-    usual = syncing.sync
+    usual = controller.sync
 
     def sync(*args: Any, certificates: Certificates, **more: Any) -> Coroutine[Any, Any, int]:
         kept = replace(certificates, terms=terms, interval_seconds=LOOK_SECONDS)
         return usual(*args, certificates=kept, **more)
 
     changes = (
-        (syncing, "sync", sync),
-        (serve, "webhook_on", partial(serve.webhook_on, poll_seconds=LOOK_SECONDS)),
+        (controller, "sync", sync),
+        (admission, "webhook_on", partial(admission.webhook_on, poll_seconds=LOOK_SECONDS)),
     )
     for module, name, value in changes:
         setattr(module, name, value)

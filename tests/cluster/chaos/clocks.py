@@ -6,8 +6,8 @@ from functools import partial
 from itertools import cycle
 from typing import Final
 
-from fusioninfer import syncing
 from fusioninfer.cli import main
+from fusioninfer.serving import controller
 from sync.runtime import lease
 from sync.runtime.clock import steady
 from sync.runtime.lease import Leadership
@@ -19,7 +19,7 @@ HOURS: Final = (0, 1, -1, 9000)
 def run_at(rate: float) -> None:
     """Run the command with a steady clock of another rate, and one for people that jumps."""
     changes = (
-        (syncing, "Leadership", partial(Leadership, clock=running_at(rate))),
+        (controller, "Leadership", partial(Leadership, clock=running_at(rate))),
         (lease, "precisely", jumping()),
     )
     for module, name, value in changes:

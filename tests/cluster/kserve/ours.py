@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fusioninfer.documents import Document
-from fusioninfer.offline import compose
+from fusioninfer.files.documents import Document
+from fusioninfer.files.offline import compose
 from importer.table import import_all
 from intent import Object
 from intent.settings import Settings

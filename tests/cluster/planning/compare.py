@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fusioninfer import offline
-from fusioninfer.documents import Document
-from fusioninfer.gangs import workloads
+from fusioninfer.files import offline
+from fusioninfer.files.documents import Document
+from fusioninfer.files.gangs import workloads
 from intent.settings import Settings
 from plan.forecast import Forecast, Step, forecast
 from plan.supply import supply, with_pods

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from fusioninfer import serve
 from fusioninfer.cli import main
+from fusioninfer.serving import admission
 from webhook.server.listen import Limits
 
 if __name__ == "__main__":
-    vars(serve).update(Limits=partial(Limits, drain_seconds=6.0))
+    vars(admission).update(Limits=partial(Limits, drain_seconds=6.0))
     main()

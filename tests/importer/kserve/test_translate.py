@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer.documents import Document
-from fusioninfer.offline import compose
+from fusioninfer.files.documents import Document
+from fusioninfer.files.offline import compose
 from importer.leaves import leaves, written
 from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
 from importer.table import Result, import_all

@@ -1,0 +1,113 @@
+"""The subcommand `eject`: it reads a cluster, prints plain manifests, and says how to leave."""
+
+import asyncio
+import sys
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from fusioninfer.files import documents
+from fusioninfer.files.documents import UnreadableFileError
+from fusioninfer.options import (
+    CONTEXT,
+    FILES_OR_NAMES,
+    FINDINGS,
+    KUBECONFIG,
+    echo_json,
+    exit_unreadable,
+    output_option,
+    print_errors,
+)
+
+EXAMPLES: Final = """\b
+Examples:
+  fusioninfer eject service.yaml > ejected.yaml
+  fusioninfer eject -n llm lws/prefill lws/decode > ejected.yaml
+  fusioninfer eject -n llm isvc/qwen -o json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@FILES_OR_NAMES
+@click.option(
+    "-n", "--namespace", default="", help="The namespace of objects without one. Default: the context's."
+)
+@KUBECONFIG
+@CONTEXT
+@output_option("yaml", "json")
+def eject(  # noqa: PLR0913 - each is a flag
+    *,
+    files: tuple[str, ...],
+    namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    output: str,
+    recursive: bool,
+) -> None:
+    """Print services as plain manifests.
+
+    Print what the cluster holds for services as manifests, which work without FusionInfer.
+    Files, or lws/NAME and isvc/NAME, name LeaderWorkerSets and InferenceServices. The output has the expanded
+    LeaderWorkerSets, their PodGroup and their routes. Standard error has notes on what no longer happens by
+    itself, and the steps that restart nothing; with -o json they are in the output. The command only reads.
+
+    Exit code 0: printed; 1: an object cannot be ejected, so nothing is printed; 2: a file or the cluster
+    cannot be read.
+    """
+    # imported here: they load the Kubernetes client
+    from fusioninfer.eject import live  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.eject.manifests import eject as ejected  # noqa: PLC0415 - the same
+    from kube.client import ConfigError, home_namespace  # noqa: PLC0415 - the same
+
+    try:
+        namespace = namespace or home_namespace(kubeconfig, context)
+        named = {word: live.target(word, namespace) for word in files}
+        paths = [word for word, one in named.items() if one is None]
+        read, unread = documents.read_all(paths, recursive=recursive)
+        if unread:
+            exit_unreadable(*unread)
+        found = [*(one for one in named.values() if one), *live.targets(read, namespace)]
+        wanted = [one for one in found if isinstance(one, live.Target)]
+        _require(found, wanted)
+        services, problems = asyncio.run(live.read_services(kubeconfig, context, wanted))
+    except (ConfigError, live.UnreadableClusterError) as error:
+        exit_unreadable(error)
+    if problems:
+        print_errors(map(ValueError, problems))
+        sys.exit(FINDINGS)
+    made = ejected(services)
+    if output == "json":
+        _print_json(made)
+        return
+    click.echo(documents.write_yaml(made.objects), nl=False)
+    for note in made.notes:
+        click.echo(f"{click.style('note', fg='yellow')}: {note.object}: {note.message}", err=True)
+    click.echo("\nSteps that restart nothing:", err=True)
+    for number, step in enumerate(made.steps, start=1):
+        command = f"\n   $ {step.command}" if step.command else ""
+        click.echo(f"{number}. {step.description}{command}", err=True)
+
+
+def _require(found: list[Any], wanted: list[Any]) -> None:
+    """Exit if an object has no name, or none is named."""
+    unnamed = [f"{one}: metadata.name is missing, or no name" for one in found if one not in wanted]
+    if unnamed:
+        exit_unreadable(*map(UnreadableFileError, unnamed))
+    if not wanted:
+        raise click.UsageError(
+            "no LeaderWorkerSet or InferenceService is named, for example: fusioninfer eject service.yaml, "
+            "or: fusioninfer eject lws/NAME"
+        )
+
+
+def _print_json(made: Any) -> None:
+    """Print a List that kubectl accepts, with the notes and the steps beside its items."""
+    whole = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": made.objects,
+        "notes": [asdict(one) for one in made.notes],
+        "steps": [asdict(one) for one in made.steps],
+    }
+    echo_json(whole)

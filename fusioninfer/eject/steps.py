@@ -1,0 +1,174 @@
+"""What no longer happens by itself to ejected objects, and the steps in which nothing restarts. Pure.
+
+The controller leaves the PodGroup and the routes of ejected LeaderWorkerSets as they are. The garbage
+collector deletes them with their owners, and the controller adds owners while the service has members: so
+annotations and record are removed first, together, and the owners afterwards.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from fusioninfer.eject.service import LiveService, described
+from intent import Object
+from intent.annotations import LAUNCHER, PAUSED, PREFIX
+from intent.launch import NONE
+from intent.lws import KIND as LWS_KIND
+from intent.service.member import ejected, member
+from intent.shapes import listed, mapping
+from kube.request import FIELD_MANAGER
+from sync.kinds import AUTOSCALER, DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
+
+FILE: Final = "ejected.yaml"
+"""The name of the file in the commands of the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What no longer happens by itself, and to which object."""
+
+    object: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One step of leaving, with its command; empty if it is not one command."""
+
+    description: str
+    command: str = ""
+
+
+# --- notes --------------------------------------------------------------------------------------------
+
+
+def _always(_obj: Object) -> bool:
+    return True
+
+
+def _is_launched(lws: Object) -> bool:
+    annotations = mapping(lws["metadata"].get("annotations"))
+    found = member(lws) or ejected(lws)
+    return bool(found and found.size > 1) and annotations.get(LAUNCHER) != NONE
+
+
+def _is_split(lws: Object) -> bool:
+    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
+    return bool(group.get("leaderTemplate"))
+
+
+def _is_scaled(lws: Object) -> bool:
+    entries = map(mapping, listed(lws["metadata"].get("managedFields")))
+    return any(one.get("subresource") == "scale" for one in entries)
+
+
+NOTES: Final[tuple[tuple[str, Callable[[Object], bool], str], ...]] = (
+    (LWS_KIND, _always, "admission does not check or expand it: mistakes show when its pods start"),
+    (
+        LWS_KIND,
+        _is_launched,
+        "no launcher is chosen: change command, args and env with the image, the size or a parallel size",
+    ),
+    (LWS_KIND, _is_split, "the leader does not follow the worker: edit leaderTemplate and workerTemplate"),
+    (LWS_KIND, _is_scaled, "an autoscaler sets replicas: remove replicas from the file before you apply it"),
+    (
+        POD_GROUP.kind,
+        _always,
+        "minMember and subGroupPolicy follow no change of size or roles: edit them with each",
+    ),
+    (POD_GROUP.kind, _always, "nothing creates it again: without it new pods stay Pending"),
+    (AUTOSCALER.kind, _always, "it decides the replicas of its target; nothing creates it again"),
+    (
+        POOL.kind,
+        _always,
+        "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself",
+    ),
+    (
+        "RoleBinding",
+        _always,
+        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer",
+    ),
+    (
+        DEPLOYMENT.kind,
+        _always,
+        "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",
+    ),
+    (
+        INFERENCE_SERVICE.kind,
+        _always,
+        "is deleted: its roles and its router have no effect, there is no status",
+    ),
+)
+"""Kind, condition and text of each note about one object."""
+
+
+def notes(service: LiveService) -> Iterator[Note]:
+    """Yield what no longer happens by itself to the objects of a service."""
+    whole = [service.inferenceservice] if service.inferenceservice else []
+    for obj in (*whole, *service.members, *service.made):
+        for kind, applies, message in NOTES:
+            if obj["kind"] == kind and applies(obj):
+                yield Note(described(obj), message)
+    if service.made:
+        name = f"service {service.namespace}/{service.name}"
+        yield Note(
+            name, "what the controller made is neither repaired nor deleted: delete it with the service"
+        )
+        yield Note(name, f"server-side apply conflicts once with {FIELD_MANAGER}: add --force-conflicts")
+
+
+# --- steps --------------------------------------------------------------------------------------------
+
+NO_OWNERS: Final = orjson.dumps({"metadata": {"ownerReferences": None}}).decode()
+
+
+def steps(services: tuple[LiveService, ...]) -> Iterator[Instruction]:
+    """Yield the steps in which the controller deletes nothing and admission reverts nothing."""
+    yield Instruction(f"Save the output as {FILE}. Suspend what applies the old files (Argo CD, Flux, Helm).")
+    for service in services:
+        yield from _of_one(service)
+    yield Instruction("Compare: nothing may differ.", f"kubectl diff -f {FILE}")
+    yield Instruction(f"Keep {FILE} in place of the old files.", f"kubectl apply -f {FILE}")
+
+
+def _of_one(service: LiveService) -> Iterator[Instruction]:
+    this = service.inferenceservice
+    paused = _named(INFERENCE_SERVICE, (this,)) if this else []
+    if this:
+        yield Instruction(
+            f"Pause the controller for service {service.name}: it would annotate its LeaderWorkerSets again.",
+            _kubectl(service, "annotate", *paused, f"{PAUSED}=true", "--overwrite"),
+        )
+    for lws in service.members:
+        keys = [key for key in mapping(lws["metadata"].get("annotations")) if key.startswith(PREFIX)]
+        if keys:
+            yield Instruction(
+                "Remove annotations and record in one write: the object stays expanded, no pod restarts.",
+                _kubectl(service, "annotate", *_named(LWS, (lws,)), *(f"{key}-" for key in sorted(keys))),
+            )
+    owned = [name for obj in service.made for name in _named(OUTPUTS[obj["kind"]], (obj,))]
+    owned += _named(LWS, service.members) if this else []
+    if owned:
+        yield Instruction(
+            "Remove the owners: what the controller made is yours, and outlives each LeaderWorkerSet.",
+            _kubectl(service, "patch", *owned, "--type=merge", f"--patch={NO_OWNERS}"),
+        )
+    if this:
+        yield Instruction(
+            "Delete the InferenceService alone.",
+            _kubectl(service, "delete", *paused, "--cascade=orphan"),
+        )
+
+
+def _named(kind: Kind[Any], objects: Iterable[Object]) -> list[str]:
+    """Return objects as kubectl names them, with the group: other products have such kinds too."""
+    group, slash, _ = kind.resource.api_version.partition("/")
+    resource = f"{kind.resource.plural}.{group}" if slash else kind.resource.plural
+    return [f"{resource}/{one['metadata']['name']}" for one in objects]
+
+
+def _kubectl(service: LiveService, *words: str) -> str:
+    return shlex.join(["kubectl", "--namespace", service.namespace, *words])

@@ -1,0 +1,189 @@
+"""Run the webhook: its HTTPS server, its certificate, its metrics, and the signals that end it."""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+import orjson
+import structlog
+
+from certs import reload
+from fusioninfer import __version__
+from fusioninfer.serving import probes
+from intent.settings import Settings
+from webhook import review, templated
+from webhook.request import VERSION
+from webhook.server import app, metrics
+from webhook.server.listen import CUTS, Limits
+from webhook.server.offload import Offload
+from webhook.server.reading import Reading
+
+log: Final = structlog.stdlib.get_logger(__name__)
+
+Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
+"""The functions that answer a body, by path."""
+
+_ENGINE: Final = {
+    "name": "engine",
+    "image": "vllm/vllm-openai:v0.17.1",
+    "command": ["vllm", "serve"],
+    "args": ["org/model", "--tensor-parallel-size", "16", "--unknown", "--kv-transfer-config", "{}"],
+    "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
+}
+_WARM_UP: Final = orjson.dumps(
+    {
+        "apiVersion": VERSION,
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "warm-up",
+            "operation": "CREATE",
+            "object": {
+                "metadata": {
+                    "name": "warm-up",
+                    "annotations": {
+                        "fusioninfer.io/service": "warm-up",
+                        "fusioninfer.io/component-type": "decoder",
+                        "fusioninfer.io/strategy": "pd-disaggregation",
+                    },
+                },
+                "spec": {
+                    "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [_ENGINE]}}}
+                },
+            },
+        },
+    }
+)
+"""A review that runs through most of the code, so that the first real one finds it loaded.
+
+The first of a namespace would take several times as long, and might count as expensive on a slow machine.
+"""
+
+
+async def webhook(  # noqa: PLR0913 - each is a flag of the command
+    source: reload.Source,
+    settings: Settings,
+    client_names: frozenset[str] = frozenset(),
+    *,
+    host: str,
+    port: int,
+    metrics_port: int,
+    templates_namespace: str = "",
+    kubeconfig: str | None = None,
+) -> None:
+    """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
+
+    The webhook is not ready until `source` has a certificate to serve. If `source` requires client
+    certificates, they must carry one of `client_names`, if any are given. `/healthz`, `/readyz` and
+    `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free one; the log line `listening` contains
+    it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace and of this one.
+    Raises OSError if an address cannot be listened on, or if there are no credentials to read them.
+    """
+    sockets = probes.bind(host, port), probes.bind(host, metrics_port)
+    run = partial(webhook_on, sockets, source, reviews(settings), Limits(), client_names=client_names)
+    if not templates_namespace:
+        await run()
+        return
+    from fusioninfer.serving.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
+
+    async with reader(templates_namespace, kubeconfig) as read:
+        await run(reading=Reading(read, partial(templated.answered, settings=settings)))
+
+
+async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
+    sockets: tuple[socket.socket, socket.socket],
+    source: reload.Source,
+    answers: Reviews,
+    limits: Limits,
+    *,
+    client_names: frozenset[str] = frozenset(),
+    poll_seconds: float = 10.0,
+    reading: Reading | None = None,
+) -> None:
+    """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
+
+    Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
+    """
+    shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
+    hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
+    steps = dict(answers)
+    if reading is not None:
+        counted = replace(reading, count=shown.read)
+        hooks["/mutate"] = replace(hooks["/mutate"], reading=counted)
+        steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
+    offload = Offload(steps)
+    state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)
+    _bind(shown, state, source)
+    watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))
+    _warm_up(answers)
+    log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
+    reviews_socket, plain_socket = sockets
+    with _until_signal() as stop:
+        async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
+            await app.serve(state, reload.listener(source), reviews_socket, stop)
+    watching.cancel()
+    await offload.close()
+    log.info("stopped")
+
+
+def reviews(settings: Settings) -> Reviews:
+    """Return the functions that answer /mutate and /validate under these settings."""
+    return {
+        "/mutate": partial(review.mutate, settings=settings),
+        "/validate": partial(review.validate, settings=settings),
+    }
+
+
+def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source) -> None:
+    """Bind the gauges to what they show; it is read on a scrape, so requests do not pay for it."""
+    shown.inflight.set_function(lambda: len(state.waiting))
+    shown.connections.set_function(lambda: len(state.tracker.connections) if state.tracker else 0)
+    shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
+
+
+def _unready(state: app.ServerState, source: reload.Source) -> str:
+    """Return why admission requests would not be answered now; empty if they would."""
+    if state.draining:
+        return "draining"
+    return "" if reload.valid(source, datetime.now(UTC)) else "no certificate that is valid now"
+
+
+def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
+    """Count and log the result of loading a certificate."""
+    shown.reloads[change.result]()
+    level = logging.INFO if change.result == "loaded" else logging.WARNING
+    log.log(level, "certificate", result=change.result, reason=change.reason)
+
+
+def _warm_up(answers: Reviews) -> None:
+    """Answer one review on each path; then exempt all long-lived objects from garbage collection."""
+    for answer in answers.values():
+        answer(_WARM_UP)
+    gc.collect()
+    gc.freeze()
+
+
+@contextmanager
+def _until_signal() -> Iterator[asyncio.Event]:
+    """Set an event on SIGTERM or SIGINT; a second Ctrl-C ends the process at once."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+    def end() -> None:
+        stop.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

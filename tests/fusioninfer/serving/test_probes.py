@@ -1,0 +1,77 @@
+"""/healthz, /readyz and /metrics, as the webhook and the controller serve them."""
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from fusioninfer.serving import probes
+from tests.wire import connected, ended, exchange, get, post
+from webhook.server.listen import Limits
+
+LIMITS = Limits(header_seconds=0.2, finish_seconds=1.0)
+
+
+def ready() -> str:
+    return ""
+
+
+def broken() -> str:
+    raise KeyError
+
+
+@asynccontextmanager
+async def serving(unready: Callable[[], str] = ready) -> AsyncIterator[int]:
+    """Serve the three paths and return the port."""
+    registry = CollectorRegistry()
+    Gauge("answer", "The answer.", registry=registry).set(42)
+    sock = socket.create_server(("127.0.0.1", 0))
+    async with probes.serving(sock, registry, unready, LIMITS):
+        yield sock.getsockname()[1]
+
+
+async def test_healthz_is_ok_though_the_process_is_not_ready() -> None:
+    async with serving(lambda: "draining") as port:
+        reply = await get(port, "/healthz")
+
+        assert (reply.status, reply.body, reply.headers["server"]) == (200, b"ok", "fusioninfer")
+
+
+@pytest.mark.parametrize(("reason", "status", "body"), [("", 200, b"ok"), ("draining", 503, b"draining")])
+async def test_readyz_returns_the_reason(reason: str, status: int, body: bytes) -> None:
+    async with serving(lambda: reason) as port:
+        reply = await get(port, "/readyz")
+
+        assert (reply.status, reply.body) == (status, body)
+
+
+async def test_metrics_are_in_the_text_format() -> None:
+    async with serving() as port:
+        reply = await get(port, "/metrics")
+
+        assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert b"\nanswer 42.0\n" in reply.body
+
+
+@pytest.mark.parametrize(("path", "status"), [("/mutate", 404), ("/healthz", 405)])
+async def test_a_post_is_refused(path: str, status: int) -> None:
+    async with serving() as port:
+        reply = await exchange(port, post(path))
+
+        assert reply.status == status
+
+
+async def test_an_error_is_logged_and_answered(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(broken) as port:
+        reply = await get(port, "/readyz")
+
+        assert (reply.status, reply.headers["server"], len(caplog.records)) == (500, "fusioninfer", 1)
+
+
+async def test_headers_that_do_not_end_are_cut() -> None:
+    async with serving() as port, connected(port) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\n")
+
+        assert await ended(reader)
