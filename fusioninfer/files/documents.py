@@ -1,5 +1,6 @@
 """Read the documents of files, directories and standard input; write objects as YAML or JSON."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from intent import Object, errors, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
+CODE: Final = re.compile(r"FI\d{3}")
+"""A code of a finding or a rule; `fusioninfer codes` explains it."""
 JSON_TYPES: Final = {
     list: "a list",
     str: "a string",
@@ -142,6 +145,8 @@ def read_text(file: str) -> str:
         return content.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
         why = error.strerror if isinstance(error, OSError) else _undecoded(error)
+        if isinstance(error, FileNotFoundError) and CODE.fullmatch(file):
+            why = f"{why}; did you mean: fusioninfer codes {file}"
         raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
 
 
