@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from fusioninfer.files import documents
+from fusioninfer.files.sameness import difference
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
-from fusioninfer.sameness import difference
 from importer.report import as_data, as_text, described
 from importer.table import Result, import_all
 from intent import Object

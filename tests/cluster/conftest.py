@@ -38,6 +38,7 @@ from tests.cluster.testbed.network import Network, network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import (
     MANIFESTS,
+    SHARED,
     install_manifests,
     logs_of_ours,
     restart_deposed,

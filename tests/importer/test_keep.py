@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fusioninfer.cli import main as command
-from fusioninfer.documents import Document, write_yaml
-from fusioninfer.offline import compose
-from fusioninfer.sameness import difference
+from fusioninfer.files.documents import Document, write_yaml
+from fusioninfer.files.offline import compose
+from fusioninfer.files.sameness import difference
 from importer.leaves import leaves, written
 from importer.report import as_data, as_text
 from importer.table import Result, import_all

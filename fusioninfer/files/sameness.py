@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from fusioninfer.documents import Document
-from fusioninfer.library import is_template
-from fusioninfer.offline import compose, is_inferenceservice
+from fusioninfer.files.documents import Document
+from fusioninfer.files.library import is_template
+from fusioninfer.files.offline import compose, is_inferenceservice
 from importer.report import described
 from intent import Object
 from intent.annotations import BASE_REFS, EXPANSION, TEMPLATES_VERSION
