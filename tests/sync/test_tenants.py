@@ -235,8 +235,6 @@ async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No API server sends one; what stands before it may."""
-    start()
-    await eventually(lambda: ("GET", LWS.resource.collection) in api.requests)
     follow = Client.follow
     sent: list[str] = []
 
@@ -248,7 +246,7 @@ async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
             yield one
 
     monkeypatch.setattr(Client, "follow", without_name)
-    api.drop()
+    start()
     await eventually(lambda: bool(sent))
     api.put(PREFILL, lws("r1-prefill"))
     api.put(DECODE, lws("r1-decode", "decoder"))
