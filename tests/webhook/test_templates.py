@@ -12,6 +12,7 @@ from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
+from tests.laws.convergence.managed import apply
 from tests.lws import changed, container, lws, template
 from tests.reviews import review as review_of
 from webhook import review
@@ -374,6 +375,17 @@ def test_refresh_takes_the_template_as_it_is_now() -> None:
 
     assert pod(after)["nodeSelector"] == {"gpu": "b200"}
     assert codes(after, STORED) == []
+
+
+@pytest.mark.parametrize("worker", [{}, {"spec": {}}, {"metadata": {"labels": {}}, "spec": {"volumes": []}}])
+def test_who_applies_an_empty_template_owns_nothing_that_templates_give(worker: Object) -> None:
+    """A server-side apply owns `{}` as a field: the map as it was sent, without what admission added."""
+    author = named(worker)
+    stored = put(apply(None, author))
+
+    after = put(apply(stored, changed(author, REFRESH, "now")), stored, other("b200"))
+
+    assert pod(after)["nodeSelector"] == {"gpu": "b200"}
 
 
 def test_other_names_give_other_content() -> None:

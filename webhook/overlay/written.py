@@ -23,8 +23,18 @@ from intent.shapes import mapping
 from webhook.overlay.keyed import LIST_KEYS, Identity, identity, index, is_keyed, same
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_MAPS_OF_TEXT: Final = frozenset({"annotations", "labels"})
-"""Maps whose entries have owners: an owner of the map alone owns none. Others are atomic then."""
+_ATOMIC: Final = frozenset(
+    {
+        *("nodeSelector", "labelSelector", "namespaceSelector", "selector", "preference", "dataSource"),
+        *("requiredDuringSchedulingIgnoredDuringExecution", "resourceFieldRef", "fieldRef", "fileKeyRef"),
+        *("configMap", "configMapKeyRef", "configMapRef", "secret", "secretKeyRef", "secretRef"),
+        "nodePublishSecretRef",
+    }
+)
+"""Maps that have one owner (`x-kubernetes-map-type: atomic` in the CRD of LeaderWorkerSets).
+
+The owner of any other map alone applied it without fields, and owns none of those that it has now.
+"""
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
 _raw_items: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -88,9 +98,7 @@ def _applied(live: Object, old: Object) -> Object:
 
 
 def _united(one: Object, other: Object) -> Object:
-    """Return the fields of two sets. An empty set is the whole value."""
-    if not one or not other:
-        return {}
+    """Return the fields of two sets."""
     common = one.keys() & other.keys()
     return {**one, **other, **{key: _united(mapping(one[key]), mapping(other[key])) for key in common}}
 
@@ -127,12 +135,10 @@ def _entries(lws: Object) -> list[bytes]:
 
 def _owned(value: Any, fields: Object, field: str = "") -> Any:
     """Return the part of a value that is in a set of fields (`fieldsV1`); `.` is the map or list itself."""
-    if field in _MAPS_OF_TEXT and not fields:
-        return {}
-    if not fields or not isinstance(value, dict | list):
-        return value
     if isinstance(value, list):
         return list(_items(value, fields, field)) if field in LIST_KEYS else value
+    if not isinstance(value, dict) or (field in _ATOMIC and not fields):
+        return value
     names = (key.removeprefix(_FIELD) for key in fields if key.startswith(_FIELD))
     return {
         name: _owned(value[name], mapping(fields[_FIELD + name]), name) for name in names if name in value
