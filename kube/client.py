@@ -64,6 +64,8 @@ One tenant may store hundreds of objects of the size above; a page of a hundred 
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
+LONGEST: Final = 1024
+"""Characters of an answer's message that an error keeps: the remedy of a denial stands at its end."""
 DEFAULT_NAMESPACE: Final = "default"
 """The namespace of a context that names none."""
 NONE: Final = "none"
@@ -80,7 +82,7 @@ class ApiError(Exception):
     """An answer of the API server other than 2xx: a `Status` of apimachinery `meta/v1`."""
 
     def __init__(self, code: int, status: Object, retry_after: float = 0.0) -> None:
-        message = str(status.get("message", ""))[:256]
+        message = str(status.get("message", ""))[:LONGEST]
         super().__init__(f"{code} {status.get('reason', '')}: {message}")
         self.code = code
         self.retry_after = retry_after

@@ -30,6 +30,8 @@ FEW: Final = 3
 """Changed fields, and clients, that a message names."""
 LONGEST: Final = 100
 """Maximum number of characters of each: the end of a message says what to change instead."""
+KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
+FOLLOWED: Final = "the service follows, and pods get it once admission allows it"
 EVENTS: Final[dict[str, tuple[EventType, str]]] = {
     "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
     "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
@@ -96,14 +98,12 @@ def readiness(before: str, service: CachedInferenceService) -> tuple[str, Occurr
 def templates_changed(before: Object, service: CachedInferenceService) -> Iterator[Occurrence]:
     """Yield what to record about templates that are no longer current, and were in the status `before`."""
     known = {_version(one) for one in _outdated(before)}
+    later = FOLLOWED if service.value and service.value.follows else KEPT
     for one in _outdated(service.status):
         if (version := _version(one)) not in known:
             namespace, name, generation = version
             template = f"InferenceTemplate {namespace}/{name}"
-            message = (
-                f"{template} is no longer as it was read (generation {generation}): pods keep theirs; "
-                "to take it, run fusioninfer refresh, or set spec.followTemplates"
-            )
+            message = f"{template} is no longer as it was read (generation {generation}): {later}"
             yield _occurrence(service.subject, "TemplateChanged", message, about=template)
 
 

@@ -1,11 +1,16 @@
 """What the status says of InferenceTemplates: which versions roles have, and whether they are current."""
 
+from typing import Final
+
 from intent import Object
 from intent.applied import Source
 from intent.inferenceservice.v1alpha1 import MOST_APPLIED
 from sync.desired.templates import outdated
 from sync.status.inputs import Observed
 from sync.status.reasons import Verdict
+
+KEPT: Final = "pods keep what they have until a refresh"
+FOLLOWED: Final = "the service follows, and pods get it once admission allows it"
 
 
 def applied_templates(seen: Observed) -> Object:
@@ -35,9 +40,8 @@ def templates_applied(seen: Observed) -> Verdict | None:
     if missing := _missing(seen):
         return Verdict("TemplateMissing", "; ".join(missing))
     if changed := outdated(named, seen.applied):
-        return Verdict(
-            "TemplateChanged", f"{_changes(seen, changed)}; pods keep what they have until a refresh"
-        )
+        later = FOLLOWED if seen.service.follows else KEPT
+        return Verdict("TemplateChanged", f"{_changes(seen, changed)}; {later}")
     if late := [role.name for role in seen.service.roles if role.base_refs and role.name not in seen.sets]:
         return Verdict("NotApplied", f"no LeaderWorkerSet yet of {' and '.join(late)}")
     return Verdict("TemplatesCurrent", "every role has its templates as they are now")

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from intent import Object
+from sync.controller import WORKERS
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.manifests.objects import MANIFESTS, parsed
@@ -186,7 +187,7 @@ def test_flags_without_a_value_have_their_defaults(helm: Path) -> None:
     made = by_name(rendered(helm, "sync.workers=null", "sync.qps=null", "sync.logLevel=null"))
 
     args = made["Deployment", "fusioninfer-sync"]["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert (parsed(args)["workers"], [one for one in args if "null" in one or "nil" in one]) == (4, [])
+    assert (parsed(args)["workers"], [one for one in args if "null" in one or "nil" in one]) == (WORKERS, [])
 
 
 def test_roles_of_users_that_are_not_aggregated_have_no_labels_for_it(helm: Path) -> None:

@@ -337,3 +337,33 @@ def test_a_changed_template_is_shown_and_restarts_nothing(templated: Cluster, na
         "the status says that the template was changed",
     )
     assert priority(templated, namespace) == "models"
+
+
+def test_a_service_that_follows_keeps_what_it_has_while_the_template_cannot_be_used(
+    templated: Cluster, namespace: str
+) -> None:
+    create(templated.api, path("inferencetemplates", namespace), written(namespace))
+    create(templated.api, path("inferenceservices", namespace), service(namespace, followTemplates=True))
+    until(lambda: items(templated.api, path("leaderworkersets", namespace)), "the role exists")
+    unset = {"template": {"spec": {"priorityClassName": "class-$(parallelism.tensor)"}}}
+
+    changed_to(templated, namespace, PODS, unset)
+
+    until(
+        lambda: "FI950" in condition(templated, namespace, "Failed").get("message", ""),
+        "the status says which variable has no value",
+    )
+    assert priority(templated, namespace) == "models"
+    changed_to(templated, namespace, PODS, NEWER)
+    until(lambda: priority(templated, namespace) == "newer", "the role follows")
+    until(
+        lambda: condition(templated, namespace, "TemplatesApplied").get("status") == "True",
+        "the status says that the role has its template",
+    )
+
+    delete(templated.api, path("inferencetemplates", namespace, "base"))
+    until(
+        lambda: "deleted" in condition(templated, namespace, "TemplatesApplied").get("message", ""),
+        "the status says that the template was deleted",
+    )
+    assert priority(templated, namespace) == "newer"
