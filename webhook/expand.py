@@ -51,8 +51,12 @@ ANNOTATIONS_LIMIT: Final = 256 * 1024
 
 _PLAIN: Final = 64 * 1024
 """More bytes than the record has of an object without arguments."""
+_TIMES: Final = 4
+"""How often the record has a byte of the object: of two templates, as it is and as it was."""
 _QUOTED: Final = 20
-"""More bytes than the record has of one byte of the object: a quote is seven in a script, twice."""
+"""More bytes than the record has of a quote: it is seven in a script, in two templates."""
+_QUOTES: Final = frozenset(b"'$\\")
+"""Bytes that a script or JSON writes as several; a quote of JSON within a text has a backslash."""
 
 DEFAULTS: Final = Settings()
 
@@ -186,9 +190,10 @@ def longest_record(live: Object) -> int:
     may have to quote, for two templates, and for each as they were.
     """
     try:
-        return _PLAIN + _QUOTED * len(orjson.dumps([metadata(live).get("annotations"), live.get("spec")]))
+        sent = orjson.dumps([metadata(live).get("annotations"), live.get("spec")])
     except orjson.JSONEncodeError:  # it is nested deep, or has a number of more than 64 bits
         return ANNOTATIONS_LIMIT
+    return _PLAIN + _TIMES * len(sent) + _QUOTED * sum(map(sent.count, _QUOTES))
 
 
 def _annotation(text: str | None) -> Overlay:

@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.cluster import Cluster, KubectlError
+from tests.cluster.testbed.cluster import Cluster, KubectlError, kubeconfig
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import MONOLITHIC
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import start_webhook, wait_admission
+from tests.cluster.testbed.ours import SHARED, start_webhook, wait_admission
 from tests.cluster.testbed.prometheus import NAME, query, rules, start_prometheus
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, named, put, read
@@ -27,6 +27,7 @@ ASKED: Final = sorted({found[0] for expression in EXPRESSIONS for found in SERIE
 WINDOW: Final = "5m"
 """What Grafana puts in the place of its variable."""
 DOWN: Final = "FusionInferWebhookDown"
+READS: Final = f"rate(fusioninfer_template_reads_total[{WINDOW}]) > 0"
 LABEL: Final = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -54,10 +55,19 @@ def watched(fusioninfer: Cluster, prometheus: Path) -> Iterator[Watched]:
     )
     until(lambda: DOWN in in_state(port, "pending"), "its metrics are missed")
     gone = in_state(port, "firing")
-    start_webhook(fusioninfer)
+    reads = {"--templates-namespace": SHARED, "--kubeconfig": str(kubeconfig(fusioninfer))}
+    start_webhook(fusioninfer, flags=reads)
     wait_admission(fusioninfer)
+    until(
+        lambda: denied(fusioninfer, namespace) and shown(port, READS),
+        "reads of templates are scraped",
+        every=1,
+    )
     yield Watched(port, calm, gone)
     kill_process(fusioninfer, NAME)
+    kill_process(fusioninfer, "webhook")
+    start_webhook(fusioninfer)
+    wait_admission(fusioninfer)
     empty_namespace(fusioninfer, namespace)
 
 
@@ -65,6 +75,13 @@ def refused(cluster: Cluster, namespace: str) -> bool:
     """Write what cannot be reviewed."""
     with pytest.raises(KubectlError, match="failed calling webhook"):
         put(cluster, namespace, CLIENT_SIDE, named(read(MONOLITHIC), "third"))
+    return True
+
+
+def denied(cluster: Cluster, namespace: str) -> bool:
+    """Write what names a template that does not exist: the webhook reads it."""
+    with pytest.raises(KubectlError, match="FI951"):
+        put(cluster, namespace, CLIENT_SIDE, named(read(MONOLITHIC), "templated", base_refs="absent"))
     return True
 
 
