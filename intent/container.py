@@ -12,6 +12,7 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
+from intent.quantity import parse
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -70,6 +71,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         unasked=_unasked(resources),
         extended=accelerators.unknown(resources),
         unlimited=accelerators.unlimited(resources),
+        over_limit=_over_limit(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),
@@ -93,6 +95,19 @@ def _unasked(resources: Object) -> tuple[str, ...]:
     """Return the resources without request and limit; a request defaults to the limit."""
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
     return tuple([name for name in NODES if name not in limits and name not in requests])
+
+
+def _over_limit(resources: Object) -> tuple[str, ...]:
+    """Return CPU and memory, as far as more is requested than their limit: no API server takes such pods."""
+    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+    both = [name for name in NODES if name in limits and name in requests]
+    return tuple([name for name in both if _is_less(limits[name], requests[name])])
+
+
+def _is_less(limit: Any, request: Any) -> bool:
+    """Compare quantities; those that are none are reported elsewhere."""
+    most, asked = parse(limit), parse(request)
+    return most is not None and asked is not None and most < asked
 
 
 def _hooks(lifecycle: Object) -> tuple[Probe, ...]:

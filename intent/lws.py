@@ -97,6 +97,8 @@ class Engine:
     """Extended resources that are not known to be accelerators."""
     unlimited: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """Extended resources whose request has no equal limit."""
+    over_limit: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    """CPU and memory, as far as more is requested than their limit."""
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)

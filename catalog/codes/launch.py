@@ -162,4 +162,10 @@ ROWS: Final[dict[str, Code]] = {
         "write the flag alone, or remove it",
         "in YAML and in environment variables such a setting is true or false; the engine exits on it",
     ),
+    "FI327": Code(
+        "error",
+        "a request of CPU or memory exceeds its limit",
+        "lower the request, or raise the limit",
+        "the API server refuses such pods, and LeaderWorkerSet creates none",
+    ),
 }

@@ -84,11 +84,17 @@ def _requests(launch: Launch) -> Iterator[FieldError]:
 
 
 def limits(launch: Launch) -> Iterator[FieldError]:
-    """Report an extended resource whose limit is not its request: it cannot be overcommitted."""
+    """Report requests that do not fit their limit; an extended resource cannot be overcommitted."""
     for resource in launch.engine.unlimited[:1]:
         where = f"{launch.template.engine_path}.resources.requests[{resource}]"
         message = "must equal its limit, or the API server refuses the pods: write it into resources.limits"
         yield FieldError(where, None, message, "FI325")
+    for resource in launch.engine.over_limit:
+        where = f"{launch.template.engine_path}.resources.requests[{resource}]"
+        message = (
+            "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit"
+        )
+        yield FieldError(where, None, message, "FI327")
 
 
 def _shared_memory(launch: Launch, given: Input) -> Iterator[FieldError]:

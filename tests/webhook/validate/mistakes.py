@@ -552,6 +552,18 @@ _CONTAINERS: Final = (
         engine(resources={"limits": {"nvidia.com/gpu": "8"}}),
     ),
     Mistake(
+        "a request of memory above its limit",
+        "FI327",
+        f"{ENGINE}.resources.requests[memory]",
+        "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit",
+        engine(
+            resources={
+                "requests": {"cpu": "8", "memory": "256Gi"},
+                "limits": {"cpu": "8000m", "memory": "128G", "nvidia.com/gpu": "8"},
+            }
+        ),
+    ),
+    Mistake(
         "a request of GPUs without a limit",
         "FI325",
         f"{ENGINE}.resources.requests[nvidia.com/gpu]",
