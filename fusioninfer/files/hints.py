@@ -25,6 +25,8 @@ KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 KUSTOMIZATION_FILES: Final = frozenset({"kustomization.yaml", "kustomization.yml"})
 ALIKE: Final = 0.75
 """The least similarity at which a kind is taken for one of ours."""
+SIMILAR: Final = 0.85
+"""The least similarity at which the prefix of an annotation is taken for ours."""
 WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "JobSet", "RayCluster"}
 )
@@ -88,6 +90,7 @@ def _meant(obj: Object) -> FieldError | None:
 
 
 def _without_effect(obj: Object) -> Iterator[FieldError]:
+    yield from _of_other_prefix(obj)
     kind = kind_of(obj)
     if kind is None:
         key = _key_of_other(obj)
@@ -97,6 +100,15 @@ def _without_effect(obj: Object) -> Iterator[FieldError]:
         where = f"there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
     if key:
         yield FieldError(key, None, f"has no effect {where}", NO_EFFECT)
+
+
+def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
+    """Report annotations whose prefix resembles ours: nobody reads them."""
+    for key in annotations(obj):
+        prefix, slash, name = key.partition("/") if isinstance(key, str) else ("", "", "")
+        if slash and prefix != GROUP and nearest(prefix, [GROUP], SIMILAR):
+            message = f"is not read; did you mean {PREFIX}{name}?"
+            yield FieldError(f"metadata.annotations[{key}]", None, message, NO_EFFECT)
 
 
 def _key_of_other(obj: Object) -> str:
