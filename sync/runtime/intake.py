@@ -1,8 +1,7 @@
 """Reads the objects of a watch: namespaces take turns, and of each object only the latest version is read.
 
-To read an object takes many times longer than to receive it. So a tenant who changes thousands of objects, or
-one of them fifty times a second, delays the news about another tenant's by the time to receive them, and by
-the time to read one of them.
+Reading an object takes many times longer than receiving it. If one tenant changes thousands of objects, or
+one of them fifty times a second, an event of another tenant waits until these are received, and one is read.
 """
 
 import asyncio

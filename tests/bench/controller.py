@@ -7,7 +7,7 @@ manager lists the same objects.
 
 `compared` measures both until they are at rest, while they are idle, and while LeaderWorkerSets are scaled.
 It does so with fewer services: LWS's manager looks through all pods of the cluster in each reconcile, and is
-not at rest within half an hour with fifty thousand.
+not at rest after a quarter of an hour with fifty thousand.
 """
 
 import sys
