@@ -1,23 +1,30 @@
 """Imported services become ready and answer: one of KServe, one of llm-d, and a launch written by hand.
 
-The pods run as processes with the commands that are stored, and a stand-in takes the place of vLLM.
+Those with a base do so in both forms: with the base as an InferenceTemplate, and with it merged in. The pods
+run as processes with the commands that are stored, and a stand-in takes the place of vLLM.
 """
 
+import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from importer.table import import_all
+from fusioninfer.files.sameness import difference
+from importer.table import Result, import_all
 from intent import Object
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from tests.cluster.kserve.inputs import documents
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.leaders import ready_endpoint
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.vllm_pods import add_programs, run_group
+from tests.cluster.testbed.wait import until
 
 PRESET: Final = "config/llmisvcconfig/config-llm-template.yaml"
 IMAGE: Final = "vllm/vllm-openai:v0.20.2"
@@ -41,9 +48,21 @@ KSERVE: Final[Object] = {
     "kind": "LLMInferenceService",
     "metadata": {"name": "chat"},
     "spec": {
+        "baseRefs": [{"name": "fast"}],
         "model": {"uri": "s3://models/qwen3", "name": "qwen3"},
         "parallelism": {"tensor": 2},
-        "template": {"containers": [{"name": "main", "image": IMAGE}]},
+        "template": {"containers": [{"name": "main", "env": [{"name": "OWN", "value": "1"}]}]},
+    },
+}
+CONFIG: Final[Object] = {
+    "apiVersion": "serving.kserve.io/v1alpha2",
+    "kind": "LLMInferenceServiceConfig",
+    "metadata": {"name": "fast"},
+    "spec": {
+        "template": {
+            "containers": [{"name": "main", "image": IMAGE, "env": [{"name": "OF", "value": "{{ .Name }}"}]}],
+            "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        }
     },
 }
 BASE: Final[Object] = {
@@ -103,10 +122,14 @@ class Case(NamedTuple):
 
 
 CASES: Final = {
-    "KServe": Case((KSERVE,), ("chat-worker-0",), [2, 1], "s3://models/qwen3"),
+    "KServe": Case((KSERVE, CONFIG), ("chat-worker-0",), [2, 1], "s3://models/qwen3"),
     "llm-d": Case((MODEL_SERVICE, BASE), ("chat-decode-0",), [1, 1], "qwen/qwen3"),
     "LeaderWorkerSet": Case((BY_HAND,), ("chat-0", "chat-0-1"), [16, 1], "qwen/qwen3"),
 }
+BASED: Final = tuple(name for name, one in CASES.items() if len(one.objects) > 1)
+"""The cases whose services have a base."""
+FORMS: Final = {"with templates": difference, "flattened": None}
+"""What decides whether bases become templates."""
 
 
 @pytest.fixture(scope="module")
@@ -119,28 +142,74 @@ def presets(source_of: Callable[[str], Path]) -> list[Object]:
     return documents((source_of("kserve") / PRESET).read_text())
 
 
-@pytest.fixture(params=CASES)
-def case(served_network: Network, request: pytest.FixtureRequest) -> Iterator[Case]:
-    add_gpu_nodes(served_network.cluster, 2)
-    yield CASES[request.param]
-    remove_nodes(served_network.cluster)
+@pytest.fixture
+def nodes(templated_network: Network) -> Iterator[Network]:
+    add_gpu_nodes(templated_network.cluster, 2)
+    yield templated_network
+    remove_nodes(templated_network.cluster)
 
 
-def test_an_imported_service_becomes_ready_and_answers(
-    served_network: Network, case: Case, presets: list[Object], programs: Path
-) -> None:
-    there = served_network
-    made = import_all([*case.objects, *presets])
+def imported(name: str, form: str, presets: list[Object]) -> Result:
+    made = import_all([*CASES[name].objects, *presets], FORMS[form])
     assert not made.problems
+    kept = form == "with templates" and name in BASED
+    assert [one["kind"] for one in made.objects].count(TEMPLATE) == kept
+    return made
+
+
+@contextmanager
+def applied(there: Network, made: Result) -> Iterator[str]:
+    """Have kubectl apply an import to a namespace of its own."""
     with namespace_on(there) as namespace:
         apply(there.cluster, namespace, *made.objects)
-        run_group(there, namespace, case.pods, programs)
+        yield namespace
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [(name, form) for name in CASES for form in FORMS if name in BASED or form == "flattened"],
+)
+def test_an_imported_service_becomes_ready_and_answers(
+    nodes: Network, name: str, form: str, presets: list[Object], programs: Path
+) -> None:
+    case = CASES[name]
+    with applied(nodes, imported(name, form, presets)) as namespace:
+        run_group(nodes, namespace, case.pods, programs)
 
         prompt = {"model": "qwen3", "prompt": "Hi"}
-        answer = ask(there, ready_endpoint(there, namespace, "chat-api"), "/v1/completions", prompt)
+        answer = ask(nodes, ready_endpoint(nodes, namespace, "chat-api"), "/v1/completions", prompt)
 
     told = [
         {"pod": pod, "rank": rank, "sizes": case.sizes, "model": case.model}
         for rank, pod in enumerate(case.pods)
     ]
     assert (answer.status, answer.body["pods"]) == (200, told)
+
+
+@pytest.mark.parametrize("name", BASED)
+def test_both_forms_of_an_import_are_stored_with_the_same_pods(
+    templated_network: Network, name: str, presets: list[Object]
+) -> None:
+    found = {form: workloads(templated_network, imported(name, form, presets)) for form in FORMS}
+
+    assert found["with templates"] == found["flattened"]
+
+
+def workloads(there: Network, made: Result) -> dict[str, Any]:
+    """Return the specs of the LeaderWorkerSets that an import becomes in the cluster, by name."""
+    with applied(there, made) as namespace:
+        where = path("leaderworkersets", namespace)
+        until(lambda: items(there.cluster.api, where), "the controller has rendered the service")
+        return {one["metadata"]["name"]: unordered(one["spec"]) for one in items(there.cluster.api, where)}
+
+
+def unordered(value: Any) -> Any:
+    """Return a value with its lists of objects sorted: templates have items in another order."""
+    if isinstance(value, dict):
+        return {key: unordered(one) for key, one in value.items()}
+    found = [unordered(one) for one in value] if isinstance(value, list) else value
+    return (
+        sorted(found, key=json.dumps)
+        if found and isinstance(found, list) and isinstance(found[0], dict)
+        else found
+    )
