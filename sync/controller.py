@@ -257,14 +257,14 @@ class Controller:
     def _rows_of(self, key: ServiceKey) -> Iterator[Row]:
         return (row for cache in self.caches.values() for row in cache.of(key))
 
-    def _sweep(self) -> None:
+    def _resync(self) -> None:
         """Queue every service, after those in which something changes meanwhile."""
         keys = {key for cache in self.caches.values() for key in cache.keys}
         services = {service for key in keys for service in service_keys(key, self._rows_of)}
-        self.queue.sweep(sorted(services, key=self._sweep_order))
+        self.queue.resync(sorted(services, key=self._resync_order))
 
-    def _sweep_order(self, key: ServiceKey) -> tuple[bool, int]:
-        """Return the sort key of a sweep: services without a PodGroup first, then the latest written."""
+    def _resync_order(self, key: ServiceKey) -> tuple[bool, int]:
+        """Return the sort key of a resync: services without a PodGroup first, then the latest written."""
         rows: list[Row] = [
             *cache_of(self.caches, LWS).of(key),
             *cache_of(self.caches, INFERENCE_SERVICE).of(key),
@@ -280,8 +280,8 @@ class Controller:
         await self._read_volcano_version()
         for cache in self.caches.values():
             cache.changed, cache.status_changed = self.changed, self.status_changed
-            cache.recovered = self._sweep
-        self._sweep()
+            cache.recovered = self._resync
+        self._resync()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_volcano_version())
             tasks.create_task(self._keep_workers())
@@ -355,7 +355,7 @@ class Controller:
             before = self.too_old
             await self._read_volcano_version()
             if self.too_old != before:
-                self._sweep()
+                self._resync()
 
     async def _read_volcano_version(self) -> None:
         """Read the version of Volcano, unless it is configured; without the right to, rely on dry runs."""

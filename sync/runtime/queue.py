@@ -1,8 +1,8 @@
 """The queue of services to reconcile: no duplicates, no service with two workers, optional delays.
 
-There are two lanes. Services in which something changed go before the sweep over all services that a new
+There are two lanes. Services in which something changed go before the resync of all services that a new
 leader makes, so that a new service does not wait for unchanged ones. While there are changes, every fourth
-service is taken from the sweep, so that the sweep ends.
+service is taken from the resync, so that the resync ends.
 
 No namespace delays another one. In each lane namespaces take turns: thousands of refused services of one
 namespace delay a service of another by one place. And a namespace has at most as many reconciles at once as
@@ -23,7 +23,7 @@ from sync.runtime.clock import Backoff
 from sync.runtime.turns import Turns
 
 SHARE: Final = 4
-"""While there are changes, one service of this many is taken from the sweep."""
+"""While there are changes, one service of this many is taken from the resync."""
 
 
 @dataclass(slots=True)
@@ -35,9 +35,9 @@ class Queue:
     ready: Turns[None] = field(default_factory=Turns)
     """Services in which something changed, or whose delay has ended."""
     unchanged: Turns[None] = field(default_factory=Turns)
-    """The sweep: services in which nothing is known to have changed."""
+    """The resync: services in which nothing is known to have changed."""
     taken: int = 0
-    """The number of services taken from `ready` since the last one of the sweep."""
+    """The number of services taken from `ready` since the last one of the resync."""
     busy: set[ServiceKey] = field(default_factory=set)
     shares: Counter[str] = field(default_factory=Counter)
     """The number of busy services by namespace."""
@@ -61,7 +61,7 @@ class Queue:
             self.since.setdefault(key, time.monotonic())
             self.filled.set()
 
-    def sweep(self, keys: Iterable[ServiceKey]) -> None:
+    def resync(self, keys: Iterable[ServiceKey]) -> None:
         """Queue services, those of a namespace in this order, after all in which something changed."""
         for key in keys:
             if key in self.busy:

@@ -1,4 +1,4 @@
-"""Changes go before the sweep over services in which nothing changed."""
+"""Changes go before the resync of services in which nothing changed."""
 
 import copy
 
@@ -48,29 +48,29 @@ def many(api: Api) -> None:
         api.put(POD_GROUP.path("team-a", name), {"kind": "PodGroup", "metadata": metadata, "spec": {}})
 
 
-def swept(api: Api) -> int:
-    """Return how many services of the sweep were reconciled: each takes a dry run, at least."""
+def resynced(api: Api) -> int:
+    """Return how many services of the resync were reconciled: each takes a dry run, at least."""
     return len({path for method, path in api.requests if method == "PATCH" and "old-" in path})
 
 
 async def ready(api: Api, start: Start, eventually: Eventually) -> None:
     """Start a leader, and slow the API server down once it works."""
     start()
-    await eventually(lambda: swept(api) > 0)
+    await eventually(lambda: resynced(api) > 0)
     api.latency = 0.05
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_service_created_during_the_sweep_is_served_at_once(
+async def test_a_service_created_during_the_resync_is_served_at_once(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     await ready(api, start, eventually)
-    before = swept(api)
+    before = resynced(api)
 
     store(api, "new")
     await eventually(lambda: NEW in api.objects)
 
-    assert (swept(api) - before < MANY / 10, before < MANY / 2) == (True, True), (before, swept(api))
+    assert (resynced(api) - before < MANY / 10, before < MANY / 2) == (True, True), (before, resynced(api))
 
 
 @pytest.mark.usefixtures("many")
@@ -82,12 +82,12 @@ async def test_a_service_created_before_the_leader_started_is_served_at_once(
     start()
     await eventually(lambda: NEW in api.objects)
 
-    assert swept(api) < MANY / 10
+    assert resynced(api) < MANY / 10
 
 
-async def test_changes_go_before_the_sweep() -> None:
+async def test_changes_go_before_the_resync() -> None:
     queue = Queue(workers=2 * SHARE)
-    queue.sweep([("ns", "old"), ("ns", "changed")])
+    queue.resync([("ns", "old"), ("ns", "changed")])
     queue.add(("ns", "changed"))
 
     taken = [await queue.get(), await queue.get()]
@@ -95,9 +95,9 @@ async def test_changes_go_before_the_sweep() -> None:
     assert (taken, [*queue.unchanged]) == ([("ns", "changed"), ("ns", "old")], [])
 
 
-async def test_the_sweep_continues_while_there_are_changes() -> None:
+async def test_the_resync_continues_while_there_are_changes() -> None:
     queue = Queue(workers=2 * SHARE)
-    queue.sweep([("ns", "old")])
+    queue.resync([("ns", "old")])
     for number in range(10):
         queue.add(("ns", f"new-{number}"))
 

@@ -73,10 +73,10 @@ async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
     queue = Queue(workers=4)
     assert (queue.depth(), queue.oldest()) == (0, 0.0)
 
-    queue.sweep([A])
+    queue.resync([A])
     await asyncio.sleep(0.05)
     queue.add(B)
-    queue.add(A)  # it waits since the sweep
+    queue.add(A)  # it waits since the resync
 
     assert queue.depth() == 2
     assert queue.oldest() >= 0.05

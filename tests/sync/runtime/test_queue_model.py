@@ -16,7 +16,7 @@ KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
 STEP = st.one_of(
     st.tuples(st.sampled_from(["add", "later", "retry", "never", "soon", "in vain"]), KEY),
-    st.tuples(st.just("sweep"), st.lists(KEY, max_size=4)),
+    st.tuples(st.just("resync"), st.lists(KEY, max_size=4)),
     st.tuples(st.sampled_from(["get", "done", "wait"]), st.none()),
 )
 
@@ -36,8 +36,8 @@ class Model:
         if step == "add":
             queue.add(key)
             self.owed.add(key)
-        elif step == "sweep":
-            queue.sweep(what)
+        elif step == "resync":
+            queue.resync(what)
             self.owed |= set(what)
         elif step in ("later", "retry"):
             queue.add_later(key, 0.0) if step == "later" else queue.retry(key, 0.0)
@@ -93,20 +93,20 @@ def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
 
 @given(st.lists(st.booleans(), min_size=SHARE * 8, max_size=SHARE * 8))
 def test_neither_lane_starves(news: list[bool]) -> None:
-    """The sweep continues despite constant changes; changes go first however long the sweep is."""
+    """The resync continues despite constant changes; changes go first however long the resync is."""
 
     async def run() -> None:
-        queue, swept = Queue(), 0
-        queue.sweep([("sweep", str(number)) for number in range(100)])
+        queue, resynced = Queue(), 0
+        queue.resync([("resync", str(number)) for number in range(100)])
         queue.add(("news", "0"))
         for number, more in enumerate(news, 1):
             waiting, key = bool(queue.ready), await queue.get()
-            swept += key[0] == "sweep"
+            resynced += key[0] == "resync"
             assert not waiting or key[0] == "news" or queue.taken == 0
             queue.done(key)
             if more:
                 queue.add(("news", str(number)))
-        assert swept >= len(news) // SHARE
+        assert resynced >= len(news) // SHARE
 
     asyncio.run(run())
 
@@ -137,13 +137,13 @@ def test_services_of_one_namespace_delay_another_namespace_by_one_place(
 
 
 @given(st.integers(1, 300), st.integers(1, 4), st.integers(0, 1200))
-def test_a_sweep_goes_round_the_namespaces(many: int, namespaces: int, place: int) -> None:
+def test_a_resync_goes_round_the_namespaces(many: int, namespaces: int, place: int) -> None:
     """A new leader comes to each tenant at once, however many services were written last by another one."""
 
     async def run() -> None:
         queue = Queue()
         keys = [(f"hostile-{one}", str(number)) for one in range(namespaces) for number in range(many)]
-        queue.sweep([*keys[:place], ("other", "one"), *keys[place:]])
+        queue.resync([*keys[:place], ("other", "one"), *keys[place:]])
         taken = []
         while ("other", "one") not in taken:
             taken.append(await queue.get())
