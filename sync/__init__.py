@@ -2,11 +2,11 @@
 
 The path of a change:
 
-1. `runtime.reflector` lists and watches each kind, `runtime.cache` holds a projection of each object, and
-   `runtime.queue` returns the services to reconcile. `kinds` is the table of kinds; `observed` has their
-   projections.
-2. `controller` takes one service and builds its snapshot (`runtime.observe`).
-3. `desired` computes the objects that the service should have (`desired.service`): the gang (`desired.plan`),
+1. `runtime.reflector` lists and watches each kind, `runtime.intake` reads the events, `runtime.cache` holds a
+   projection of each object, and `runtime.queue` returns the services to reconcile. `kinds` is the table of
+   kinds; `observed` has their projections.
+2. `controller` takes one service and builds its snapshot (`runtime.snapshots`).
+3. `desired` computes the objects that the service should have (`desired.service`): the gang (`desired.gang`),
    the routes (`desired.routes`), and their manifests (`desired.render`).
 4. `writer` applies the differences after a dry run (`runtime.apply_history`, `runtime.owners`); `refusals`
    explains what it did not write, and `changes` what it wrote. `status` computes the status, and
