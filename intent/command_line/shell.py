@@ -91,8 +91,7 @@ class Script:
 
 def read_script(text: str, find: Find) -> Script | None:
     """Parse a script; None if it is too complex, or does not start exactly one engine."""
-    tokens = _tokens(text) if len(text) <= LONGEST else []
-    commands = _commands(tokens) if tokens else None
+    tokens, commands = _parsed(text)
     found = _engines(commands or [], find)
     if commands is None or len(found) != 1:
         return None
@@ -106,8 +105,13 @@ def read_script(text: str, find: Find) -> Script | None:
 
 def count(text: str, find: Find) -> int:
     """Return the number of simple commands that start the engine; 0 if the script cannot be parsed."""
+    return len(_engines(_parsed(text)[1] or [], find))
+
+
+def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
+    """Return the tokens of a script, and its simple commands; None if it cannot be parsed."""
     tokens = _tokens(text) if len(text) <= LONGEST else []
-    return len(_engines((_commands(tokens) if tokens else None) or [], find))
+    return tokens, _commands(tokens) if tokens else None
 
 
 def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
@@ -121,8 +125,7 @@ def steps(text: str) -> tuple[tuple[str, ...], ...] | None:
 
     Variables of LWS, which are the same in every form, are written as the kubelet reads them: `$(NAME)`.
     """
-    tokens = _tokens(text) if len(text) <= LONGEST else []
-    commands = _commands(tokens) if tokens else None
+    _, commands = _parsed(text)
     if commands is None:
         return None
     plain = all(
