@@ -23,6 +23,7 @@ from sync.observed.snapshot import Snapshot
 from sync.runtime.event import EventType
 from sync.runtime.occurrences import Occurrence
 from sync.status.compare import by_type
+from sync.status.templates import FOLLOWED
 
 Verb = Literal["created", "changed", "deleted", "restored", "recreated"]
 """`restored`: another client had changed the object; `recreated`: another client had deleted it."""
@@ -31,7 +32,6 @@ FEW: Final = 3
 LONGEST: Final = 100
 """Maximum number of characters of each: the end of a message says what to change instead."""
 KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
-FOLLOWED: Final = "the service follows, and pods get it once admission allows it"
 EVENTS: Final[dict[str, tuple[EventType, str]]] = {
     "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
     "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),

@@ -302,14 +302,10 @@ def templates(shared: str) -> Kind[CachedObject[InferenceTemplate]]:
 
 def watched(settings: Settings) -> tuple[Kind[Any], ...]:
     """Return the kinds that the controller lists and watches: those of parts that are not switched off."""
+    kept = {SERVICE_KIND} if settings.api_services else set[str]()
+    off = set[str]() if settings.routes else ROUTES - kept
+    shared = settings.templates_namespace
     return (
-        *_watched(settings),
-        *((templates(settings.templates_namespace),) if settings.templates_namespace else ()),
+        *(kind for kind in WATCHED if kind.kind not in off),
+        *((templates(shared),) if shared else ()),
     )
-
-
-def _watched(settings: Settings) -> tuple[Kind[Any], ...]:
-    off = set[str]() if settings.routes else ROUTES - {SERVICE_KIND}
-    if not settings.routes and not settings.api_services:
-        off = ROUTES
-    return tuple(kind for kind in WATCHED if kind.kind not in off)

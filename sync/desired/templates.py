@@ -13,6 +13,7 @@ from intent.annotations import BASE_REFS, TEMPLATES_VERSION
 from intent.applied import Source
 from intent.errors import FieldError, Finding
 from intent.shapes import annotations
+from sync.kinds import LWS, rows_of
 from sync.observed.cached import digest
 from sync.observed.inferencetemplate import Named
 from sync.observed.lws import LeaderWorkerSet
@@ -25,7 +26,7 @@ NOT_ROUTED: Final = "FI977"
 
 def versioned(sets: Iterable[Object], snapshot: Snapshot) -> Iterator[Object]:
     """Yield rendered LeaderWorkerSets with the version of the templates that they should have."""
-    stored = {row.name: row.projection.report for row in snapshot.rows.get("LeaderWorkerSet", ())}
+    stored = {row.name: row.projection.report for row in rows_of(snapshot, LWS)}
     follows = snapshot.value is not None and snapshot.value.follows
     for lws in sets:
         version = _version(lws, stored.get(lws["metadata"]["name"]), snapshot.templates, follows=follows)

@@ -1,4 +1,4 @@
-"""Projection of an InferenceTemplate: its version, and what of it the controller uses."""
+"""Projection of an InferenceTemplate: its version, and the fields of its spec that the controller uses."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,10 +36,7 @@ class InferenceTemplate:
         return mapping(orjson.loads(zlib.decompress(self.packed))) if self.packed else {}
 
 
-Row = CachedObject[InferenceTemplate]
-
-
-def cached_template(obj: Object, shared: str) -> Row:
+def cached_template(obj: Object, shared: str) -> CachedObject[InferenceTemplate]:
     """Project a template; those of the namespace `shared` concern the services of all namespaces."""
     return watched_object(obj, project, lambda one: tuple(_keys(one, shared)))
 
@@ -74,7 +71,7 @@ class Named:
     """The templates that a service names, as far as they are known."""
 
     names: tuple[str, ...] = ()
-    found: Mapping[str, Row] = field(default_factory=dict)
+    found: Mapping[str, CachedObject[InferenceTemplate]] = field(default_factory=dict)
     trouble: str = ""
     """Why they are not known; empty if they are."""
 

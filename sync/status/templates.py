@@ -48,7 +48,7 @@ def templates_applied(seen: Observed) -> Verdict | None:
 
 
 def _missing(seen: Observed) -> list[str]:
-    """Return which templates do not exist that a role needs which has none yet, or the router."""
+    """Return the templates that do not exist and are needed, by the router or a role that has none yet."""
     named, applied = seen.templates, {one.name for one in seen.applied}
     home = seen.service.namespace
     return [
