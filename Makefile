@@ -37,8 +37,10 @@ test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WO
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
 
+# The tests of the pure packages, and those that reach them through the command's files and the controller's results.
+PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/files sync/desired sync/status
 coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
-	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" tests/intent tests/catalog tests/importer tests/plan tests/webhook tests/golden tests/laws
+	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" $(PURE:%=tests/%)
 
 check: $(READY) ## Lint, types, layers of imports, and words
 	$(BIN)/ruff check .
