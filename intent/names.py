@@ -11,6 +11,8 @@ HASH: Final = len("-") + 10
 PICKER_ENDING: Final = "-epp"
 API_ENDING: Final = "-api"
 POOL_ENDING: Final = "-pool"
+SYSTEM_NAMESPACE: Final = "fusioninfer-system"
+"""Where FusionInfer is installed, unless flags say otherwise; its templates serve all namespaces."""
 WAIT_FOR_LEADER: Final = "wait-for-leader"
 """The init container that waits until the leader's name resolves."""
 

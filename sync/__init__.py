@@ -13,4 +13,15 @@ The path of a change:
    `runtime.events` and `runtime.occurrences` record Events.
 
 Only `runtime`, `controller` and `writer` do I/O.
+
+The defaults of the command's flags are here, since its help shows them without loading the controller.
 """
+
+from typing import Final
+
+WORKERS: Final = 8
+"""The number of services that are reconciled at once."""
+LEASE_DURATION: Final = 15.0
+"""Seconds, as the next two (`runtime.lease`)."""
+RENEW_DEADLINE: Final = 10.0
+RETRY_PERIOD: Final = 2.0

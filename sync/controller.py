@@ -17,7 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError
 from kube.request import get
-from sync import refusals
+from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
@@ -41,7 +41,6 @@ from sync.status.report import report
 from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
-WORKERS: Final = 8
 HANGING: Final = 2.0
 """Seconds after which a request without an answer counts as hanging, often in another product's webhook."""
 LASTING: Final = 5.0

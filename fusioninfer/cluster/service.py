@@ -13,6 +13,7 @@ from fusioninfer.settings import SettingsFile
 from intent import Object, yaml
 from intent.annotations import SERVICE
 from intent.inferenceservice.read import read
+from intent.names import SYSTEM_NAMESPACE
 from intent.service.member import ServiceKey, ejected, member
 from intent.settings import Settings
 from intent.shapes import annotations, mapping, text
@@ -29,8 +30,7 @@ from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
 """The name of the ConfigMap of settings, or its start."""
-HOME: Final = "fusioninfer-system"
-TEMPLATES: Final = templates(HOME)
+TEMPLATES: Final = templates(SYSTEM_NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ async def read_live(reader: Reader, namespace: str, settings: Settings | None) -
 
 async def _templates(reader: Reader, namespace: str) -> Answer:
     """Read the InferenceTemplates of a namespace, and those of the operator's, which serve all."""
-    own, shared = await asyncio.gather(*(reader.every(TEMPLATES.path(one)) for one in (namespace, HOME)))
+    homes = (namespace, SYSTEM_NAMESPACE)
+    own, shared = await asyncio.gather(*(reader.every(TEMPLATES.path(one)) for one in homes))
     return Answer((*own.objects, *shared.objects), own.unknown or shared.unknown, own.served)
 
 
@@ -116,7 +117,7 @@ def _too_old(scheduler: Answer, settings: Settings) -> str:
 
 async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
     """Read the settings of the installation; the defaults, with a note, if they cannot be read."""
-    listed = await reader.every(f"/api/v1/namespaces/{HOME}/configmaps")
+    listed = await reader.every(f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps")
     if listed.unknown:
         return Settings(), (f"the settings cannot be read, so the defaults are assumed: {listed.unknown}",)
     named = [one for one in listed.objects if text(mapping(one["metadata"]).get("name")).startswith(SETTINGS)]

@@ -5,11 +5,9 @@ from typing import Final
 
 from intent import Object
 from intent.inferenceservice.v1alpha1 import GROUP
+from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import metadata, text
 from intent.template import KIND, Templates
-
-HOME: Final = "fusioninfer-system"
-"""The namespace of FusionInfer, whose templates all namespaces see."""
 
 Library = Mapping[str, Mapping[str, Object]]
 """The templates by namespace, and by name; those of objects that name no namespace under the empty name."""
@@ -39,6 +37,6 @@ def seen_by(templates: Library, lws: Object) -> Templates:
     """
     namespace = text(metadata(lws).get("namespace"))
     near: dict[str, Object] = {}
-    for name in (HOME, "", namespace) if namespace else (HOME, *templates):
+    for name in (SYSTEM_NAMESPACE, "", namespace) if namespace else (SYSTEM_NAMESPACE, *templates):
         near |= templates.get(name, {})
     return near

@@ -8,6 +8,8 @@ from typing import Any, Final
 import click
 
 from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, exit_unreadable, read_settings
+from intent.names import SYSTEM_NAMESPACE
+from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD, WORKERS
 
 WEBHOOK: Final = """\b
 Examples:
@@ -111,24 +113,22 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.command(epilog=SYNC)
 @KUBECONFIG
 @CONTEXT
-@click.option(
-    "--namespace", default="fusioninfer-system", show_default=True, help="The namespace of the Lease."
-)
+@click.option("--namespace", default=SYSTEM_NAMESPACE, show_default=True, help="The namespace of the Lease.")
 @click.option(
     "--lease-duration",
-    default=15.0,
+    default=LEASE_DURATION,
     show_default=True,
     help="Seconds after which another replica may take the Lease.",
 )
 @click.option(
     "--renew-deadline",
-    default=10.0,
+    default=RENEW_DEADLINE,
     show_default=True,
     help="Seconds after which a leader that cannot renew stops.",
 )
 @click.option(
     "--retry-period",
-    default=2.0,
+    default=RETRY_PERIOD,
     show_default=True,
     help="Seconds between two attempts to take or renew the Lease.",
 )
@@ -164,7 +164,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    default=8,
+    default=WORKERS,
     show_default=True,
     help="The number of services that are reconciled at once; one namespace gets half of them at most.",
 )

@@ -16,10 +16,12 @@ from fusioninfer import __version__
 from fusioninfer.serving import probes
 from fusioninfer.serving.certificates import Certificates, keep
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
+from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
 from kube.limit import Limit
-from sync.controller import WORKERS, Controller
+from sync import WORKERS
+from sync.controller import Controller
 from sync.kinds import watched
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.events import EventRecorder
@@ -32,7 +34,6 @@ from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
-NAMESPACE: Final = "fusioninfer-system"
 METRICS_PORT: Final = 8080
 TIMING: Final = Timing()
 
@@ -57,7 +58,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     *,
     kubeconfig: str | None = None,
     context: str | None = None,
-    namespace: str = NAMESPACE,
+    namespace: str = SYSTEM_NAMESPACE,
     metrics_port: int = METRICS_PORT,
     timing: Timing = TIMING,
     certificates: Certificates | None = None,

@@ -14,13 +14,12 @@ from importer.leaves import Leaf, Origin, Tree, at, origins, plain, tagged, valu
 from importer.report import EXPRESSION, MISSING, OVERRIDDEN, UNREADABLE, Imported, Problem, Rule, dropped
 from intent import Object
 from intent.errors import FieldError
+from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import mapping, metadata, text
 
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
 CONFIG: Final = "LLMInferenceServiceConfig"
-SHARED: Final = "fusioninfer-system"
-"""The namespace of templates for all namespaces, as `kserve` is of bases."""
 HOME: Final = "default"
 """The namespace of a service that names none."""
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has another value")
@@ -83,7 +82,7 @@ def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[Base, ...]:
         own = at(configs[key], "metadata")
         named = {one: own[one] for one in ("name", "namespace") if isinstance(at(own, one), Leaf)}
         if key.namespace == SYSTEM and namespace != SYSTEM:
-            named["namespace"] = named["namespace"].having(SHARED)
+            named["namespace"] = named["namespace"].having(SYSTEM_NAMESPACE)
         found_bases.setdefault(key, Base(own["name"].origins[0].document, named, ref["name"]))
     return tuple(found_bases.values())
 

@@ -23,6 +23,7 @@ from intent import Object
 from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import create, get, update, within
+from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD
 from sync.runtime.clock import precisely, steady
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -40,9 +41,9 @@ class LeadershipLostError(Exception):
 class Timing:
     """Seconds, each shorter than the one before: the Lease, our deadline to renew it, the retry interval."""
 
-    lease_duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry_period: float = 2.0
+    lease_duration: float = LEASE_DURATION
+    renew_deadline: float = RENEW_DEADLINE
+    retry_period: float = RETRY_PERIOD
 
     @property
     def call(self) -> float:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from intent import Object
-from sync.controller import WORKERS
+from sync import WORKERS
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.manifests.objects import MANIFESTS, parsed

@@ -10,7 +10,8 @@ from aiohttp import web
 
 from catalog.codes import CODES
 from intent.settings import Settings
-from sync.controller import WORKERS, Controller
+from sync import WORKERS
+from sync.controller import Controller
 from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
 from sync.runtime.apply_history import FIGHT

@@ -15,6 +15,7 @@ from fusioninfer.options import (
     KUBECONFIG,
     echo_json,
 )
+from intent.names import SYSTEM_NAMESPACE
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
 EXAMPLES: Final = """\b
@@ -30,7 +31,7 @@ Examples:
 @click.option(
     "-n",
     "--namespace",
-    default="fusioninfer-system",
+    default=SYSTEM_NAMESPACE,
     show_default=True,
     help="The namespace of FusionInfer.",
 )

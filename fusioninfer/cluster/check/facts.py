@@ -9,6 +9,7 @@ from typing import Final
 from fusioninfer.cluster.answers import ABSENT, Answer, Rights
 from intent import Object
 from intent.image import read_image
+from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import listed, mapping, strings, text
 
 Version = tuple[int, ...]
@@ -39,7 +40,7 @@ class Facts:
 
     answers: Mapping[str, Answer] = field(default_factory=dict)
     """By the name of the reading (`collect`)."""
-    namespace: str = "fusioninfer-system"
+    namespace: str = SYSTEM_NAMESPACE
     """The namespace of FusionInfer."""
     home: str = "default"
     """The namespace in which the user works."""

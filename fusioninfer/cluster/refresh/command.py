@@ -6,8 +6,8 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import HOME, OUTPUT, counted, home_namespace, printable, read
-from fusioninfer.files.library import HOME as SHARED
 from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, echo_json
+from intent.names import SYSTEM_NAMESPACE
 
 EXAMPLES: Final = """\b
 Examples:
@@ -27,7 +27,7 @@ Examples:
 @click.option(
     "--templates-namespace",
     "shared",
-    default=SHARED,
+    default=SYSTEM_NAMESPACE,
     show_default=True,
     metavar="NAME",
     help="The namespace whose templates serve all namespaces.",

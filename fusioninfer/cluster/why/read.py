@@ -7,12 +7,13 @@ from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
-from fusioninfer.cluster.service import HOME, Live, read_live, service_of
+from fusioninfer.cluster.service import Live, read_live, service_of
 from fusioninfer.cluster.why.case import Read, members, name_of
 from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.errors import nearest, suggested
+from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
@@ -98,7 +99,7 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
     }
     *found, lease = await asyncio.gather(
         *(reader.every(path, fields=fields) for path, fields in lists.values()),
-        reader.one(f"/apis/coordination.k8s.io/v1/namespaces/{HOME}/leases/fusioninfer-sync"),
+        reader.one(f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/fusioninfer-sync"),
     )
     return dict(zip(lists, found, strict=True)) | {"lease": lease}
 
