@@ -40,6 +40,8 @@ CHECKED: Final = ("vllm", "sglang")
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
 _UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
+_RAY_ADDRESS: Final = "RAY_ADDRESS"
+"""The variable by which an engine joins a Ray cluster that runs already."""
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
     "lmdeploy": ("--tp {group}",),
@@ -67,23 +69,19 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield FieldError(*_given(launch), message, "FI308")
 
 
-_ADDRESS: Final = "RAY_ADDRESS"
-
-
 def unlaunched(intent: Intent, settings: Settings) -> Iterator[FieldError]:
     """FI308: without a launcher each pod has the accelerators for the sizes that an annotation asks for.
 
     Their flags are added to a command of one node. It spans nodes only in a Ray cluster of the author's.
     """
     asked = intent.parallelism
-    is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
-    for launch in read_launches(intent, settings) if is_sized else ():
+    if asked is None or not (asked.tensor or asked.pipeline or asked.data):
+        return
+    remedy = f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
+    for launch in read_launches(intent, settings):
         needed, there = read_sizes(launch), countable(launch.engine)
-        has_ray = text_of(launch, BACKEND) == "ray" or _ADDRESS in launch.engine.env
+        has_ray = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
         if needed and there and needed.accelerators > there and not has_ray:
-            remedy = (
-                f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
-            )
             message = (
                 f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
                 f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
