@@ -79,14 +79,8 @@ def eject(  # noqa: PLR0913 - each is a flag
     made = ejected(services)
     if output == "json":
         _print_json(made)
-        return
-    click.echo(documents.write_yaml(made.objects), nl=False)
-    for note in made.notes:
-        click.echo(f"{click.style('note', fg='yellow')}: {note.object}: {note.message}", err=True)
-    click.echo("\nSteps that restart nothing:", err=True)
-    for number, step in enumerate(made.steps, start=1):
-        command = f"\n   $ {step.command}" if step.command else ""
-        click.echo(f"{number}. {step.description}{command}", err=True)
+    else:
+        _print(made)
 
 
 def _require(found: list[Any], wanted: list[Any]) -> None:
@@ -99,6 +93,17 @@ def _require(found: list[Any], wanted: list[Any]) -> None:
             "no LeaderWorkerSet or InferenceService is named, for example: fusioninfer eject service.yaml, "
             "or: fusioninfer eject lws/NAME"
         )
+
+
+def _print(made: Any) -> None:
+    """Print manifests, and to standard error the notes and the steps."""
+    click.echo(documents.write_yaml(made.objects), nl=False)
+    for note in made.notes:
+        click.echo(f"{click.style('note', fg='yellow')}: {note.object}: {note.message}", err=True)
+    click.echo("\nSteps that restart nothing:", err=True)
+    for number, step in enumerate(made.steps, start=1):
+        command = f"\n   $ {step.command}" if step.command else ""
+        click.echo(f"{number}. {step.description}{command}", err=True)
 
 
 def _print_json(made: Any) -> None:

@@ -1,6 +1,7 @@
 """The subcommand `plan`."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,8 @@ from fusioninfer.options import (
 
 if TYPE_CHECKING:
     from fusioninfer.cluster.planning.nodes import Nodes
+    from intent import Object
+    from plan.forecast import Forecast
 
 EXAMPLES: Final = """\b
 Examples:
@@ -84,46 +87,61 @@ def plan(  # noqa: PLR0913 - each is a flag
     with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
     from fusioninfer.files import documents, offline  # noqa: PLC0415 - other subcommands start without them
-    from fusioninfer.files.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - the same
     from fusioninfer.files.report import Report  # noqa: PLC0415 - the same
-    from plan.forecast import forecast  # noqa: PLC0415 - the same
 
     if shapes is not None and nodes_file is not None:
         raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
     settings = read_settings(config)
-    is_live = shapes is None and nodes_file is None
-    home = namespace or (home_namespace(kubeconfig, context) if is_live else "")
+    source = NodeSource(shapes, nodes_file, kubeconfig, context)
+    home = namespace or (home_namespace(kubeconfig, context) if source.is_live else "")
     found, problems = documents.read_all(files, recursive=recursive)
     made = offline.compose(found, settings, namespace=home)
     require(Report.of(made, problems), selection)
-    try:
-        planned = workloads(made.objects)
-        if not planned:
-            exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
-        nodes = _nodes(shapes, nodes_file, accelerators(planned), kubeconfig, context)
-        if is_live:
-            planned = workloads((*made.objects, *nodes.objects), nodes.pods)
-    except TooLargeError as error:
-        exit_unreadable(error)
-    result = forecast(
-        planned,
-        nodes.supplies,
-        present=len(nodes.supplies) if is_live else 0,
-        rules=nodes.rules,
-        notes=nodes.notes(made.objects),
-    )
+    result = _forecast(made.objects, source)
     click.echo(_rendered(result, output), nl=False)
     sys.exit(OK if result.complete else FINDINGS)
 
 
-def _nodes(
-    shapes: str | None,
-    nodes_file: str | None,
-    offered: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
-) -> "Nodes":
-    """Return the nodes to plan with; exit if they cannot be read."""
+@dataclass(frozen=True, slots=True)
+class NodeSource:
+    """Which nodes are meant: of a list of shapes, else of a file, else of a cluster."""
+
+    shapes: str | None
+    nodes_file: str | None
+    kubeconfig: str | None
+    context: str | None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the nodes are those of a cluster."""
+        return self.shapes is None and self.nodes_file is None
+
+
+def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
+    """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read."""
+    from fusioninfer.files.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - as above
+    from plan.forecast import forecast  # noqa: PLC0415 - as above
+
+    try:
+        planned = workloads(objects)
+        if not planned:
+            exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
+        nodes = _nodes(source, accelerators(planned))
+        if source.is_live:
+            planned = workloads((*objects, *nodes.objects), nodes.pods)
+    except TooLargeError as error:
+        exit_unreadable(error)
+    return forecast(
+        planned,
+        nodes.supplies,
+        present=len(nodes.supplies) if source.is_live else 0,
+        rules=nodes.rules,
+        notes=nodes.notes(objects),
+    )
+
+
+def _nodes(source: NodeSource, offered: tuple[str, ...]) -> "Nodes":
+    """Return the nodes to plan with; `offered` are the accelerators that pods request. Exit without nodes."""
     from fusioninfer.cluster.planning.nodes import (  # noqa: PLC0415 - as above
         Nodes,
         of_cluster,
@@ -132,17 +150,17 @@ def _nodes(
     from fusioninfer.files.documents import UnreadableFileError  # noqa: PLC0415 - as above
     from plan.supply import ShapeError, parse_shapes  # noqa: PLC0415 - as above
 
-    if shapes is not None:
+    if source.shapes is not None:
         try:
-            return Nodes(parse_shapes(shapes, offered))
+            return Nodes(parse_shapes(source.shapes, offered))
         except ShapeError as error:
             raise click.BadParameter(str(error), param_hint="--nodes") from error
-    if nodes_file is not None:
+    if source.nodes_file is not None:
         try:
-            return of_file(nodes_file)
+            return of_file(source.nodes_file)
         except UnreadableFileError as error:
             exit_unreadable(error)
-    return read(kubeconfig, context, of_cluster)
+    return read(source.kubeconfig, source.context, of_cluster)
 
 
 def _rendered(result: Any, output: str) -> str:
