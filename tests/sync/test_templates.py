@@ -1,6 +1,7 @@
 """The controller and InferenceTemplates: status, Events, services that follow them, and routers."""
 
 import copy
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ SERVICE = INFERENCE_SERVICE.path(*KEY)
 SET = LWS.path("team-a", "r1-inference")
 ROUTE = OUTPUTS["HTTPRoute"].path("team-a", "r1-httproute")
 VERSION = "fusioninfer.io/templates-version"
+Serve = Callable[[Object], Awaitable[None]]
 GATEWAY = {"parentRefs": [{"name": "shared", "namespace": "infra"}], "hostnames": ["a.example"]}
 
 
@@ -77,27 +79,31 @@ def _admission(api: Api) -> None:
     admitted(api)
 
 
-async def test_the_status_says_which_versions_the_roles_have(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(TEMPLATE, written())
-    api.put(SERVICE, service())
+@pytest.fixture
+def serve(api: Api, start: Start, eventually: Eventually) -> Serve:
+    """Return a function that stores the template and a service, and waits until the service has it."""
 
-    start(settings=SETTINGS)
+    async def stored(service: Object) -> None:
+        api.put(TEMPLATE, written())
+        api.put(SERVICE, service)
+        start(settings=SETTINGS)
+        await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
 
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
+    return stored
+
+
+async def test_the_status_says_which_versions_the_roles_have(api: Api, serve: Serve) -> None:
+    await serve(service())
+
     entry = {"name": "base", "namespace": "team-a", "generation": 1, "current": True}
     assert applied(api) == [entry]
     assert VERSION not in api.objects[SET]["metadata"]["annotations"]
 
 
 async def test_a_changed_template_is_said_once_and_changes_no_pods(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, serve: Serve, eventually: Eventually
 ) -> None:
-    api.put(TEMPLATE, written())
-    api.put(SERVICE, service())
-    start(settings=SETTINGS)
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
+    await serve(service())
     writes = api.writes.count(("PATCH", SET))
 
     change(api)
@@ -111,12 +117,9 @@ async def test_a_changed_template_is_said_once_and_changes_no_pods(
 
 
 async def test_another_controller_says_it_no_second_time(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, serve: Serve, start: Start, eventually: Eventually
 ) -> None:
-    api.put(TEMPLATE, written())
-    api.put(SERVICE, service())
-    start(settings=SETTINGS)
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
+    await serve(service())
     change(api)
     await eventually(lambda: bool(told(api)))
 
@@ -128,12 +131,9 @@ async def test_another_controller_says_it_no_second_time(
 
 
 async def test_a_service_that_follows_takes_the_changed_template(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, serve: Serve, eventually: Eventually
 ) -> None:
-    api.put(TEMPLATE, written())
-    api.put(SERVICE, service(followTemplates=True))
-    start(settings=SETTINGS)
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
+    await serve(service(followTemplates=True))
     before = api.objects[SET]["metadata"]["annotations"][VERSION]
 
     change(api)
@@ -144,12 +144,9 @@ async def test_a_service_that_follows_takes_the_changed_template(
 
 
 async def test_a_deleted_template_leaves_a_service_that_follows_as_it_is(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, serve: Serve, eventually: Eventually
 ) -> None:
-    api.put(TEMPLATE, written())
-    api.put(SERVICE, service(followTemplates=True))
-    start(settings=SETTINGS)
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
+    await serve(service(followTemplates=True))
     before = api.objects[SET]["metadata"]["annotations"][VERSION]
 
     api.remove(TEMPLATE)
