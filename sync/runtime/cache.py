@@ -85,6 +85,8 @@ class Scope:
     """Failed lists in a row because the API server's discovery lacks the kind."""
     settled: bool = False
     """Whether the objects are known, or the kind is unavailable."""
+    heard: float = field(default_factory=time.monotonic)
+    """When the API server last answered its list or its watch, on the clock of `time.monotonic`."""
 
 
 @dataclass(slots=True)
@@ -105,8 +107,6 @@ class Cache(Generic[R]):
     """Set once each scope is known, or unavailable: further waiting does not help."""
     scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
     """By namespace."""
-    heard: float = field(default_factory=time.monotonic)
-    """When the API server last answered a list or a watch, on the clock of `time.monotonic`."""
 
     @property
     def rows(self) -> dict[NamespacedName, R]:
@@ -137,9 +137,14 @@ class Cache(Generic[R]):
         """Expect the objects of these namespaces, each listed on its own."""
         self.scopes = {namespace: Scope() for namespace in namespaces}
 
-    def hear(self) -> None:
-        """Record that the API server answered, whatever it said."""
-        self.heard = time.monotonic()
+    @property
+    def heard(self) -> float:
+        """When the API server last answered for the scope that it has not answered for the longest time."""
+        return min(scope.heard for scope in self.scopes.values())
+
+    def hear(self, namespace: str) -> None:
+        """Record that the API server answered for a scope, whatever it said."""
+        self.scopes[namespace].heard = time.monotonic()
 
     # --- lookups -----------------------------------------------------------------------------------
 

@@ -66,30 +66,35 @@ async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = (
 
 async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Intake) -> None:
     """Keep the objects of one scope up to date."""
-    backoff, resource = Backoff(), cache.kind.resource
-    path = resource.path(namespace) if namespace else resource.collection
+    backoff = Backoff()
     while True:
         try:
             rows: list[R | UnreadableObject] = []
-            version = await _list(client, cache, path, rows)
+            version = await _list(client, cache, namespace, rows)
             intake.clear()
             cache.replace(rows, namespace)
-            await _watch(client, intake, path, version, backoff)
+            await _watch(client, intake, namespace, version, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
-            _hear(cache, error)
+            _hear(cache, namespace, error)
             denied = _is_not_found(error) and await _is_denied(client, cache.kind)
             cache.fail(_reason(error), denied=denied, namespace=namespace)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
 
 
+def _path(cache: Cache[R], namespace: str) -> str:
+    """Return the path of the objects of one scope."""
+    resource = cache.kind.resource
+    return resource.path(namespace) if namespace else resource.collection
+
+
 # --- list -------------------------------------------------------------------------------------------
 
 
-async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | UnreadableObject]) -> str:
-    """List all pages of one path, add the projections, and return the version of the list.
+async def _list(client: Client, cache: Cache[R], namespace: str, rows: list[R | UnreadableObject]) -> str:
+    """List all pages of one scope, add the projections, and return the version of the list.
 
     A page that is too large is asked for again with half as many objects; after a small one, twice as many.
     """
@@ -97,12 +102,13 @@ async def _list(client: Client, cache: Cache[R], path: str, rows: list[R | Unrea
     while True:
         at_most = PAGE_BYTES if most > 1 else math.inf
         try:
-            answer = await client.page(page(path, cache.kind.resource.selector, token, most), at_most)
+            asked = page(_path(cache, namespace), cache.kind.resource.selector, token, most)
+            answer = await client.page(asked, at_most)
         except TooLargeError:
-            cache.hear()
+            cache.hear(namespace)
             most //= 2
             continue
-        cache.hear()
+        cache.hear(namespace)
         if sum(memoryview(item).nbytes for item in answer.items or ()) < PAGE_BYTES / 4:
             most = min(PAGE, 2 * most)
         for item in answer.items or ():
@@ -133,21 +139,21 @@ async def _is_denied(client: Client, kind: Kind[R]) -> bool:
 # --- watch ------------------------------------------------------------------------------------------
 
 
-async def _watch(client: Client, intake: Intake, path: str, version: str, backoff: Backoff) -> None:
-    """Watch one path repeatedly. Raises Gone when a list is needed."""
+async def _watch(client: Client, intake: Intake, namespace: str, version: str, backoff: Backoff) -> None:
+    """Watch one scope repeatedly. Raises Gone when a list is needed."""
     cache, failures, pace = intake.cache, 0, Pace()
     while True:
         before = version
         try:
-            async for event in _events(client, cache, path, version):
-                cache.hear()
+            async for event in _events(client, cache, namespace, version):
+                cache.hear(namespace)
                 if event.type == "ERROR":
                     raise Gone("the API server sent an ERROR event")
                 version, failures = await intake.receive(event), 0
                 backoff.reset()
                 await pace.rest()
         except ApiError as error:
-            cache.hear()
+            cache.hear(namespace)
             failures += 1
             if error.code in {GONE, NOT_FOUND} or failures >= ENOUGH:
                 raise Gone(_reason(error)) from error
@@ -157,19 +163,19 @@ async def _watch(client: Client, intake: Intake, path: str, version: str, backof
         except ValueError as error:
             raise Gone(f"cannot be read: {_reason(error)}") from error
         else:
-            cache.hear()
+            cache.hear(namespace)
             await asyncio.sleep(0 if version != before else backoff.next())
 
 
-def _hear(cache: Cache[R], error: Exception) -> None:
+def _hear(cache: Cache[R], namespace: str, error: Exception) -> None:
     """Record an error that is an answer of the API server."""
     if not isinstance(error, NO_ANSWER):
-        cache.hear()
+        cache.hear(namespace)
 
 
-def _events(client: Client, cache: Cache[R], path: str, version: str) -> AsyncIterator[WatchEvent]:
+def _events(client: Client, cache: Cache[R], namespace: str, version: str) -> AsyncIterator[WatchEvent]:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
-    return client.follow(watch(path, cache.kind.resource.selector, version, seconds))
+    return client.follow(watch(_path(cache, namespace), cache.kind.resource.selector, version, seconds))
 
 
 def _reason(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """The process is restarted for a deaf watch or a stuck reconcile, and for nothing else."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,8 @@ KEY = ("team-a", "r1")
 def caches(lws_heard: float, groups_heard: float) -> Caches:
     """Return two caches that heard from the API server so many seconds ago."""
     made: Caches = {kind.kind: Cache(kind) for kind in (LWS, POD_GROUP)}
-    made[LWS.kind].heard, made[POD_GROUP.kind].heard = NOW - lws_heard, NOW - groups_heard
+    for kind, seconds in ((LWS, lws_heard), (POD_GROUP, groups_heard)):
+        made[kind.kind].scopes[EVERYWHERE].heard = NOW - seconds
     return made
 
 
@@ -57,20 +59,37 @@ async def cache(client: Client, background: Background) -> Cache[Any]:
 
 
 async def test_a_list_and_an_event_are_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
-    cache.heard = 0.0
+    cache.scopes[EVERYWHERE].heard = 0.0
     await eventually(lambda: bool(api.watches))
     assert cache.heard
 
-    cache.heard = 0.0
+    cache.scopes[EVERYWHERE].heard = 0.0
     api.put(LWS.path("team-a", "p"), lws("p"))
 
     await eventually(lambda: bool(cache.rows))
     assert cache.heard
 
 
+async def test_one_deaf_watch_of_several_namespaces_is_noticed(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    """Where only some namespaces are watched, each has a watch of its own."""
+    cache = Cache(LWS)
+    background(reflect(client, cache, ("team-a", "team-b")))
+    await eventually(lambda: len(api.watches) == 2)
+    now = time.monotonic()
+    for scope in cache.scopes.values():
+        scope.heard = now - DEAF - 1
+
+    api.put(LWS.path("team-a", "p"), lws("p"))
+    await eventually(lambda: cache.scopes["team-a"].heard >= now)
+
+    assert unhealthy({LWS.kind: cache}, {}, now, now) == f"deaf watch: {LWS.kind}"
+
+
 async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     api.fault = lambda _request: status(403, "Forbidden")
-    cache.heard = 0.0
+    cache.scopes[EVERYWHERE].heard = 0.0
 
     await eventually(lambda: len(api.requests) > 1)
 
@@ -81,7 +100,7 @@ async def test_a_watch_on_which_nothing_arrives_is_not_heard(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     await eventually(lambda: bool(api.watches))
-    cache.heard = 0.0
+    cache.scopes[EVERYWHERE].heard = 0.0
 
     await asyncio.sleep(0.2)
 
@@ -93,7 +112,7 @@ async def test_a_broken_connection_is_not_heard(
 ) -> None:
     client.configuration.host = "http://127.0.0.1:9"  # discard: nothing listens
     cache = Cache(LWS)
-    cache.heard = 0.0
+    cache.scopes[EVERYWHERE].heard = 0.0
 
     background(reflect(client, cache))
 
