@@ -309,8 +309,15 @@ class Controller:
             await asyncio.sleep(HANGING / 4)
 
     def _wanted(self) -> int:
-        """Return the number of workers: two more for each that waits, since its namespace gets one of two."""
-        held = max(self.writer.client.hanging(HANGING), self.queue.lasting(LASTING))
+        """Return the number of workers: two more for each that waits, since its namespace gets one of two.
+
+        A reconcile that lasts since the requests are limited is not replaced: more workers would make all of
+        them last longer.
+        """
+        client = self.writer.client
+        held = client.hanging(HANGING)
+        if not client.limit.delays:
+            held = max(held, self.queue.lasting(LASTING))
         return self.workers + 2 * min(SPARE, held)
 
     async def _work(self, key: ServiceKey) -> None:

@@ -116,7 +116,8 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     _measure(measured, caches, controller.queue)
 
     def ill() -> str:
-        return unhealthy(caches, controller.queue.begun, answers.last, time.monotonic())
+        begun = {} if client.limit.delays else controller.queue.begun  # a limit makes reconciles long
+        return unhealthy(caches, begun, answers.last, time.monotonic())
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -1,14 +1,16 @@
 """Requests that hang, as in the webhook of another product, keep no other service waiting."""
 
 import asyncio
+import time
 
 import pytest
 
 from intent import Object
 from intent.service.member import ServiceKey
+from kube.limit import Limit
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
-from tests.sync.conftest import Eventually, Start
+from tests.sync.conftest import Background, Eventually, Start
 from tests.sync.fake_api import Api
 from tests.sync.samples import lws, routed
 from tests.sync.served import DECODE, PG, PREFILL
@@ -86,6 +88,28 @@ async def test_workers_that_replaced_others_end(
     await eventually(lambda: all(POD_GROUP.path(NAMESPACE, name) in api.objects for name in gangs))
 
     await eventually(lambda: controller.queue.workers == controller.workers)
+
+
+async def test_a_limit_of_requests_is_no_reason_for_more_workers(
+    api: Api, make: Start, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would share the same few requests, and each reconcile would take so much longer."""
+    monkeypatch.setattr("sync.controller.LASTING", 0.1)
+    for at in range(COUNT):
+        api.put(LWS.path(NAMESPACE, f"s{at}"), gang(f"s{at}"))
+    controller = make()
+    controller.workers = 1
+    controller.writer.client.limit = Limit(10.0, free_at=time.monotonic() + 1.0)
+    background(controller.run())
+    most = []
+
+    def first_is_made() -> bool:
+        most.append(controller.queue.workers)
+        return any(POD_GROUP.path(NAMESPACE, f"s{at}") in api.objects for at in range(COUNT))
+
+    await eventually(first_is_made)
+
+    assert max(most) == 1
 
 
 def gang(name: str) -> Object:
