@@ -112,8 +112,11 @@ def plan(situation: Situation, settings: Settings) -> GangPlan:
         return GangPlan(findings=findings)
     if _foreign(situation.stored) or _is_deleting(situation.stored) or disagreements(members, settings):
         return GangPlan(hold=True, findings=findings)
-    if situation.stored and not _belongs(situation.stored, (*members, *present(situation.ejected))):
+    owners = (*members, *present(situation.ejected))
+    if situation.stored and not _belongs(situation.stored, owners):
         return GangPlan(findings=findings)
+    if situation.remembered and not _belongs(situation.remembered, owners):
+        situation = replace(situation, remembered=None)
     return _plan_with_gate(situation, members, findings, settings)
 
 
@@ -183,8 +186,7 @@ def _opened(situation: Situation, members: tuple[Member, ...]) -> frozenset[str]
     They are kept: a role that is added later must not keep the others from recovering while it cannot be
     placed. If none of them has a member any more, other roles have replaced them.
     """
-    owners = (*members, *present(situation.ejected))
-    seen = [pg for pg in (situation.stored, situation.remembered) if pg and _belongs(pg, owners)]
+    seen = [pg for pg in (situation.stored, situation.remembered) if pg]
     if not seen:
         return None
     roles = next((pg.roles for pg in seen if pg.roles), frozenset[str]())
@@ -289,9 +291,10 @@ def _is_resting(situation: Situation, one: Member) -> bool:
     """Return whether a member has had no replicas for so long that its role is not required.
 
     One of a revision rests only after pods of its gang were bound: its DisaggregatedSet may create it long
-    before it scales it up, and another role would start without it.
+    before it scales it up, and another role would start without it. While all of them are at zero none rests:
+    they are scaled up one after the other.
     """
-    if one.replicas:
+    if one.replicas or _is_at_zero(situation, one):
         return False
     before = situation.stored or situation.remembered
     if before is not None and one.name in before.resting:
@@ -301,7 +304,13 @@ def _is_resting(situation: Situation, one: Member) -> bool:
 
 def _may_rest(situation: Situation, one: Member) -> bool:
     gang = {member.name for member in situation.members}
-    return not one.revision or bool(gang & situation.bound)
+    return not _is_at_zero(situation, one) and (not one.revision or bool(gang & situation.bound))
+
+
+def _is_at_zero(situation: Situation, one: Member) -> bool:
+    """Return whether a member is of a revision of which no pod is wanted."""
+    gang = (*situation.members, *situation.ejected)
+    return bool(one.revision) and not any(other.replicas for other in gang)
 
 
 def _seconds_to_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:

@@ -5,11 +5,11 @@ import copy
 import pytest
 
 from intent import Object
-from intent.annotations import PREFIX, REVISION, ComponentType
+from intent.annotations import LWS_NAME, PREFIX, REVISION, SERVICE, ComponentType
 from intent.service.member import member
 from sync.controller import Controller
 from sync.desired.preview import preview
-from sync.kinds import LWS, POD_GROUP
+from sync.kinds import LWS, POD, POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, SETTINGS, lws
@@ -134,6 +134,40 @@ async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api, ev
 
     api.remove(pod_group(NEW))
     await eventually(lambda: api.objects.get(pod_group(NEW), {}).get("spec") == before)
+
+
+@pytest.mark.parametrize(("deleting", "decoders"), [(False, 0), (True, 1)])
+async def test_a_pod_that_cannot_end_starts_no_role_alone(
+    api: Api,
+    rolling: Controller,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    deleting: bool,
+    decoders: int,
+) -> None:
+    """It remains on a lost node of the groups before the set was scaled to zero."""
+    monkeypatch.setattr("sync.desired.gang.REST_AFTER", 0.0)
+    api.put(POD.path(KEY[0], "old"), bound_pod(f"ds-{NEW}-prefill", deleting=deleting))
+    await eventually(lambda: bool(rolling.caches[POD.kind].rows))
+
+    put(api, of_revision(NEW, "prefiller", 1, strategy="pd-disaggregation", gateway="shared"))
+    await quiet(2)
+
+    await eventually(lambda: required(api, NEW) == {f"ds-{NEW}-prefill": 1, f"ds-{NEW}-decode": decoders})
+
+
+def bound_pod(lws: str, *, deleting: bool) -> Object:
+    """Return a pod of a LeaderWorkerSet, which has a node."""
+    labels = {SERVICE: KEY[1], LWS_NAME: lws}
+    metadata = {"namespace": KEY[0], "name": "old", "uid": "uid-old", "labels": labels}
+    ending = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleting else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata | ending,
+        "spec": {"nodeName": "lost", "containers": []},
+    }
 
 
 @pytest.mark.usefixtures("rolling")

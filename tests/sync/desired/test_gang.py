@@ -600,6 +600,29 @@ def test_pods_of_another_revision_do_not_count() -> None:
     assert required(decided) == {"p": 1, "d": 1}
 
 
+@pytest.mark.parametrize("bound", [frozenset[str](), frozenset({"p", "d"})])
+def test_none_rests_while_all_roles_of_a_revision_are_at_zero(bound: frozenset[str]) -> None:
+    """They are scaled up again one after the other."""
+    p, d = prefill(replicas=0), decode(replicas=0)
+    empty_for = {"p": 61.0, "d": 61.0}
+
+    decided = of_revision(p, d, empty_for=empty_for, bound=bound)
+    rested = of_revision(p, d, empty_for=empty_for, stored=ours(p, d, policies=resting("p", "d")))
+
+    assert required(decided) == required(rested) == {"p": 1, "d": 1}
+    assert decided.requeue_after is None
+
+
+def test_what_rested_under_the_same_name_before_does_not_count() -> None:
+    """A revision that is rolled back to has new LeaderWorkerSets of the same names."""
+    old = prefill(uid="p-before"), decode(uid="d-before")
+    remembered = ours(*old, roles=("prefill", "decode"), policies=(*policies(old[0]), *resting("d")))
+
+    decided = of_revision(prefill(), decode(replicas=0), remembered=remembered)
+
+    assert required(decided) == {"p": 1, "d": 1}
+
+
 def test_a_role_of_a_revision_that_rested_stays_so_without_pods() -> None:
     p, d = prefill(), decode(replicas=0)
     stored = ours(p, d, roles=("prefill", "decode"), policies=(*policies(p), *resting("d")))
