@@ -5,6 +5,7 @@ included. It is the same until the object changes. The digest of a desired objec
 differs from the digest of the stored object.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -162,12 +163,17 @@ def unreadable(obj: Object, error: Exception) -> UnreadableObject:
 def _object_version(metadata: Object) -> Object:
     """Return the fields of `ObjectVersion`."""
     return {
-        "namespace": text(metadata.get("namespace")),
+        "namespace": shared(metadata.get("namespace")),
         "name": text(metadata.get("name")),
         "uid": text(metadata.get("uid")),
-        "service": text(mapping(metadata.get("labels")).get(SERVICE)),
+        "service": shared(mapping(metadata.get("labels")).get(SERVICE)),
         "resource_version": resource_version(metadata),
     }
+
+
+def shared(value: Any) -> str:
+    """Return a text that many objects have, as one object in memory."""
+    return sys.intern(text(value))
 
 
 def nothing(_obj: Object) -> None:
@@ -235,7 +241,10 @@ def owners(metadata: Object) -> tuple[Owner, ...]:
     """Read `metadata.ownerReferences`."""
     return tuple(
         Owner(
-            text(one.get("kind")), text(one.get("name")), text(one.get("uid")), one.get("controller") is True
+            kind=shared(one.get("kind")),
+            name=shared(one.get("name")),
+            uid=shared(one.get("uid")),
+            controller=one.get("controller") is True,
         )
         for one in map(mapping, listed(metadata.get("ownerReferences")))
     )

@@ -6,12 +6,14 @@ A field that is read here must be declared in `pod_fields`, which skips all othe
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from intent import Object
 from intent.accelerators import read
 from intent.annotations import GROUP_INDEX, GROUP_SIZE, LWS_NAME, SERVICE
 from intent.shapes import EMPTY, listed, mapping, number, text
+from sync.observed.cached import shared
 from sync.observed.condition import shortened
 
 Amounts = tuple[tuple[str, int], ...]
@@ -73,11 +75,11 @@ def project(obj: Object) -> ObservedPod:
     found = {text(one.get("type")): one for one in map(mapping, listed(status.get("conditions")))}
     ready, placed = found.get("Ready", EMPTY), found.get("PodScheduled", EMPTY)
     return ObservedPod(
-        namespace=text(metadata.get("namespace")),
+        namespace=shared(metadata.get("namespace")),
         name=text(metadata.get("name")),
-        service=text(labels.get(SERVICE)),
-        lws=text(labels.get(LWS_NAME)),
-        group=text(labels.get(GROUP_INDEX)),
+        service=shared(labels.get(SERVICE)),
+        lws=shared(labels.get(LWS_NAME)),
+        group=shared(labels.get(GROUP_INDEX)),
         group_size=_group_size(metadata),
         ready=ready.get("status") == "True",
         scheduled=bool(text(spec.get("nodeName"))),
@@ -101,7 +103,13 @@ def accelerators(spec: Object) -> Amounts:
         requested = read(mapping(container).get("resources"), "", [])
         if requested.resource:
             total[requested.resource] += requested.count
-    return tuple(sorted(total.items()))
+    return _one(tuple(sorted(total.items())))
+
+
+@lru_cache(maxsize=128)
+def _one(amounts: Amounts) -> Amounts:
+    """Return equal amounts, which most pods of a cluster have, as one object in memory."""
+    return amounts
 
 
 # --- what keeps it from running ---------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from intent import Object
+from intent.annotations import LWS_NAME, SERVICE
+from sync.kinds import POD
 from sync.observed.pod import Failure, project
 
 GPU = {"resources": {"limits": {"nvidia.com/gpu": "8"}}}
@@ -65,6 +68,27 @@ def test_a_long_message_is_truncated() -> None:
 
 def test_a_pod_is_ready_by_its_condition() -> None:
     assert project(pod(conditions=[{"type": "Ready", "status": "True"}])).ready
+
+
+def test_pods_of_a_group_share_what_they_have_in_common() -> None:
+    """The controller keeps 50,000 of them."""
+    text = orjson.dumps(labelled())
+    one, other = POD.projected(POD.read(text)), POD.projected(POD.read(text))
+
+    assert one.namespace is other.namespace
+    assert one.service is other.service is one.projection.service
+    assert one.projection.lws is other.projection.lws
+    assert one.owners[0].uid is other.owners[0].uid
+    assert one.projection.accelerators is other.projection.accelerators
+
+
+def labelled() -> Object:
+    """Return a pod of a LeaderWorkerSet with accelerators."""
+    found = pod({"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]})
+    owner = {"kind": "StatefulSet", "name": "p-0", "uid": "an-uid", "controller": True}
+    labels = {SERVICE: "a-service", LWS_NAME: "a-leaderworkerset"}
+    found["metadata"] |= {"namespace": "a-namespace", "labels": labels, "ownerReferences": [owner]}
+    return found
 
 
 def test_accelerators_of_all_containers_are_summed_up() -> None:
