@@ -82,3 +82,5 @@ OTHER_NAMES: Final[Mapping[str, Mapping[str, str]]] = {"vllm": _FOR_VLLM, "sglan
 
 They are the names of the other engine, of llama.cpp (`--ctx-size`), or words written in full or cut.
 """
+RELEASED: Final[Mapping[str, str]] = {"vllm": "vllm/vllm-openai", "sglang": "lmsysorg/sglang"}
+"""By engine: the repository of its project, in which a tag `v0.17.1` is that release, unchanged."""

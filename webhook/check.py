@@ -34,6 +34,7 @@ from webhook.state import (
     state,
 )
 from webhook.validate import CONSEQUENCES, UNFILLED, VALIDATORS
+from webhook.validate.launch import known_launcher
 from webhook.write import Write, disabled, has_record
 
 
@@ -114,8 +115,11 @@ def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     write = found.write
     yield from write.reading.errors
     if write.reading.intent is not None:
-        given = _input(found, write.reading.intent, settings)
-        refused = (CONSEQUENCES.get(one.path, frozenset()) for one in write.reading.errors)
+        intent, about_launcher = known_launcher(write.reading.intent)
+        yield from about_launcher
+        given = _input(found, intent, settings)
+        absent = (*write.reading.errors, *(() if intent.launcher else about_launcher))
+        refused = (CONSEQUENCES.get(one.path, frozenset()) for one in absent)
         known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:
             yield from (one for one in validator(given) if one.code not in known)

@@ -7,14 +7,15 @@ from catalog.codes.code import Code
 ROWS: Final[dict[str, Code]] = {
     "FI201": Code(
         "error",
-        "startupPolicy LeaderReady deadlocks a gang",
+        "startupPolicy LeaderReady deadlocks a group",
         "use LeaderCreated: the workers must exist before the leader can be ready",
-        "LeaderReady creates workers once the leader is ready, and the leader waits for the workers",
+        "LeaderReady creates workers once the leader is ready; a gang schedules no pod before all exist, and "
+        "without a gang a leader with a probe is ready only once its engine runs on all pods",
     ),
     "FI202": Code(
         "error",
         "exclusive-topology deadlocks a gang",
-        "remove the annotation",
+        "remove the annotation, or set fusioninfer.io/scheduler-name: default-scheduler, which makes no gang",
         "LWS creates the workers once the leader is scheduled; the gang schedules no pod before all exist",
     ),
     "FI203": Code(

@@ -168,4 +168,11 @@ ROWS: Final[dict[str, Code]] = {
         "lower the request, or raise the limit",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
+    "FI333": Code(
+        "error",
+        "the engine exits on a flag that it does not have",
+        "write the flag in the message",
+        "a typing error, a flag of another engine, a dash that an editor replaced, or a blank or a line "
+        "break after the dashes; the flags of this release are known",
+    ),
 }

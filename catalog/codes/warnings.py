@@ -91,8 +91,8 @@ ROWS: Final[dict[str, Code]] = {
         "the shell command is too complex to rewrite",
         "write the engine's command as list items, or set fusioninfer.io/launcher: none and launch the "
         "nodes yourself",
-        "the engine runs in a shell loop, a function, an eval or the background, or the script starts two "
-        "or none",
+        "the engine runs in a shell loop, a function, an eval or the background, or the script has several "
+        "branches with an engine, or none",
     ),
     "FI515": Code(
         "warning",
@@ -258,7 +258,8 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "a flag is not known to the engine, and almost one that is",
         "write the flag in the message: engines exit on a flag that they do not know",
-        "a typing error, a flag of another engine, or a dash that an editor replaced",
+        "a typing error, or a flag of another engine; the image is not one whose flags are all known, where "
+        "this is an error (FI333)",
     ),
     "FI544": Code(
         "warning",
@@ -283,6 +284,12 @@ ROWS: Final[dict[str, Code]] = {
         "the engine is not told its model",
         "write a plain command of a known engine, or name the model in the command",
         "the command is not understood or launches the nodes itself, so that no argument can be added",
+    ),
+    "FI547": Code(
+        "warning",
+        "one pod starts several engines",
+        "give each engine a LeaderWorkerSet of its own, with its command in list items",
+        "the engines of one machine were copied into one script, and the service calls only one of them",
     ),
     "FI550": Code(
         "warning",

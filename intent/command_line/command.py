@@ -13,7 +13,7 @@ from typing import Final
 from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.command_line.programs import ASSIGNMENT, Program, behind_prefixes, program
-from intent.command_line.shell import Script, count, read_script
+from intent.command_line.shell import Script, count, count_beside, read_script
 from intent.image import Image, read_image
 
 ENGINES: Final[dict[Program, str]] = {
@@ -122,6 +122,14 @@ def engines_of(command: Command) -> int:
         return 0
     at = command.shell.index
     return count(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
+
+
+def engines_beside(command: Command) -> int:
+    """Return the number of engines that a script runs beside each other."""
+    if command.shell is None:
+        return 0
+    at = command.shell.index
+    return count_beside(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:

@@ -114,6 +114,14 @@ def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
     return tokens, _commands(tokens) if tokens else None
 
 
+def count_beside(text: str, find: Find) -> int:
+    """Return the number of engines that a script runs beside each other: one in the background, no branch."""
+    tokens = _tokens(text) if len(text) <= LONGEST else []
+    commands = (_commands(tokens) if tokens else None) or []
+    found = [at for _, at in _engines(commands, find) if not commands[at].depth]
+    return len(found) if any(_in_background(commands, at) for at in found) else 0
+
+
 def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
     """Return for each command that starts the engine the index of the engine's word, and its own."""
     found = ((_engine(command, find), index) for index, command in enumerate(commands))

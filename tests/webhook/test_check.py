@@ -119,6 +119,29 @@ def test_all_errors_come_at_once() -> None:
     assert codes(check(planted)) >= {"FI102", "FI104", "FI106", "FI201"}
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("spec.startupPolicy", "LeaderReady"),
+        ("metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology", "rack"),
+    ],
+)
+def test_without_a_gang_a_leader_may_be_scheduled_first(field: str, value: str) -> None:
+    alone = changed(lws(), "metadata.annotations.fusioninfer~io/scheduler-name", "default-scheduler")
+
+    assert errors(check(changed(alone, field, value), mutated=False)) == []
+
+
+@pytest.mark.parametrize("launcher", ["rayy", "ray-symetric", "mpi"])
+def test_an_unknown_launcher_hides_no_other_finding(launcher: str) -> None:
+    wrong = changed(lws(), "metadata.annotations.fusioninfer~io/launcher", launcher)
+    bare = changed(wrong, f"{WORKER}.spec.containers.0.resources", {"limits": {"nvidia.com/gpu": 8}})
+
+    assert {"FI104", "FI528"} <= codes(
+        check(changed(bare, f"{WORKER}.spec.containers.0.args", ["M"]), mutated=False)
+    )
+
+
 def test_an_object_that_was_not_mutated_is_refused() -> None:
     assert errors(check(lws())) == [("metadata.annotations[fusioninfer.io/expansion]", "FI902")]
 

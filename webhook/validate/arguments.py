@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS
+from catalog.flags import RELEASED, flag_tables
 from intent.command_line.dialects import fused_short
 from intent.command_line.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_value, may_be_model
-from intent.command_line.spelling import is_flag_of, misspelt
+from intent.command_line.spelling import LONGEST_ITEM, dashed, is_flag_of, misspelt
 from intent.errors import FieldError
 from intent.launch import (
     SHOWN,
@@ -24,34 +25,36 @@ from intent.launch import (
 )
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-LONGEST_ITEM: Final = 4096
-"""The characters of a list item that are searched for flags."""
-_DASHES: Final = ("\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}", "\N{NON-BREAKING HYPHEN}")
-"""Characters that an editor or a web page puts in the place of `-` or `--`."""
 
 
 def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     """Check one command line; `rewritten` is whether the launch is written for it."""
-    fused = list(_fused(launch))
+    command = launch.command
+    wrong = list(dashed(command.engine, command.argv, command.arguments, command.flags.bare))
+    not_read = frozenset(at for one in wrong for at in range(one.at, one.stop))
+    for one in wrong:
+        message = f"{one.cause}: write {one.meant[:SHOWN]}"
+        yield FieldError(argument_path(launch, one.at), None, message, "FI333")
+    fused = list(_fused(launch, frozenset(one.at for one in wrong)))
     yield from fused
-    for flag in launch.command.flags.given:
+    for flag in command.flags.given:
         yield from switched(launch, flag)
         yield from _flag(launch, flag)
-    yield from _misspelt(launch)
+    yield from _misspelt(launch, not_read)
     yield from parallel_sizes(launch)
     yield from _host(launch)
     if not fused:
-        yield from _model(launch, converted=rewritten and is_converted(launch))
+        yield from _model(launch, not_read, converted=rewritten and is_converted(launch))
     yield from _program_in_args(launch)
 
 
-def _fused(launch: Launch) -> Iterator[FieldError]:
+def _fused(launch: Launch, apart_at: frozenset[int]) -> Iterator[FieldError]:
     """Report several words in one list item. Text that a shell expands may contain spaces."""
     command = launch.command
     if command.shell and command.shell.kept:
         return
     flags = {flag.at for flag in command.flags.given}
-    for at in (*flags, *command.flags.bare):
+    for at in (one for one in (*flags, *command.flags.bare) if one not in apart_at):
         item = command.argv[at]
         first, *others = item.split(None, 2) or [item]
         if others and ((at in flags and "=" not in first) or _has_flag(command.engine, item)):
@@ -83,18 +86,23 @@ def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
         yield FieldError(where, flag.name, message, "FI310")
 
 
-def _misspelt(launch: Launch) -> Iterator[FieldError]:
-    """Report flags that are almost those of the engine, and words that begin with another kind of dash."""
+def _misspelt(launch: Launch, not_read: frozenset[int]) -> Iterator[FieldError]:
+    """Report flags that are almost those of the engine: an error if those of the image are known."""
     command, title = launch.command, PRODUCTS[launch.command.engine].title
+    code = "FI333" if _is_read(launch) else "FI543"
     for flag, meant in misspelt(command.engine, launch.image.version, command.flags.given, command.argv):
-        message = f"{spelled(launch, flag)} is not a flag of {title}: did you mean {meant}?"
-        yield FieldError(argument_path(launch, flag.at), None, message, "FI543")
-    for at in command.flags.bare:
-        word = command.argv[at]
-        if word.startswith(_DASHES):
-            plain = word.lstrip("".join(_DASHES) + "-")[:SHOWN]
-            message = f"begins with a typographic dash, so {plain} is not read as a flag: write --{plain}"
-            yield FieldError(argument_path(launch, at), None, message, "FI543")
+        if flag.at not in not_read:
+            message = f"{spelled(launch, flag)} is not a flag of {title}: did you mean {meant}?"
+            yield FieldError(argument_path(launch, flag.at), None, message, code)
+
+
+def _is_read(launch: Launch) -> bool:
+    """Return whether the flags of an image are those of `flags.json`: a release of the project, unchanged."""
+    command, image = launch.command, launch.image
+    is_release = image.repository.removeprefix("docker.io/") == RELEASED.get(command.engine)
+    is_exact = image.tag.removeprefix("v") == ".".join(map(str, image.version)) and not image.digest
+    is_direct = command.shell is None or not command.shell.kept  # a script may install another release
+    return is_release and is_exact and is_direct and image.version in flag_tables()[command.engine].releases
 
 
 def parallel_sizes(launch: Launch) -> Iterator[FieldError]:
@@ -117,24 +125,26 @@ def _host(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI509")
 
 
-def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
+def _model(launch: Launch, not_read: frozenset[int], *, converted: bool) -> Iterator[FieldError]:
     flags, argv = launch.command.flags, launch.command.argv
-    if flags.stray:
-        word = argv[flags.stray[0]][:SHOWN]
+    stray = [at for at in flags.stray if at not in not_read]
+    bare = [at for at in flags.bare if at not in not_read]
+    if stray:
+        word = argv[stray[0]][:SHOWN]
         cause = f"{word} follows a --" if word else "the item is empty"
         message = f"{cause}, so it is not read as the model; remove it, or write --model NAME before any --"
-        yield FieldError(argument_path(launch, flags.stray[0]), None, message, "FI536")
+        yield FieldError(argument_path(launch, stray[0]), None, message, "FI536")
     named = [flag for flag in flags.given if flag.name == MODEL]
-    if named and (len(named) > 1 or flags.bare):
+    if named and (len(named) > 1 or bare):
         last = quoted(launch, named[-1])
-        first = argv[flags.bare[0]][:SHOWN] if flags.bare else quoted(launch, named[0])
-        served = last if ignores_positional(launch) or not flags.bare else first
+        first = argv[bare[0]][:SHOWN] if bare else quoted(launch, named[0])
+        served = last if ignores_positional(launch) or not bare else first
         message = f"the model is given twice, {first} and {last}: keep one; {served} is served"
         yield FieldError(argument_path(launch, named[-1].value_at), None, message, "FI515")
     if named or flags.last(CONFIG):
         return
-    if flags.bare and ignores_positional(launch):
-        yield _ignored(launch, flags.bare[0], converted=converted)
+    if bare and ignores_positional(launch):
+        yield _ignored(launch, bare[0], converted=converted)
     elif model_of(launch) is None and not (any(argv[at] for at in flags.stray) or may_be_model(flags, argv)):
         # `stray`: after a `--` a parser may take any argument as the model
         flag = "--model-path" if launch.command.engine == "sglang" else "--model"

@@ -31,26 +31,33 @@ def gang(given: Input) -> Iterator[FieldError]:
     if intent.component_type in DISAGGREGATED and intent.roles and {*intent.roles} <= {intent.role_name}:
         message = f"names no other role, so the {intent.component_type} starts alone; name all roles, or none"
         yield FieldError(path(ROLES), None, message, "FI540")
-    if intent.size > 1:
-        yield from _deadlocks(intent)
     scheduler = gang_scheduler(intent, given.settings)
+    if intent.size > 1:
+        yield from _deadlocks(given, has_gang=bool(scheduler))
     if scheduler:
         yield from _other_gangs(intent)
         for template in intent.templates:
             yield from _template(template, intent, scheduler)
 
 
-def _deadlocks(intent: Intent) -> Iterator[FieldError]:
-    if intent.startup_policy == "LeaderReady":
+def _deadlocks(given: Input, *, has_gang: bool) -> Iterator[FieldError]:
+    """Report what makes the leader wait for workers that LWS creates after it.
+
+    Without a gang the leader runs alone at first; with a probe it is ready only once the engine runs.
+    """
+    intent, plan = given.intent, given.layout.plan
+    is_awaited = plan.rewritten and bool(plan.leader.engine.probes)
+    if intent.startup_policy == "LeaderReady" and (has_gang or is_awaited):
+        waits = "scheduled together with them" if has_gang else "not ready before the engine runs on all pods"
         message = (
             "must be LeaderCreated: LeaderReady creates the workers once the leader is ready, "
-            "and the leader is scheduled together with them"
+            f"and the leader is {waits}"
         )
         yield FieldError("spec.startupPolicy", intent.startup_policy, message, "FI201")
-    if intent.exclusive_topology:
+    if intent.exclusive_topology and has_gang:
         message = (
             "must be absent: LWS creates the workers once the leader is scheduled, "
-            "and the leader is scheduled together with them"
+            f"and the leader is scheduled together with them; or set {SCHEDULER_NAME}: default-scheduler"
         )
         yield FieldError(path(EXCLUSIVE_TOPOLOGY), intent.exclusive_topology, message, "FI202")
 

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
-from intent.command_line.command import engines_of, fused_program, names_engine, own_launch
+from intent.command_line.command import engines_beside, engines_of, fused_program, names_engine, own_launch
 from intent.command_line.flags import DISTRIBUTED
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
-from intent.launch import AUTO, NONE, SHOWN, Launch, LaunchPlan, argument_path, item_path
+from intent.launch import AUTO, NONE, SHOWN, Launch, LaunchPlan, argument_path, item_path, read_launches
 from intent.lws import LWT, Intent
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
@@ -18,7 +19,7 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group
-from webhook.validate.pods import limits, pods
+from webhook.validate.pods import limits, pods, requests
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
 from webhook.validate.transfer import transfer
 
@@ -44,22 +45,21 @@ def launch(given: Input) -> Iterator[FieldError]:
 
 def _launch(given: Input) -> Iterator[FieldError]:
     intent, plan = given.intent, given.plan
-    if plan.launcher == NONE:
-        yield from unlaunched(intent, given.settings)
-        return
-    launcher = LAUNCHERS.get(plan.launcher)
-    if launcher is None:
-        hint = suggested(nearest(plan.launcher, (*LAUNCHERS, AUTO, NONE)))
-        message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{hint}"
-        yield FieldError(path(LAUNCHER), plan.launcher, message, "FI104")
-        return
-    for one in plan.launches:
+    is_by_hand = plan.launcher == NONE
+    launches = tuple(read_launches(intent, given.settings)) if is_by_hand else plan.launches
+    for one in launches:
         yield from transfer(one, given)
         yield from limits(one)
+        yield from _several(one)
+    yield from _one_item(launches)
+    if is_by_hand:
+        for one in launches:
+            yield from _by_hand(one, intent)
+        return
+    launcher = LAUNCHERS[plan.launcher]
     if intent.size < 2:
         yield from _alone(given, launcher)
         return
-    yield from _one_item(plan)
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
@@ -69,6 +69,35 @@ def _launch(given: Input) -> Iterator[FieldError]:
         yield from pods(given, launcher)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
+        for one in plan.launches:
+            yield from requests(one)
+
+
+def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
+    """Return an Intent whose launcher exists, and the error about one that does not (FI104).
+
+    Then the nearest one is checked, or `auto` where none is near.
+    """
+    if intent.launcher in {*LAUNCHERS, AUTO, NONE, ""}:
+        return intent, ()
+    meant = nearest(intent.launcher, (*LAUNCHERS, AUTO, NONE))
+    message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{suggested(meant)}"
+    error = FieldError(path(LAUNCHER), intent.launcher, message, "FI104")
+    return replace(intent, launcher=meant), (error,)
+
+
+def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Check a template whose author launches the nodes: what holds for its command as it is."""
+    engine = launch.command.engine
+    if engine in CHECKED:
+        yield from arguments(launch, rewritten=False)
+    elif engine in SIZED:
+        yield from parallel_sizes(launch)
+    elif launch.command.kind == "distributed":
+        yield from _counts(launch, intent.size)
+    yield from unlaunched(launch, intent)
+    if intent.size > 1:
+        yield from requests(launch)
 
 
 def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -78,7 +107,6 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
         size = "is 1, the default" if intent.sized else "is absent, which means 1"
         message = f"must be absent: {LWT}.size {size}, and one pod needs no launcher; or set it to 2 or more"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    yield from _one_item(plan)
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
@@ -109,18 +137,31 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
         yield FieldError(_where(launch), None, message, "FI526")
 
 
-def _one_item(plan: LaunchPlan) -> Iterator[FieldError]:
+def _one_item(launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """Report a program with its arguments in one list item of `command`, which names no file then."""
-    for launch in plan.launches:
+    for launch in launches:
         command = launch.engine.command
         if launch.command.kind == "unknown" and command and fused_program(command):
             at = next(at for at, item in enumerate(command) if len(item.split(None, 1)) > 1)
             yield FieldError(item_path(launch, at), command[at], apart(command[at]), "FI309")
 
 
+def _several(launch: Launch) -> Iterator[FieldError]:
+    """FI547: a script starts several engines in one pod; the pods of a service serve one API."""
+    count = engines_beside(launch.command) if launch.command.kind == "complex" else 0
+    if launch.command.shell and count > 1:
+        message = (
+            f"starts {count} engines in each pod, the service calls one: write a LeaderWorkerSet for each, "
+            "with command [vllm, serve, MODEL, ...]"
+        )
+        yield FieldError(item_path(launch, launch.command.shell.index), None, message, "FI547")
+
+
 def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     command = launch.command
     if command.kind == "unknown" and fused_program(launch.engine.command):
+        return
+    if command.kind == "complex" and engines_beside(command) > 1:
         return
     code, message = _reason(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)

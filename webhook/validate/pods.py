@@ -30,7 +30,7 @@ def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     for launch in plan.launches:
         if launcher.resolves and "dns" in given.concerns:
             yield from _name_taken(launch)
-        yield from _requests(launch)
+        yield from requests(launch)
         yield from _shared_memory(launch, given)
         yield from _side_channel(launch)
         if launcher.uses_ray:
@@ -77,8 +77,10 @@ def _name_taken(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(f"{where}[{names.index(WAIT_FOR_LEADER)}].name", WAIT_FOR_LEADER, message, "FI320")
 
 
-def _requests(launch: Launch) -> Iterator[FieldError]:
-    if unasked := launch.engine.unasked:
+def requests(launch: Launch) -> Iterator[FieldError]:
+    """Report an engine that requests accelerators only, whatever launches it."""
+    unasked = launch.engine.unasked
+    if unasked and (launch.command.engine or launch.engine.accelerators.count):
         message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 

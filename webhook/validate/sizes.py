@@ -8,11 +8,12 @@ from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
 from intent.command_line.flags import BACKEND, DATA, SHARED_DATA, SIZES, TENSOR, Flag
-from intent.command_line.spelling import misspelt
+from intent.command_line.spelling import dashed, knows_all, misspelt
 from intent.errors import FieldError
 from intent.launch import (
     NONE,
     SHOWN,
+    Choice,
     Launch,
     LaunchPlan,
     Sizes,
@@ -22,7 +23,6 @@ from intent.launch import (
     is_added,
     model_of,
     quoted,
-    read_launches,
     read_size,
     read_sizes,
     size_changes,
@@ -32,7 +32,6 @@ from intent.launch import (
 )
 from intent.lws import LWT, Intent
 from intent.parallelism import Parallelism
-from intent.settings import Settings
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
@@ -59,6 +58,7 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
     needed, there = read_sizes(launch), countable(launch.engine)
     if uneven:
         return
+    yield from _idle_alone(launch)
     if needed and there and needed.accelerators > there:
         pods = -(-needed.accelerators // there)
         size = "is 1, the default" if intent.sized else "is absent, which means 1"
@@ -69,24 +69,42 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield FieldError(*_given(launch), message, "FI308")
 
 
-def unlaunched(intent: Intent, settings: Settings) -> Iterator[FieldError]:
-    """FI308: without a launcher each pod has the accelerators for the sizes that an annotation asks for.
+_ADDRESS: Final = "RAY_ADDRESS"
 
-    Their flags are added to a command of one node. It spans nodes only in a Ray cluster of the author's.
+
+def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Compare the sizes of a pod that runs its command alone, for there is no launcher (FI308, FI501).
+
+    The sizes are at most those of the pod if an annotation asks for them: their flags are added to a command
+    of one node. It spans nodes only in a Ray cluster of the author's.
     """
-    asked = intent.parallelism
-    if asked is None or not (asked.tensor or asked.pipeline or asked.data):
+    if text_of(launch, BACKEND) == "ray" or _ADDRESS in launch.engine.env:
         return
-    remedy = f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
-    for launch in read_launches(intent, settings):
-        needed, there = read_sizes(launch), countable(launch.engine)
-        has_ray = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
-        if needed and there and needed.accelerators > there and not has_ray:
-            message = (
-                f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
-                f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
-            )
-            yield FieldError(*_given(launch), message, "FI308")
+    yield from _idle_alone(launch)
+    asked = intent.parallelism
+    is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
+    needed, there = read_sizes(launch), countable(launch.engine)
+    if is_sized and needed and there and needed.accelerators > there:
+        remedy = f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
+        message = (
+            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
+            f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
+        )
+        yield FieldError(*_given(launch), message, "FI308")
+
+
+def _idle_alone(launch: Launch) -> Iterator[FieldError]:
+    """FI501: an engine that one pod runs by itself uses all accelerators of the pod.
+
+    Without a size only engines whose flags are all known are judged: an unknown flag may set one.
+    """
+    needed, there = read_sizes(launch), countable(launch.engine)
+    if needed is None or there is None or needed.accelerators >= there or _misspelt_size(launch):
+        return
+    command = launch.command
+    is_whole = command.engine in CHECKED and knows_all(command.engine, command.flags.given, command.argv)
+    if is_whole or (command.engine in SIZED and _sizes_given(launch)):
+        yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
@@ -117,7 +135,13 @@ def _misspelt_size(launch: Launch) -> bool:
     command = launch.command
     dialect = DIALECTS.get(command.kind, VLLM)
     flags = misspelt(command.engine, launch.image.version, command.flags.given, command.argv)
-    return any(dialect.names.get(meant) in SIZES for _, meant in flags)
+    torn = (
+        dashed(command.engine, command.argv, command.arguments, command.flags.bare)
+        if command.engine in CHECKED
+        else ()
+    )
+    meant = (*(flag for _, flag in flags), *(one.meant.partition("=")[0] for one in torn))
+    return any(dialect.names.get(flag) in SIZES for flag in meant)
 
 
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
@@ -228,9 +252,11 @@ def _given(launch: Launch) -> tuple[str, str | None]:
 
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     if needed.accelerators < there:
-        remedies = f"{_better(plan, needed, size)}{_fewer_pods(plan, needed, size)}"
-        used = f"{_shown(plan.leader, needed)}, the group requests {there}{remedies}"
-        message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
+        is_alone = size == 1
+        better = _better(plan, needed, size) or ("; raise a size" if is_alone else "")
+        fewer = f", or request {needed.accelerators}" if is_alone else _fewer_pods(plan, needed, size)
+        used = f"{_shown(plan.leader, needed)}, the {'pod' if is_alone else 'group'} requests {there}{better}"
+        message = f"{used if _sizes_given(plan.leader) else _no_sizes(plan, size)}{fewer}"
         yield FieldError(_given(plan.leader)[0], None, message, "FI501")
 
 
@@ -258,11 +284,12 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
         return ""
     command = plan.leader.command
     if any(flag and is_added(plan.leader, flag.at) for flag in _flags(plan.leader)):
-        return f"; use tensor={leader},pipeline={size}"
-    flags = _FLAGS.get(
+        return f"; use tensor={leader}" + (f",pipeline={size}" if size > 1 else "")
+    tensor, *pipeline = _FLAGS.get(
         command.within or command.engine,
         ("--tensor-parallel-size {pod}", "--pipeline-parallel-size {size}"),
     )
+    flags = (tensor, *pipeline) if size > 1 else (tensor,)
     return f"; use {' '.join(flags)}".format(pod=leader, size=size, group=leader * size)
 
 

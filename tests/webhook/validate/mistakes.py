@@ -19,6 +19,7 @@ GPUS: Final = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.co
 CPU: Final = {"requests": {"cpu": "8", "memory": "64Gi"}}
 SGLANG: Final = ["python3", "-m", "sglang.launch_server"]
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
+PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
 FLOW_CONTROL: Final = "kind: EndpointPickerConfig\nfeatureGates: [flowControl]\n"
 DISAGGREGATION: Final = "pd-disaggregation"
 
@@ -150,10 +151,54 @@ _NO_SIZES: Final = (
         args("org/M", "-tp", "8", "-pp", "3"),
     ),
 )
+_IDLE_ALONE: Final = (
+    Mistake(
+        "no parallel size, in one pod",
+        "FI501",
+        ENGINE,
+        "no parallel size is given, so vLLM uses 1 of 8 accelerators; use --tensor-parallel-size 8, or",
+        args("org/M", size=1),
+    ),
+    Mistake(
+        "no parallel size, in one pod of SGLang",
+        "FI501",
+        ENGINE,
+        "so SGLang uses 1 of 8 accelerators; use --tensor-parallel-size 8, or request 1",
+        args("--model-path=M", size=1, replaced={"command": SGLANG, "image": "lmsysorg/sglang:v0.5.9"}),
+    ),
+    Mistake(
+        "a parallel size that uses half of the pod",
+        "FI501",
+        f"{ENGINE}.args[2]",
+        "-tp 4 = 4 accelerators, the pod requests 8; use --tensor-parallel-size 8, or request 4",
+        args("org/M", "-tp", "4", size=1),
+    ),
+    Mistake(
+        "ranks that use a part of the pod",
+        "FI501",
+        f"{ENGINE}.args[2]",
+        "--data-parallel-size 2 = 2 accelerators, the pod requests 8; raise a size, or request 2",
+        args("org/M", "--data-parallel-size", "2", size=1),
+    ),
+    Mistake(
+        "an annotation that uses a part of the pod",
+        "FI501",
+        NOTE.format("parallelism"),
+        "tensor=4 = 4 accelerators, the pod requests 8; use tensor=8, or request 4",
+        args("org/M", size=1, parallelism="tensor=4"),
+    ),
+    Mistake(
+        "no parallel size, in pods without a launcher",
+        "FI501",
+        ENGINE,
+        "so vLLM uses 1 of 8 accelerators; use --tensor-parallel-size 8, or request 1",
+        args("org/M", launcher="none"),
+    ),
+)
 _MISSPELT: Final = tuple(
     Mistake(
         f"{word} for {meant}",
-        "FI543",
+        "FI333",
         f"{ENGINE}.args[1]",
         f"{re.split('[ =]', word)[0]} is not a flag of {title}: did you mean {meant}?",
         args(model, *word.split(), *rest, replaced=replaced),
@@ -205,9 +250,51 @@ _MISSPELT: Final = tuple(
 )
 _DASH: Final = "\N{EN DASH}"
 _WORDS: Final = (
+    *(
+        Mistake(
+            f"a misspelt flag, in {what}",
+            "FI543",
+            f"{ENGINE}.{where}",
+            "--max-model-length is not a flag of vLLM: did you mean --max-model-len?",
+            engine(**{"args": ["org/M", "--max-model-length", "4096", "-tp", "8", "-pp", "2"]} | replaced),
+        )
+        for what, where, replaced in (
+            ("an image of a registry", "args[1]", {"image": "corp/vllm-openai:v0.17.1"}),
+            ("a build of a release", "args[1]", {"image": "vllm/vllm-openai:v0.17.1-corp"}),
+            ("an image with a digest", "args[1]", {"image": f"vllm/vllm-openai:v0.17.1@sha256:{'a' * 64}"}),
+            ("a release whose flags were not read", "args[1]", {"image": "vllm/vllm-openai:v0.17.0"}),
+            (
+                "a script",
+                "args[0]",
+                {
+                    "command": ["sh", "-c"],
+                    "args": ["pip install -U vllm; vllm serve org/M --max-model-length 4096 -tp 8 -pp 2"],
+                },
+            ),
+        )
+    ),
+    *(
+        Mistake(
+            f"dashes apart from the flag, {number}",
+            "FI333",
+            f"{ENGINE}.args[{at}]",
+            f"write {meant}",
+            args("--model", "org/M", "-tp", "8", "-pp", "2", *words),
+        )
+        for number, (at, meant, words) in enumerate(
+            (
+                (6, "--max-model-len", ("-- max-model-len", "4096")),
+                (6, "--max-model-len", ("--\n  max-model-len", "4096")),
+                (6, "--max-model-len", ("- -max-model-len", "4096")),
+                (6, "--max-model-len", ("--", "max-model-len", "4096")),
+                (6, "--max-model-len", ("\N{HORIZONTAL BAR}max-model-len", "4096")),
+                (6, "--max-model-len=4096", ("--", "max-model-len=4096")),
+            )
+        )
+    ),
     Mistake(
         "a flag after a typographic dash",
-        "FI543",
+        "FI333",
         f"{ENGINE}.args[1]",
         "begins with a typographic dash, so tensor-parallel-size is not read as a flag",
         args("org/M", f"{_DASH}tensor-parallel-size", "16", launcher="ray-symmetric"),
@@ -334,11 +421,24 @@ _NOT_STARTED: Final = (
         engine(command=["sh", "-c"], args=["for i in 1 2; do vllm serve M; done"]),
     ),
     Mistake(
-        "two engines in a shell",
+        "an engine in each branch of a shell",
         "FI514",
         f"{ENGINE}.args[0]",
         "left as it is: the shell script starts 2 engines, a launcher starts one; write [vllm, serve,",
-        engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
+        engine(command=["sh", "-c"], args=["if test $A; then vllm serve M; else vllm serve N; fi"]),
+    ),
+    *(
+        Mistake(
+            f"two engines in a shell, launcher {launcher or 'not named'}",
+            "FI547",
+            f"{ENGINE}.args[0]",
+            "starts 2 engines in each pod, the service calls one: write a LeaderWorkerSet for each",
+            annotated(
+                engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
+                **launcher,
+            ),
+        )
+        for launcher in ({}, {"launcher": "none"})
     ),
     Mistake(
         "a launch of their own",
@@ -479,10 +579,21 @@ _GANG: Final = (
         changed(lws(), "spec.startupPolicy", "LeaderReady"),
     ),
     Mistake(
+        "LeaderReady with a probe, without a gang",
+        "FI201",
+        "spec.startupPolicy",
+        "and the leader is not ready before the engine runs on all pods",
+        changed(
+            annotated(engine(readinessProbe=PROBE), scheduler_name="default-scheduler"),
+            "spec.startupPolicy",
+            "LeaderReady",
+        ),
+    ),
+    Mistake(
         "exclusive topology",
         "FI202",
         "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
-        "must be absent",
+        "together with them; or set fusioninfer.io/scheduler-name: default-scheduler",
         changed(lws(), "metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology", "rack"),
     ),
     Mistake(
@@ -1264,6 +1375,7 @@ MISTAKES: Final = (
     *_PARALLELISM,
     *_SIZE_FORGOTTEN,
     *_NO_SIZES,
+    *_IDLE_ALONE,
     *_MISSPELT,
     *_WORDS,
     *_NOT_STARTED,

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.engines import ENGINES, Model
 from intent import Object
-from intent.lws import Accelerators, Intent, Probe
+from intent.lws import Accelerators, Engine, Intent, Probe
 from intent.settings import Settings
 from tests.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
@@ -162,7 +162,7 @@ def test_a_model_that_does_not_split_is_a_warning(model: str, sizes: str, found:
 def test_every_engine_shares_attention_heads_evenly(command: str, found: list[str]) -> None:
     intent = group(engine("", command, accelerators=Accelerators("nvidia.com/gpu", 16)), size=1)
 
-    assert codes(intent) == found
+    assert [code for code in codes(intent) if code != "FI501"] == found
 
 
 @pytest.mark.parametrize("flag", ["--tensor-parallel", "--te", "--tp", "--tp-size", "--tensor-parallel-size"])
@@ -268,11 +268,18 @@ def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None
     [
         ("--model M -tp 8", OLD, []),
         ("--model M -tp 16", OLD, ["FI308"]),
-        ("vllm serve Qwen/Qwen3-8B", OLD, ["FI516"]),
+        ("vllm serve Qwen/Qwen3-8B -tp 8", OLD, ["FI516"]),
         ("", OLD, []),
         ("-tp 8", OLD, ["FI306"]),
         ("M -tp8", "vllm/vllm-openai:v0.17.1", ["FI310"]),
-        ("--model M --port 6379 --dist mp", OLD, []),
+        ("--model M -tp 8 --port 6379 --dist mp", OLD, []),
+        ("--model M", OLD, ["FI501"]),
+        ("--model M -dp 8", OLD, []),
+        ("--model M -dpl 2", OLD, []),
+        ("--model M --config c.yaml", OLD, []),
+        ("--model M --size-of-a-plugin 8", OLD, []),
+        ("--model M --tensor-paralel-size 8", OLD, ["FI543"]),
+        ("--model M -tp $(TP)", OLD, []),
         ("--model M", "corp/llm:1", []),
         ("--model M -dp 16 -dpl 8", OLD, []),
     ],
@@ -282,14 +289,33 @@ def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) 
 
 
 def test_a_launcher_for_a_group_of_one_is_denied() -> None:
-    (found,) = launch(input_of(group(engine("--model M"), size=1, launcher="ray-symmetric"), SETTINGS))
+    (found,) = launch(input_of(group(engine("--model M -tp 8"), size=1, launcher="ray-symmetric"), SETTINGS))
 
     assert (found.code, found.path) == ("FI312", "metadata.annotations[fusioninfer.io/launcher]")
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_no_launcher_means_no_checks(size: int) -> None:
-    assert codes(group(engine("-tp8 --port"), size=size, launcher="none")) == []
+@pytest.mark.parametrize(
+    ("one", "found"),
+    [
+        (engine("-tp8 --port"), ["FI310", "FI305", "FI306"]),
+        (engine("--model M -tp 0"), ["FI304"]),
+        (engine("--model M -tp 16"), []),
+        (engine("M --distributed-executor-backend ray", "vllm serve"), []),
+        (engine("", "trtllm-serve M --tp_size zero"), ["FI304"]),
+        (engine("--model M", accelerators=Accelerators("nvidia.com/mig-1g.5gb", 4)), []),
+        (engine("--model M", accelerators=Accelerators(claimed=True)), []),
+        (engine("", "/start.sh"), []),
+    ],
+)
+def test_without_a_launcher_the_command_of_each_pod_is_checked(
+    one: Engine, found: list[str], size: int
+) -> None:
+    assert codes(group(one, size=size, launcher="none")) == found
+
+
+def test_without_a_launcher_a_number_of_nodes_is_compared_with_the_size() -> None:
+    assert codes(group(engine("M --nnodes 4", "vllm serve"), launcher="none")) == ["FI512"]
 
 
 def test_a_positional_model_of_a_script_that_stays_is_denied() -> None:
@@ -569,3 +595,26 @@ def test_data_parallel_ranks_that_all_start_on_the_leader_are_a_warning(args: st
 
 def test_data_parallel_ranks_without_ray_are_spread() -> None:
     assert "FI541" not in codes(group(engine("M -tp 8 -dp 2"), launcher="vllm-native"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("\N{EN DASH}max-model-len", "4096"),
+        ("-- max-model-len", "4096"),
+        ("-", "-max-model-len", "4096"),
+        ("--", "max-model-len", "4096"),
+        ("\N{EM DASH}tensor-parallel-size", "16"),
+    ],
+)
+def test_a_flag_with_wrong_dashes_is_one_mistake(words: tuple[str, ...]) -> None:
+    sizes = () if "\N{EM DASH}tensor-parallel-size" in words else ("-tp", "8", "-pp", "2")
+
+    assert codes(group(engine(["--model", "M", *sizes, *words]))) == ["FI333"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--api-key", "-", "--port", "8001"), ("--served-model-name", "\N{EN DASH}")]
+)
+def test_a_dash_may_be_a_value(words: tuple[str, ...]) -> None:
+    assert codes(group(engine(["--model", "M", "-tp", "8", "-pp", "2", *words]))) == []
