@@ -56,7 +56,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI410": Code(
         "warning",
         "the service waits for a role",
-        "apply the LeaderWorkerSet of the missing role",
+        "apply the LeaderWorkerSet of the missing role, in the same namespace and with the same "
+        "fusioninfer.io/service",
         "not all members have been applied yet, or roles lists a name that no member has",
     ),
     "FI411": Code(

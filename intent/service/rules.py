@@ -14,6 +14,7 @@ from intent.annotations import (
     ROLE_NAME,
     ROLES,
     SCHEDULER_NAME,
+    SERVICE,
 )
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, NO_GANG
@@ -107,15 +108,23 @@ def missing(members: tuple[Member, ...]) -> tuple[str, ...]:
 
 
 def waiting(members: tuple[Member, ...]) -> tuple[Finding, ...]:
-    """Report the missing roles on every member of a gang (FI410)."""
+    """Report the missing roles on every member of a gang (FI410), at its own part in the service."""
     lacks = missing(members)
     if not lacks:
         return ()
+    kind, _, name = lacks[0].partition(" ")
+    wanted = f"{ROLE_NAME}: {name}" if kind == "role" else f"{COMPONENT}: {name}"
+    message = f"waits for {' and '.join(lacks)}: apply a LeaderWorkerSet with {wanted}"
     return tuple(
-        _finding(one, ROLES, None, f"service {one.service} waits for {' and '.join(lacks)}", "FI410")
+        _finding(one, _own_part(one), None, f"service {one.service} {message}", "FI410")
         for one in members
         if one.scheduler
     )
+
+
+def _own_part(one: Member) -> str:
+    """Return the annotation that says which part of a service a member is."""
+    return ROLES if one.roles else COMPONENT if one.component_type in DISAGGREGATED else SERVICE
 
 
 def _shared_roles(members: tuple[Member, ...]) -> Iterator[Finding]:

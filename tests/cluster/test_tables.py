@@ -67,7 +67,11 @@ def test_prefill_alone_gets_an_event_about_the_missing_role(fusioninfer: Cluster
 
     said = until(lambda: waiting(fusioninfer, namespace), "an Event says what it waits for")
 
-    assert said == [("deepseek-r1-disagg-prefill", "service deepseek-r1-disagg waits for a decoder")]
+    message = (
+        "service deepseek-r1-disagg waits for a decoder: "
+        "apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
+    )
+    assert said == [("deepseek-r1-disagg-prefill", message)]
 
 
 def test_when_decode_comes_everything_is_bound(

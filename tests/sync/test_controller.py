@@ -337,7 +337,10 @@ async def test_an_event_has_the_code_the_remedy_and_the_cause(
     await eventually(lambda: bool(api.findings()))
 
     row = CODES["FI410"]
-    told = f"service r1 waits for a decoder (FI410: {row.remedy}. Often: {row.cause})"
+    waits = (
+        "service r1 waits for a decoder: apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
+    )
+    told = f"{waits} (FI410: {row.remedy}. Often: {row.cause})"
     assert api.findings()[0]["message"] == told
 
 

@@ -28,7 +28,10 @@ def test_a_prefiller_alone_is_reported_as_waiting() -> None:
 def test_the_message_names_what_is_missing() -> None:
     decided = planned(prefill())
 
-    assert decided.findings[0].error.message == "service r1 waits for a decoder"
+    assert decided.findings[0].error.path == "metadata.annotations[fusioninfer.io/component-type]"
+    assert decided.findings[0].error.message == (
+        "service r1 waits for a decoder: apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
+    )
 
 
 def test_a_prefiller_and_a_decoder_open_the_gate() -> None:
@@ -63,7 +66,11 @@ def test_every_member_is_told_which_declared_role_is_missing() -> None:
     decided = planned(prefill(roles=roles), decode())
 
     said = {(f.subject.name, f.error.message) for f in decided.findings}
-    assert said == {(name, "service r1 waits for role decode-long") for name in ("p", "d")}
+    waits = (
+        "service r1 waits for role decode-long: "
+        "apply a LeaderWorkerSet with fusioninfer.io/role-name: decode-long"
+    )
+    assert said == {(name, waits) for name in ("p", "d")}
 
 
 def test_a_role_beside_the_declared_ones_is_not_required() -> None:
