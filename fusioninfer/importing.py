@@ -73,9 +73,9 @@ def import_(
             exit_unreadable(ValueError(f"{directory}: {error.strerror}"))
     else:
         click.echo(documents.write_yaml(made.objects), nl=False)
-    _print_report(made, found, form, to_stderr=directory is None)
     problems = [f"{found[one.document]}: {one.error}" for one in made.problems]
     print_errors([*unread, *map(ValueError, problems)])
+    _print_report(made, found, form, to_stderr=directory is None)
     if unread or problems:
         sys.exit(UNREADABLE)
     if made.report.lost:

@@ -125,9 +125,14 @@ def whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tu
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service", UNREADABLE)
     namespace = text(metadata(service).get("namespace")) or HOME
-    own = [_config(configs, namespace, name, at="spec.baseRefs") for name in references(spec)]
+    refs = {name: found(configs, namespace, name) for name in references(spec)}
+    own = [key for key in map(refs.get, references(spec)) if key]
     asked = seen(spec, [_spec(configs[key]) for key in own])
-    known = [_config(configs, namespace, name, at="spec") for name in presets(asked)]
+    asked_for = {name: found(configs, namespace, name) for name in presets(asked)}
+    if lacks := [name for name, key in {**refs, **asked_for}.items() if key is None]:
+        where = "spec.baseRefs" if None in refs.values() else "spec"
+        raise UntranslatableError(where, _not_in_files(lacks), MISSING)
+    known = [key for key in asked_for.values() if key]
     layers = [_spec(configs[key]) for key in (*known, *own)]
     name = value_at(asked, "model", "name") or text(metadata(service).get("name"))
     root = data(metadata(service), mapping(plain(spec)), namespace, text(name))
@@ -159,11 +164,13 @@ def _spec(config: Tree) -> Tree:
     return {key: one for key, one in spec.items() if key != "baseRefs"} if isinstance(spec, dict) else {}
 
 
-def _config(configs: Configs, namespace: str, name: str, at: str) -> Key:
-    key = found(configs, namespace, name)
-    if key is None:
-        is_preset = name.startswith(_IS_PRESET)
-        how = f"kubectl get llminferenceserviceconfig -n kserve {name} -o yaml" if is_preset else "its file"
-        message = f"needs the LLMInferenceServiceConfig {name[:80]}, which is not in the files: add {how}"
-        raise UntranslatableError(at, message, MISSING)
-    return key
+def _not_in_files(names: list[str]) -> str:
+    """Return the message about all bases and presets that are missing."""
+    of_system = [name for name in names if name.startswith(_IS_PRESET)]
+    get = f"kubectl get llminferenceserviceconfig -n kserve {' '.join(of_system)} -o yaml"
+    bases = len(names) - len(of_system)
+    how = (*((get,) if of_system else ()), *(("the files of the bases",) if bases else ()))
+    shown, verb = ", ".join(name[:80] for name in names), "are" if len(names) > 1 else "is"
+    return (
+        f"needs the LLMInferenceServiceConfig {shown}, which {verb} not in the files: add {' and '.join(how)}"
+    )

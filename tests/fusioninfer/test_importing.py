@@ -61,3 +61,15 @@ def test_an_unreadable_object_hides_no_other(file: Path, content: str, code: int
 
     assert (result.exit_code, message in result.stderr) == (code, True)
     assert PLAIN.format("a") in result.stdout
+
+
+def test_what_is_missing_is_named_before_the_report(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "apiVersion: serving.kserve.io/v1alpha1\nkind: LLMInferenceService\nmetadata: {name: a}\n"
+        "spec: {model: {uri: hf://o/m}, router: {scheduler: {}}}\n"
+    )
+
+    first, *_ = run(str(file)).stderr.splitlines()
+
+    assert "kserve-config-llm-scheduler, kserve-config-llm-template, which are not in the files" in first

@@ -381,7 +381,12 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("obj", "path", "code", "message"),
     [
-        (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", MISSING, "no, which is not in the files"),
+        (
+            service({"baseRefs": [{"name": "no"}]}),
+            "spec.baseRefs",
+            MISSING,
+            "needs the LLMInferenceServiceConfig no",
+        ),
         (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
         (
             {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceService"},
@@ -400,6 +405,20 @@ def test_a_service_that_cannot_be_imported_is_a_problem(
     assert [(one.code, message in one.message) for one in errors] == [(code, True)]
     assert errors[0].path.startswith(path)
     assert found.objects == ()
+
+
+def test_everything_that_is_missing_is_named_at_once() -> None:
+    refs = {"baseRefs": [{"name": "one"}, {"name": "two"}], "router": {"scheduler": {}, "route": {}}}
+    (problem,) = import_all([service(refs)]).problems
+
+    for name in (
+        "one",
+        "two",
+        *(f"kserve-config-llm-{one}" for one in ("scheduler", "router-route", "template")),
+    ):
+        assert name in problem.error.message, problem.error.message
+    assert "-n kserve kserve-config-llm-scheduler kserve-config-llm-router-route" in problem.error.message
+    assert problem.error.message.endswith("and the files of the bases")
 
 
 def test_without_presets_the_message_names_the_missing_one() -> None:
