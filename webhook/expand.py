@@ -16,6 +16,7 @@ import orjson
 
 from intent import Object
 from intent.annotations import EXPANSION
+from intent.read import NOTHING
 from intent.settings import Settings
 from intent.shapes import annotations, metadata
 from intent.template import Templates
@@ -83,6 +84,19 @@ def operations(
 def expanded(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
     """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
     return change(live, state(live, None, templates), settings)
+
+
+def foreseen(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
+    """Return the object as /mutate would leave it without its refused annotations, to compare it with others.
+
+    Where other fields are wrong, or the service itself, it stays as it is.
+    """
+    found = state(live, None, templates)
+    reading = found.write.reading if isinstance(found, Invalid) else NOTHING
+    is_whole = all(one.path.startswith("metadata.annotations[") for one in reading.errors)
+    if isinstance(found, Invalid) and reading.intent is not None and is_whole:
+        found = Fresh(found.write, reading.intent)
+    return change(live, found, settings)
 
 
 def change(

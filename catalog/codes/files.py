@@ -40,8 +40,9 @@ ROWS: Final[dict[str, Code]] = {
     "FI931": Code(
         "warning",
         "an object is not checked",
-        "correct apiVersion and kind",
-        "one of them is missing or misspelt, or the file is no manifest",
+        "correct apiVersion and kind, or name the files with the objects of your service",
+        "one of them is missing or misspelt, the file is no manifest, or no file has an object of a kind "
+        "that is checked",
     ),
     "FI932": Code(
         "warning",
@@ -51,8 +52,8 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI933": Code(
         "warning",
-        "a kustomization is not rendered",
-        "pass the output of kubectl kustomize on standard input: -f -",
-        "the directory is one for kustomize, and its files are read one by one",
+        "a kustomization or a template is not rendered",
+        "pass the output of kubectl kustomize or of helm template on standard input: -f -",
+        "the directory is one for kustomize, or the file is a template of a chart; files are read one by one",
     ),
 }

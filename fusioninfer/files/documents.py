@@ -180,9 +180,11 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
         for value, node in yaml.load_nodes(text):
             yield value, Lines.of(node)
     except yaml.UNREADABLE as error:
-        mark = getattr(error, "problem_mark", None)
+        quote = yaml.unclosed(text, error)
+        mark = quote[0] if quote else getattr(error, "problem_mark", None)
         line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
-        problem = _explained(getattr(error, "problem", None) or str(error).partition("\n")[0], text)
+        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        problem = _explained(UNCLOSED[bool(quote[1])].format(quote[1]) if quote else said, text)
         raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
 
 
@@ -196,6 +198,10 @@ EXPLAINED: Final = {
     "a key must be text": "a key must be text",
 }
 """What errors of the parser mean, by their beginnings."""
+UNCLOSED: Final = (
+    "the quote that opens here is not closed",
+    "the quote that opens here ends in line {}: close it",
+)
 UNRENDERED: Final = "this may be a template that was not rendered: pass the output of helm template"
 
 

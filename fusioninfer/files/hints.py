@@ -1,11 +1,14 @@
 """Hints about documents that are not checked, though their authors may expect it."""
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 from fusioninfer.files.documents import Document
 from fusioninfer.files.library import is_template
+from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, PREFIX, SERVICE, is_ours
 from intent.errors import FieldError, nearest
@@ -19,7 +22,7 @@ from intent.shapes import annotations, labels, mapping, metadata, text
 NO_EFFECT: Final = "FI930"
 NOT_CHECKED: Final = "FI931"
 EMPTY: Final = "FI932"
-KUSTOMIZATION: Final = "FI933"
+NOT_RENDERED: Final = "FI933"
 
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 KUSTOMIZATION_FILES: Final = frozenset({"kustomization.yaml", "kustomization.yml"})
@@ -55,7 +58,7 @@ def hints(document: Document) -> Iterator[FieldError]:
         yield FieldError("", None, "contains no object", EMPTY)
     elif is_kustomization(document):
         message = "is an instruction for kustomize: check the output of kubectl kustomize DIRECTORY instead"
-        yield FieldError("kind", None, message, KUSTOMIZATION)
+        yield FieldError("kind", None, message, NOT_RENDERED)
     elif not (text(obj.get("kind")) and text(obj.get("apiVersion"))):
         name = "apiVersion" if text(obj.get("kind")) else "kind"
         fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
@@ -64,7 +67,56 @@ def hints(document: Document) -> Iterator[FieldError]:
     elif kind_of(obj) is None and not is_template(obj) and (meant := _meant(obj)):
         yield meant
     else:
+        yield from islice(_expressions(obj), 1 if kind_of(obj) else 0)
         yield from _without_effect(obj)
+
+
+_EXPRESSION: Final = re.compile(
+    r"\{\{-?[^{}]*?(?:(?<![\w)\]])\.[A-Z]\w*|(?<!\w)\$\w|\b(?:include|template|tpl)\s+[\"(.$`])[^{}]*\}\}"
+)
+"""An expression of a Helm template; those of a chat template name variables in another way."""
+
+
+def _expressions(value: Any, path: str = "") -> Iterator[FieldError]:
+    """Yield the texts of an object in which an expression of a Helm template is left."""
+    if isinstance(value, str):
+        if found := _EXPRESSION.search(value):
+            message = (
+                f"{found[0][:60]} is an expression that was not rendered: check the output of helm template"
+            )
+            yield FieldError(path, None, message, NOT_RENDERED)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            step = f"[{key}]" if "." in key or "/" in key else f".{key}"
+            yield from _expressions(one, (path + step).removeprefix("."))
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from _expressions(one, f"{path}[{at}]")
+
+
+IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}
+"""The kinds of other systems that `fusioninfer import` reads."""
+
+
+def is_of_another_system(obj: Object) -> bool:
+    """Return whether an object is a service of another system."""
+    return text(obj.get("kind")) in {*IMPORTED, INFERENCE_SERVICE}
+
+
+def unchecked(obj: Object) -> FieldError:
+    """FI931: an object is not checked, and no other one of the files is."""
+    kind = text(obj.get("kind"))
+    if kind in IMPORTED:
+        message = "nothing in the files is checked; fusioninfer import reads this kind and writes ours"
+    elif kind == INFERENCE_SERVICE:
+        message = (
+            f"is another system's, and nothing in the files is checked; write one of {GROUP}/v1alpha1: "
+            "fusioninfer import reads LLMInferenceService, not this kind"
+        )
+    else:
+        names = ", ".join(one.name for one in KINDS)
+        message = f"nothing in the files is checked: they have none of {names}"
+    return FieldError("kind", kind, message, NOT_CHECKED)
 
 
 def _meant(obj: Object) -> FieldError | None:

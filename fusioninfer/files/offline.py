@@ -7,23 +7,24 @@ from typing import Final
 
 from fusioninfer.files.checked import Checked, Written, as_it_is, checked
 from fusioninfer.files.documents import Document
-from fusioninfer.files.hints import hints, is_kustomization
+from fusioninfer.files.hints import hints, is_kustomization, is_of_another_system, unchecked
 from fusioninfer.files.library import Library, is_template, library, seen_by
 from intent import Object, disaggregatedset
-from intent.annotations import PREFIX
+from intent.annotations import COMPONENT_TYPE, PREFIX, ROLE_NAME, ROLES, SERVICE, path
 from intent.disaggregatedset import is_disaggregated_set
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import KIND, read
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.resource import KINDS
-from intent.service.member import Member, member
+from intent.service.member import Member, ServiceKey, member
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from sync.observed.configuration import is_config_map
-from webhook.expand import expanded
+from webhook.expand import foreseen
+from webhook.validate import CONSEQUENCES
 
 LWS_GROUP = "leaderworkerset.x-k8s.io/"
 REPEATED: Final = "FI923"
@@ -88,10 +89,12 @@ def compose(
     found.extend(Found(one, error) for one in copies for error in checked(one, settings, templates).errors)
     made, about = _made(each, settings, templates, admission_only=admission_only)
     found.extend(one for one in about if one not in found)
+    count = sum(is_checked(one.object) for one in objects)
+    if objects and not (count or found):
+        other = next((one for one in objects if is_of_another_system(one.object)), objects[0])
+        found.append(Found(other, unchecked(other.object)))
     found.sort(key=lambda one: one.error.severity != "error")
-    return Composition(
-        made, tuple(found), sum(is_checked(one.object) for one in objects), _skipped(documents)
-    )
+    return Composition(made, tuple(found), count, _skipped(documents))
 
 
 def _made(
@@ -216,7 +219,7 @@ PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
 
 
 def _expand(obj: Object, settings: Settings, templates: Library) -> Object:
-    return expanded(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
+    return foreseen(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
 
 
 def _placed(document: Document, namespace: str) -> Document:
@@ -258,7 +261,37 @@ def _preview(
         config_maps,
         lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
-    return list(ahead.objects), [_found(*sources[one.subject], one.error) for one in ahead.findings]
+    unclear = _unclear(each, members)
+    keys = {one.subject: one.key for one in members}  # an InferenceService has the name of its service
+    found = [
+        _found(*sources[one.subject], one.error)
+        for one in ahead.findings
+        if one.error.code
+        not in unclear.get(keys.get(one.subject, (one.subject.namespace, one.subject.name)), ())
+    ]
+    return list(ahead.objects), found
+
+
+PARTS: Final = frozenset(map(path, (COMPONENT_TYPE, ROLE_NAME, ROLES, SERVICE)))
+"""Annotations that say which part of which service an object is."""
+ABOUT_PARTS: Final = frozenset({"FI401", "FI402", "FI406", "FI410", "FI540", "FI808"})
+"""Codes about the parts that a service has, or lacks."""
+
+
+def _unclear(each: list[Checked], members: list[Member]) -> dict[ServiceKey, frozenset[str]]:
+    """Return by service the codes that would only repeat errors of its objects."""
+    read = {(one.namespace, one.name) for one in members}
+    unclear: dict[ServiceKey, frozenset[str]] = {}
+    for one in each:
+        for part in one.parts:
+            refused = {error.path for error in one.errors if error.severity == "error"}
+            name, namespace = _name(part.object), text(metadata(part.object).get("namespace"))
+            codes = frozenset[str]().union(*(CONSEQUENCES.get(path, ()) for path in refused))
+            if refused & PARTS or (refused and (namespace, name) not in read):
+                codes |= ABOUT_PARTS
+            key = namespace, text(annotations(part.object).get(SERVICE))
+            unclear[key] = unclear.get(key, frozenset()) | codes
+    return unclear
 
 
 def _found(document: Document, written: Written, error: FieldError) -> Found:

@@ -10,10 +10,9 @@ import orjson
 from catalog.codes import CODES, Severity
 from fusioninfer.codes import ENTRIES
 from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError
+from fusioninfer.files.hints import IMPORTED
 from fusioninfer.files.offline import Composition, Found
-from importer.table import IMPORTERS
 from intent.errors import printable
-from intent.resource import KINDS
 
 UNREAD: Final = "FI905"
 """The code of a file that cannot be read."""
@@ -95,10 +94,6 @@ def finding_lines(report: Report, selection: Selection) -> list[str]:
         f"{printable(str(one.error))}"
         for one in _printed(report, selection)
     ]
-
-
-IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}
-"""The kinds of other systems that `fusioninfer import` reads."""
 
 
 def summary(report: Report) -> str:

@@ -1,0 +1,142 @@
+"""What one mistake in a file must not hide, or be mistaken for."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from click.testing import CliRunner
+
+from fusioninfer.cli import main
+
+LWS: Final = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata:
+  name: NAME
+  annotations:
+    fusioninfer.io/service: qwen
+    NOTES
+spec:
+  leaderWorkerTemplate:
+    size: 1
+    workerTemplate:
+      spec:
+        containers:
+        - name: vllm
+          image: IMAGE
+          args: [--model, org/M, --kv-transfer-config, '{"kv_connector":"NixlConnector","kv_role":"kv_both"}']
+          resources: {requests: {cpu: "8", memory: 64Gi}, limits: {nvidia.com/gpu: 1}}
+"""
+KSERVE: Final = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: b}
+"""
+DEPLOYMENT: Final = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+"""
+
+
+def lws(name: str = "a", image: str = "vllm/vllm-openai:v0.17.1", **notes: str) -> str:
+    """Return a LeaderWorkerSet; `component_type=` is fusioninfer.io/component-type."""
+    text = LWS.replace("service: qwen", f"service: {notes.pop('service', 'qwen')}")
+    text = text.replace("NAME", name).replace("IMAGE", image)
+    lines = [f"fusioninfer.io/{key.replace('_', '-')}: {value}" for key, value in notes.items()]
+    return text.replace("NOTES", "\n    ".join(lines) or "#")
+
+
+def validated(tmp_path: Path, *documents: str, fail: bool = False) -> tuple[int, str]:
+    """Return exit code and output of `fusioninfer validate`."""
+    (tmp_path / "a.yaml").write_text("---\n".join(documents))
+    flags = ["--fail-on-warnings"] if fail else []
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "a.yaml"), *flags])
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_quote_that_is_not_closed_is_reported_where_it_opens(tmp_path: Path, quote: str) -> None:
+    text = lws().replace("service: qwen", f"service: {quote}qwen")
+
+    code, output = validated(tmp_path, text)
+
+    assert (code, "a.yaml:6:29: the quote that opens here" in output) == (2, True), output
+
+
+def test_the_first_of_several_quotes_is_reported(tmp_path: Path) -> None:
+    text = lws().replace("service: qwen", 'service: "qwen').replace("name: vllm", 'name: "vllm"')
+
+    assert "a.yaml:6:29: the quote that opens here ends in line 14: close it" in validated(tmp_path, text)[1]
+
+
+def test_a_value_over_lines_is_no_cause_of_another_error(tmp_path: Path) -> None:
+    text = lws().replace("name: a\n", 'name: "a\n    "\n').replace("size: 1", "size: 1: 2")
+
+    assert "a.yaml:11:12: a ':' is not allowed here" in validated(tmp_path, text)[1]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "{{ .Values.tag }}",
+        "{{- $.Values.tag -}}",
+        '{{ include "a.tag" . }}',
+        "{{ default 1 .Values.tag | quote }}",
+    ],
+)
+def test_an_expression_in_quotes_is_not_rendered(tmp_path: Path, expression: str) -> None:
+    image = f"'vllm/vllm-openai:{expression}'"
+
+    assert f"{expression} is an expression that was not rendered" in validated(tmp_path, lws(image=image))[1]
+
+
+def test_a_chat_template_is_no_expression_of_helm(tmp_path: Path) -> None:
+    template = "--chat-template, '{% for m in messages %}{{ m.Role }}{{ m[\"content\"] }}{% endfor %}'"
+
+    assert "FI933" not in validated(tmp_path, lws().replace("org/M,", f"org/M, {template},"))[1]
+
+
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        ((DEPLOYMENT,), "nothing in the files is checked: they have none of"),
+        (
+            (DEPLOYMENT, KSERVE),
+            'a.yaml:6: warning: kind: Invalid value: "InferenceService": is another system\'s',
+        ),
+        ((KSERVE.replace("Inf", "LLMInf"),), "fusioninfer import reads this kind"),
+    ],
+)
+def test_files_in_which_nothing_is_checked_are_reported(
+    tmp_path: Path, documents: tuple[str, ...], said: str
+) -> None:
+    code, output = validated(tmp_path, *documents, fail=True)
+
+    assert (code, said in output) == (1, True), output
+
+
+def test_other_objects_beside_a_checked_one_are_skipped(tmp_path: Path) -> None:
+    assert validated(tmp_path, DEPLOYMENT, lws(), KSERVE, fail=True)[0] == 0
+
+
+def test_an_unknown_annotation_does_not_hide_that_a_role_is_missing(tmp_path: Path) -> None:
+    output = validated(tmp_path, lws(component_type="prefiller", colour="red"))[1]
+
+    assert "FI102" in output
+    assert "[fusioninfer.io/component-type]: service qwen waits for a decoder" in output
+
+
+def test_an_unknown_annotation_is_not_taken_for_a_missing_role(tmp_path: Path) -> None:
+    sides = lws("p", component_type="prefiller", colour="red"), lws("d", component_type="decoder")
+
+    assert "FI410" not in validated(tmp_path, *sides)[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"component_type": "prefil"}, {"component_type": "prefiller", "service": "A B"}]
+)
+def test_a_part_that_is_refused_is_not_taken_for_a_missing_one(tmp_path: Path, wrong: dict[str, str]) -> None:
+    output = validated(tmp_path, lws("p", **wrong), lws("d", component_type="decoder"))[1]
+
+    assert ("FI410" in output, "FI402" in output) == ("service" in wrong, False), output
