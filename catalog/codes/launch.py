@@ -175,4 +175,10 @@ ROWS: Final[dict[str, Code]] = {
         "a typing error, a flag of another engine, a dash that an editor replaced, or a blank or a line "
         "break after the dashes; the flags of this release are known",
     ),
+    "FI337": Code(
+        "error",
+        "SGLang does not accept the served name",
+        "use a name without a colon, in fusioninfer.io/model-name or behind --served-model-name",
+        "requests name a LoRA adapter as model:adapter; releases after 0.5.5 exit on such a name",
+    ),
 }

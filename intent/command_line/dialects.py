@@ -6,7 +6,6 @@ SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
 `lmdeploy/cli/utils.py`), TensorRT-LLM takes click (`tensorrt_llm/commands/serve.py`).
 """
 
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from intent.command_line.flags import (
@@ -46,11 +45,11 @@ class _Row(NamedTuple):
 _VALUED: Final = (
     _Row(MODEL),
     _Row(CONFIG),
-    _Row(PORT, "por"),
+    _Row(PORT, "po"),
     _Row(BACKEND, "dist"),
     _Row(TENSOR, "te", "-tp"),
     _Row(PIPELINE, "pi", "-pp"),
-    _Row(DATA, "", "-dp"),
+    _Row(DATA, "da", "-dp"),
     _Row(CONTEXT, "prefil", "-pcp"),
     _Row("decode-context-parallel-size", "dec", "-dcp"),
     _Row(LOCAL_DATA, "data-parallel-size-", "-dpl"),
@@ -66,8 +65,8 @@ _VALUED: Final = (
     _Row("nccl-init-addr"),
     _Row("master-addr"),
     _Row("master-port"),
-    _Row(HOST, "hos"),
-    _Row(DEVICE),
+    _Row(HOST, "ho"),
+    _Row(DEVICE, "de"),
     _Row("dtype"),
     _Row("seed"),
     _Row("quantization", "", "-q"),
@@ -89,7 +88,7 @@ _VALUED: Final = (
 """Flags with exactly one value: those that are read here, and the most common others."""
 _SWITCHES: Final = (
     _Row("headless", "hea"),
-    _Row(ASYNC_SCHEDULING, "asy"),
+    _Row(ASYNC_SCHEDULING, "as"),
     _Row(HYBRID, "data-parallel-h", "-dph"),
     _Row("data-parallel-external-lb", "data-parallel-e", "-dpe"),
     _Row("trust-remote-code"),
@@ -109,36 +108,30 @@ _ASKED: Final = (
     _Row("max-cpu-loras", "max-c"),
 )
 """Flags that blocks write, and that an author may have abbreviated: they keep their dashes."""
-_SGLANG: Final = {
-    "model-path": MODEL,
-    "model": MODEL,
-    "config": CONFIG,
-    "host": HOST,
-    "port": PORT,
-    "device": DEVICE,
-    "tp": TENSOR,
-    "tp-size": TENSOR,
-    "tensor-parallel-size": TENSOR,
-    "pp-size": PIPELINE,
-    "pipeline-parallel-size": PIPELINE,
-    "dp": DATA,
-    "dp-size": DATA,
-    "data-parallel-size": DATA,
-    "nnodes": "nnodes",
-    "node-rank": "node-rank",
-    "dist-init-addr": "dist-init-addr",
-    "nccl-init-addr": "nccl-init-addr",
-    MODE: MODE,
-    SHARED_DATA: SHARED_DATA,
-    "trust-remote-code": "trust-remote-code",
+_SGLANG: Final[dict[str, tuple[_Row, ...]]] = {
+    MODEL: (_Row("model-path", "mo"), _Row("model")),
+    CONFIG: (_Row("config", "conf"),),
+    HOST: (_Row("host", "ho"),),
+    PORT: (_Row("port", "p"),),
+    DEVICE: (_Row("device", "dev"),),
+    TENSOR: (_Row("tp-size", "tp"), _Row("tensor-parallel-size", "te")),
+    PIPELINE: (_Row("pp-size", "pp"), _Row("pipeline-parallel-size", "pi")),
+    DATA: (_Row("dp-size", "dp"), _Row("data-parallel-size", "da")),
+    "nnodes": (_Row("nnodes", "nn"),),
+    "node-rank": (_Row("node-rank", "no"),),
+    "dist-init-addr": (_Row("dist-init-addr", "dist-i"),),
+    "nccl-init-addr": (_Row("nccl-init-addr", "nc"),),
+    MODE: (_Row(MODE, "disaggregation-m"),),
+    SHARED_DATA: (_Row(SHARED_DATA, "enable-dp"),),
+    "trust-remote-code": (_Row("trust-remote-code", "tru"),),
+    "--ep-size": (_Row("ep-size", "ep"), _Row("expert-parallel-size", "ex")),
+    "--enable-ep-moe": (_Row("enable-ep-moe", "enable-e"),),
+    "--enable-lora": (_Row("enable-lora", "enable-l"),),
 }
-"""SGLang's flags that are read here, with the names that the code uses."""
-_SHORTENED: Final = (_Row(TENSOR, "te"), _Row(PIPELINE, "pip"), _Row(DATA, "da"))
-"""Those whose abbreviations are read too: a size that is not read would be reported as absent."""
+"""SGLang's flags that are read here, by the names that the code uses."""
 _SGLANG_ASKED: Final = (
     _Row("served-model-name", "se"),
     _Row("revision", "rev"),
-    _Row("ep-size", "ep-"),
     _Row("lora-paths", "lora-p"),
     _Row("max-lora-rank", "max-lora-"),
     _Row("max-loras-per-batch", "max-l"),
@@ -171,7 +164,7 @@ _TENSORRT: Final = {
     "backend": "backend",
     "trust_remote_code": "trust-remote-code",
 }
-_SWITCH_NAMES: Final = frozenset({SHARED_DATA, "trust-remote-code"})
+_SWITCH_NAMES: Final = frozenset({SHARED_DATA, "trust-remote-code", "--enable-ep-moe", "--enable-lora"})
 
 
 def _spellings(row: _Row) -> dict[str, str]:
@@ -188,10 +181,13 @@ def _dashed(rows: tuple[_Row, ...]) -> dict[str, str]:
     return {spelled: f"--{name}" for spelled, name in _named(rows).items()}
 
 
-def _spelled(names: dict[str, str]) -> Dialect:
-    spelled = {f"--{name}": known for name, known in names.items()}
+def _dialect(names: dict[str, str], asked: dict[str, str]) -> Dialect:
     known = frozenset(names.values())
-    return Dialect(spelled, known - _SWITCH_NAMES, underscored=False, switches=known & _SWITCH_NAMES)
+    return Dialect(names | asked, known - _SWITCH_NAMES, underscored=False, switches=known & _SWITCH_NAMES)
+
+
+def _spelled(names: dict[str, str]) -> Dialect:
+    return _dialect({f"--{name}": known for name, known in names.items()}, {})
 
 
 VLLM: Final = Dialect(
@@ -201,14 +197,8 @@ VLLM: Final = Dialect(
     switches=frozenset((*_named(_SWITCHES).values(), *_dashed(_ASKED_SWITCHES).values())),
     letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
 )
-_OF_SGLANG: Final = _spelled(
-    _SGLANG | {spelled.removeprefix("--"): name for spelled, name in _named(_SHORTENED).items()}
-)
-SGLANG: Final = replace(
-    _OF_SGLANG,
-    names=_OF_SGLANG.names | _dashed(_SGLANG_ASKED),
-    switches=_OF_SGLANG.switches | {"--enable-ep-moe"},
-)
+_OF_SGLANG: Final = {spelled: name for name, rows in _SGLANG.items() for spelled in _named(rows)}
+SGLANG: Final = _dialect(_OF_SGLANG, _dashed(_SGLANG_ASKED))
 LMDEPLOY: Final = _spelled(_LMDEPLOY)
 TENSORRT: Final = _spelled(_TENSORRT)
 _SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)

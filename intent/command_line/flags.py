@@ -29,6 +29,7 @@ TRANSFER: Final = "kv-transfer-config"
 MODE: Final = "disaggregation-mode"
 SHARED_DATA: Final = "enable-dp-attention"
 EXPERTS: Final = "ep"
+SERVED_NAME: Final = "--served-model-name"
 
 END: Final = "--"
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)

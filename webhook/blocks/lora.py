@@ -13,7 +13,7 @@ import orjson
 
 from catalog.flags import is_absent
 from intent import annotations as keys
-from intent.command_line.flags import Flag, resolve
+from intent.command_line.flags import SERVED_NAME, Flag, resolve
 from intent.errors import FieldError
 from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, switched
 from intent.lora import LIMITS, Lora
@@ -63,7 +63,6 @@ FLAGS: Final[Mapping[str, _Row]] = {
         holds_all=True,
     ),
 }
-SERVED_NAME: Final = "--served-model-name"
 _NUMBER: Final = re.compile("[-+]?[0-9]{1,9}")
 
 

@@ -45,6 +45,10 @@ class _Wish(NamedTuple):
     """Whether the flag takes no value."""
     against: str = ""
     """The author's own flag that says the opposite."""
+    off: str = ""
+    """The value of the author's own flag that says the opposite; empty: every other one does."""
+    instead: str = "remove it"
+    """What its author may do if the engine has no flag for it."""
 
 
 def parallelism(launch: Launch, intent: Intent, settings: Settings) -> Filling:
@@ -89,12 +93,15 @@ def _sglang(launch: Launch, sizes: Parallelism) -> Iterator[_Wish]:
     yield _Wish("pipeline", sizes.pipeline, "--pp-size", (PIPELINE,))
     yield _Wish("data", sizes.data, "--dp-size", (DATA,))
     yield _Wish("dataRPCPort", sizes.rpc_port, "")
-    version, group = launch.image.version, sizes.tensor or read_size(launch, TENSOR) or 1
-    names = ("--ep-size", "--ep", "--expert-parallel-size", "--enable-ep-moe")
+    version, switch, names = launch.image.version, "--enable-ep-moe", ("--ep-size", "--enable-ep-moe")
     if version and version < _HAS_EXPERT_SIZE:
-        yield _Wish("expert", int(sizes.expert), "--enable-ep-moe", names, switch=True)
-    else:
-        yield _Wish("expert", group if sizes.expert else 0, "--ep-size", names)
+        yield _Wish("expert", int(sizes.expert), switch, (switch,), switch=True)
+    elif group := sizes.tensor or read_size(launch, TENSOR):
+        off = "1" if group > 1 else ""
+        yield _Wish("expert", group if sizes.expert else 0, "--ep-size", names, off=off)
+    elif not any(map(launch.command.flags.last, names)):
+        instead = "write the tensor parallel size as a number, or --ep-size yourself"
+        yield _Wish("expert", int(sizes.expert), "", instead=instead)
 
 
 _WISHES: Final[Mapping[str, Callable[[Launch, Parallelism], Iterator[_Wish]]]] = {
@@ -119,7 +126,8 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
     """Report what the engine has no flag for, and flags of the author's with another value."""
     engine, version = launch.command.engine, launch.image.version
     if not wish.flag:
-        yield FieldError(path(KEY), None, f"{engine} has no setting for {wish.name}: remove it", "FI116")
+        message = f"{engine} has no setting for {wish.name}: {wish.instead}"
+        yield FieldError(path(KEY), None, message, "FI116")
         return
     if not _is_given(launch, wish) and version and is_absent(engine, wish.flag, version):
         shown = ".".join(map(str, version))
@@ -128,8 +136,9 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
     for flag in (found for name in (*wish.names, wish.against) if (found := launch.command.flags.last(name))):
         given = value_of(launch, flag)
         yield from switched(launch, flag)
-        if flag.name == wish.against or (not wish.switch and given not in {None, str(wish.value)}):
-            asked = wish.name if wish.switch else f"{wish.name}={wish.value}"
+        differs = given == wish.off if wish.off else given not in {None, str(wish.value)}
+        if flag.name == wish.against or (not wish.switch and differs):
+            asked = wish.name if wish.switch or wish.off else f"{wish.name}={wish.value}"
             shown = spelled(launch, flag) if wish.switch else quoted(launch, flag)
             message = f"{shown} contradicts {asked} in {KEY}: remove one of them"
             yield FieldError(argument_path(launch, flag.value_at), None, message, "FI117")

@@ -5,8 +5,19 @@ from typing import Final
 
 from catalog.engines import PRODUCTS
 from catalog.flags import RELEASED, flag_tables
+from intent.annotations import MODEL_NAME, path
 from intent.command_line.dialects import fused_short
-from intent.command_line.flags import CONFIG, HOST, MODEL, SIZES, Flag, lacks_value, may_be_model
+from intent.command_line.flags import (
+    CONFIG,
+    HOST,
+    MODEL,
+    SERVED_NAME,
+    SIZES,
+    Flag,
+    lacks_value,
+    may_be_model,
+    resolve,
+)
 from intent.command_line.spelling import LONGEST_ITEM, dashed, is_flag_of, misspelt
 from intent.errors import FieldError
 from intent.launch import (
@@ -14,6 +25,7 @@ from intent.launch import (
     Launch,
     argument_path,
     ignores_positional,
+    is_added,
     is_converted,
     is_size,
     model_of,
@@ -41,6 +53,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
         yield from switched(launch, flag)
         yield from _flag(launch, flag)
     yield from _misspelt(launch, not_read)
+    yield from _served_name(launch)
     yield from parallel_sizes(launch)
     yield from _host(launch)
     if not fused:
@@ -103,6 +116,25 @@ def _is_read(launch: Launch) -> bool:
     is_exact = image.tag.removeprefix("v") == ".".join(map(str, image.version)) and not image.digest
     is_direct = command.shell is None or not command.shell.kept  # a script may install another release
     return is_release and is_exact and is_direct and image.version in flag_tables()[command.engine].releases
+
+
+_COLONS: Final = "sglang"
+"""The engine whose requests name an adapter as `model:adapter` (`sglang/srt/server_args.py`)."""
+_ACCEPTS_COLONS: Final = (0, 5, 5)
+"""Its last release that was read and starts all the same."""
+
+
+def _served_name(launch: Launch) -> Iterator[FieldError]:
+    """FI337: the name of a model is not one of a model with an adapter, on which SGLang exits."""
+    flag, version = launch.command.flags.last(SERVED_NAME), launch.image.version
+    if launch.command.engine != _COLONS or flag is None or (version and version <= _ACCEPTS_COLONS):
+        return
+    value = launch.command.argv[flag.value_at] if flag.value is None and flag.width > 1 else flag.value
+    if ":" in (resolve(value or "", launch.engine.variables) or ""):
+        is_asked = is_added(launch, flag.at)
+        where = path(MODEL_NAME) if is_asked else argument_path(launch, flag.value_at)
+        message = "must be without a colon: SGLang reads what follows it as the name of a LoRA adapter"
+        yield FieldError(where, value, message, "FI337")
 
 
 def parallel_sizes(launch: Launch) -> Iterator[FieldError]:

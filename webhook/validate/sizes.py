@@ -39,7 +39,6 @@ CHECKED: Final = ("vllm", "sglang")
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
 _UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
-_RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),

@@ -1,13 +1,16 @@
 """Flags of an author in each spelling that the engine accepts, beside the annotation that asks for them.
 
-vLLM's own parser accepts these (`tests/engine_parser`): an unambiguous abbreviation, `_`, `=`.
+The engines' own parsers accept these (`tests/engine_parser`): an unambiguous abbreviation, `=`, `_` for vLLM.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 
+from catalog.flags import FlagTable, flag_tables
 from intent import Object
+from intent.command_line.dialects import SGLANG, VLLM
 from tests.lws import container, lws, template
 from webhook.check import check
 from webhook.expand import expanded
@@ -100,3 +103,108 @@ def test_a_switch_with_a_value_is_reported_once(word: str, launcher: str) -> Non
     found = errors(asked(word, launcher=launcher))
 
     assert found.count("FI326") == 1
+
+
+# --- SGLang ------------------------------------------------------------------------------------------
+
+SHARED: Final = {"model": "hf://org/M", "parallelism": "tensor=16,expert"}
+
+
+def of_sglang(*words: str, version: str = "0.5.9", **annotations: str) -> Object:
+    start: dict[str, Any] = {
+        "command": ["python3", "-m", "sglang.launch_server"],
+        "args": ["--host", "::", *words],
+    }
+    engine = container(image=f"lmsysorg/sglang:v{version}", resources=None, **start)
+    return lws(2, template(engine), None, **(SHARED | annotations))
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        (["--tp-s", "16"], "--tp-size"),
+        (["--model-p=org/M"], "--model-path"),
+        (["--ep", "16"], "--ep-size"),
+        (["--expert-para", "4"], "--ep-size"),
+        (["--ep=2"], "--ep-size"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_a_flag_of_sglang_is_not_added_again(words: list[str], flag: str) -> None:
+    assert flag in written(of_sglang())
+    assert flag not in written(of_sglang(*words))
+    assert errors(of_sglang(*words)) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--tp-s", "8"], "FI117"),
+        (["--dp-s", "2", "--enable-dp-attention"], "FI117"),
+        (["--model-p", "org/N"], "FI324"),
+        (["--ep", "1"], "FI117"),
+        (["--expert-parallel-size=1"], "FI117"),
+        (["--tp", "$(SIZE)"], "FI116"),
+        (["--served-m", "a:b"], "FI337"),
+        (["--enable-lora=false"], "FI326"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else one,
+)
+def test_another_value_of_a_flag_of_sglang_is_an_error(words: list[str], code: str) -> None:
+    sizes = "data=4,expert" if code == "FI116" else "tensor=16,data=4,expert"
+
+    assert code in errors(of_sglang(*words, parallelism=sizes))
+
+
+@pytest.mark.parametrize("words", [["--nn", "2"], ["--nod=1"], ["--dist-i", "a:1"]], ids=lambda one: one[0])
+def test_an_abbreviated_launch_of_the_authors_own_is_left_alone(words: list[str]) -> None:
+    live = of_sglang("--model-path", "org/M", "--tp", "16", *words, model="", parallelism="")
+
+    assert written(live) == ["--host", "::", "--model-path", "org/M", "--tp", "16", *words]
+
+
+def test_an_old_sglang_turns_expert_parallelism_on_beside_its_size() -> None:
+    assert "--enable-ep-moe" in written(of_sglang("--ep-size", "16", version="0.4.6"))
+
+
+def test_sglang_before_its_rule_has_names_with_colons() -> None:
+    assert errors(of_sglang(version="0.5.3", model_name="a:b")) == []
+
+
+# --- abbreviations -------------------------------------------------------------------------------------
+
+DIALECTS: Final = {"vllm": VLLM, "sglang": SGLANG}
+PLAIN: Final = frozenset({
+    *("--chat-template", "--dtype", "--seed", "--quantization", "--load-format", "--download-dir"),
+    *("--tokenizer", "--max-model-len", "--max-num-seqs", "--max-num-batched-tokens", "--block-size"),
+    *("--kv-cache-dtype", "--gpu-memory-utilization", "--reasoning-parser", "--tool-call-parser"),
+    *("--trust-remote-code", "--enforce-eager", "--master-addr", "--master-port"),
+})  # fmt: skip
+"""Flags of which only the number of their words is known: nothing here reads their values."""
+OTHERS: Final = {"--help", "--no-"}
+"""Flags, and beginnings of flags, that Python's parser adds."""
+
+
+def abbreviations(table: FlagTable, flag: str) -> Iterator[str]:
+    """Yield the beginnings of a flag that a release reads as that flag alone; those of one letter aside."""
+    for release in table.releases:
+        flags = {one for one, (first, last) in table.spans.items() if first <= release <= last} | OTHERS
+        for end in range(len("--xx"), len(flag)) if flag in flags else ():
+            found = [one for one in flags if one.startswith(flag[:end])]
+            if found == [flag]:
+                yield flag[:end]
+
+
+@pytest.mark.parametrize("engine", DIALECTS)
+def test_a_flag_that_is_read_is_read_in_each_abbreviation(engine: str) -> None:
+    table, names = flag_tables()[engine], DIALECTS[engine].names
+    read = [flag for flag in names if flag in table.spans and flag not in PLAIN]
+    unread = {
+        short: flag
+        for flag in read
+        for short in abbreviations(table, flag)
+        if names.get(short) != names[flag] and short not in table.spans
+    }
+
+    assert unread == {}
+    assert len(read) > 15

@@ -1208,6 +1208,17 @@ _PARALLELISM: Final = (
         args("org/M", "-tp", "8", "-pp", "2", "--enable-expert-parallel=false", parallelism="expert"),
     ),
     Mistake(
+        "a served name with a colon",
+        "FI337",
+        NOTE.format("model-name"),
+        "must be without a colon",
+        annotated(
+            lws(worker=template(container(command=SGLANG, args=["--tp", "16", "--host", "::"]))),
+            model="hf://org/M",
+            model_name="llama3:8b",
+        ),
+    ),
+    Mistake(
         "sizes over pods that nothing joins",
         "FI308",
         NOTE.format("parallelism"),
