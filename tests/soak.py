@@ -101,7 +101,8 @@ PARTS: Final = {
     "lease": _alone("two controllers", "tests/cluster/test_controller_lease_faults.py", LEASE_FAULTS="all"),
     "ray": _alone("ray", "tests/ray", RAY_RUNS="all"),
     "storage": _alone("storage", "tests/storage/initializer_check.py"),
-    "vllm": _alone("vLLM's parser", "tests/engine_parser/parser_check.py"),
+    "vllm": _alone("vLLM's parser", "tests/engine_parser/vllm_check.py"),
+    "sglang": _alone("SGLang's parser", "tests/engine_parser/sglang_check.py"),
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),

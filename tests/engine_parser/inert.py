@@ -1,34 +1,50 @@
-"""Modules that do nothing, in place of those that are not installed: vLLM's parser imports PyTorch.
+"""Modules that do nothing, in place of those that are not installed: the engines' parsers import PyTorch.
 
-Runs in the environment of vLLM's sources. Of vLLM itself only the modules that define flags are imported.
+Runs in the environment of an engine's sources. Of the engine only the modules that define flags are imported.
 """
 
 import sys
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Iterable, Iterator, MutableSequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final, Optional
+from typing import Any, Final, NamedTuple, Optional
 
-VLLM: Final = "vllm"
-PACKAGES: Final = frozenset(
-    {VLLM, *(f"{VLLM}.{name}" for name in ("engine", "entrypoints", "entrypoints.openai", "utils"))}
-)
-"""Packages of which some modules are imported."""
-MODULES: Final = tuple(
-    f"{VLLM}.{name}"
-    for name in (
-        "config",
-        "engine.arg_utils",
-        "entrypoints.constants",
-        "entrypoints.openai.cli_args",
-        "entrypoints.openai.models",
-        "envs",
-        "utils.argparse_utils",
-        "version",
-    )
-)
-"""Modules, and packages with all that is in them."""
+
+class Sources(NamedTuple):
+    """The modules of an engine that are imported; its others do nothing."""
+
+    name: str
+    packages: frozenset[str]
+    """Those of which some modules are imported."""
+    modules: tuple[str, ...]
+    """Modules, and packages with all that is in them."""
+
+
+def _of(name: str, packages: Iterable[str], modules: Iterable[str]) -> Sources:
+    full = frozenset({name, *(f"{name}.{one}" for one in packages)})
+    return Sources(name, full, tuple(f"{name}.{one}" for one in modules))
+
+
+ENGINES: Final = {
+    "vllm": _of(
+        "vllm",
+        ("engine", "entrypoints", "entrypoints.openai", "utils"),
+        (
+            *("config", "engine.arg_utils", "entrypoints.constants", "entrypoints.openai.cli_args"),
+            *("entrypoints.openai.models", "envs", "utils.argparse_utils", "version"),
+        ),
+    ),
+    "sglang": _of(
+        "sglang",
+        ("srt", "srt.arg_groups", "srt.function_call", "srt.parser"),
+        (
+            *("srt.server_args", "srt.arg_groups.arg_utils", "srt.arg_groups.argparse_actions"),
+            *("srt.arg_groups.choices", "srt.arg_groups.field_order", "srt.arg_groups.fields"),
+            *("srt.function_call.parser_names", "srt.parser.reasoning_parser_names"),
+        ),
+    ),
+}
 
 
 class Inert(type):
@@ -50,6 +66,12 @@ class Inert(type):
         return Optional[str] if other is None else other  # noqa: UP045 - None alone is no type
 
     __ror__ = __or__
+
+    def __add__(cls, other: Any) -> Any:
+        """Return the list that is known of two."""
+        return other
+
+    __radd__ = __add__
 
     def __getitem__(cls, _: Any) -> "Inert":
         return cls
@@ -92,29 +114,35 @@ class _Maker(Loader):
     def exec_module(self, module: ModuleType) -> None: ...
 
 
-def _is_imported(name: str) -> bool:
-    return name in PACKAGES or any(name == one or name.startswith(f"{one}.") for one in MODULES)
+class _OfEngine(MetaPathFinder):
+    """Asked first: replaces the modules of the engine that define no flags."""
 
-
-class _OfVllm(MetaPathFinder):
-    """Asked first: replaces the modules of vLLM that define no flags."""
+    def __init__(self, own: Sources) -> None:
+        self.own = own
 
     def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
-        is_inert = name.partition(".")[0] == VLLM and not _is_imported(name)
+        is_inert = name.partition(".")[0] == self.own.name and not self._is_imported(name)
         return ModuleSpec(name, _Maker(), is_package=True) if is_inert else None
+
+    def _is_imported(self, name: str) -> bool:
+        own = self.own
+        return name in own.packages or any(name == one or name.startswith(f"{one}.") for one in own.modules)
 
 
 class _NotInstalled(MetaPathFinder):
     """Asked last: replaces packages that nobody found; those that are installed are left alone."""
 
+    def __init__(self, own: Sources) -> None:
+        self.own = own
+
     def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
         top = name.partition(".")[0]
-        is_own = top == VLLM or top in sys.stdlib_module_names
+        is_own = top == self.own.name or top in sys.stdlib_module_names
         is_below = top != name and not isinstance(sys.modules.get(top), _Module)
         return None if is_own or is_below else ModuleSpec(name, _Maker(), is_package=True)
 
 
-def install() -> None:
+def install(engine: str) -> None:
     """Replace what is missing from now on."""
-    sys.meta_path.insert(0, _OfVllm())
-    sys.meta_path.append(_NotInstalled())
+    sys.meta_path.insert(0, _OfEngine(ENGINES[engine]))
+    sys.meta_path.append(_NotInstalled(ENGINES[engine]))

@@ -1,4 +1,4 @@
-"""The words with which a container starts vLLM: its command runs, with programs that note their arguments."""
+"""The words with which a container starts its engine: it runs, with programs that note their arguments."""
 
 import os
 import subprocess
@@ -11,18 +11,17 @@ from tests import kubelet
 
 NOTE: Final = """printf '%s\\0' "$@" > "$RECORD\""""
 PROGRAMS: Final = {
-    "vllm": NOTE,
     "ray": 'test "$1" = symmetric-run || exit 0; while test "$1" != --; do shift; done; shift; exec "$@"',
-    "python3": f'case "$2" in vllm.*) shift 2; set -- serve "$@"; {NOTE};; esac',
     **dict.fromkeys(("getent", "sleep"), "exit 0"),
 }
 LWS: Final = {"LWS_LEADER_ADDRESS": "x-0.x.default", "LWS_GROUP_SIZE": "2", "LWS_WORKER_INDEX": "1"}
 POD: Final = "10.0.0.1"
 
 
-def write_programs(folder: Path) -> None:
-    """Write the programs that stand in for those of an image."""
-    for name, script in PROGRAMS.items():
+def write_programs(folder: Path, engine: str) -> None:
+    """Write the programs that stand in for those of an image of an engine."""
+    module = f'case "$2" in {engine}.*) shift 2; set -- serve "$@"; {NOTE};; esac'
+    for name, script in {**PROGRAMS, engine: NOTE, "python3": module}.items():
         program = folder / name
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
@@ -38,7 +37,7 @@ def containers(lws: Object) -> Iterator[tuple[str, Object]]:
 
 
 def arguments(container: Object, programs: Path) -> list[str] | None:
-    """Return the words behind `vllm`; None if the container does not start it, or with other programs."""
+    """Return the words behind the engine; None if the container does not start it, or with other programs."""
     environment = LWS | kubelet.environment(
         container | {"env": [one for one in container.get("env", ()) if _is_known(one)]},
         {"status.podIP": POD},

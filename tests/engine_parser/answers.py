@@ -1,0 +1,55 @@
+"""What an engine's own parser answers to the words with which containers start it."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from intent import Object
+from tests.engine_parser.install import Release, python
+from tests.engine_parser.started import arguments, containers
+from tests.golden.test_golden import CASES, composed, leaderworkersets
+
+PROGRAM: Final = Path(__file__).with_name("parse.py")
+
+
+def parsed(release: Release, *lists: list[str]) -> list[Object]:
+    """Return the fields of each list of words, or `error`."""
+    found: list[Object] = json.loads(_asked(release, json.dumps(lists)))
+    return found
+
+
+def flags(release: Release) -> set[str]:
+    """Return the flags of the parser that begin with two dashes."""
+    return {flag for flag in json.loads(_asked(release, "", "--flags")) if flag.startswith("--")}
+
+
+def _asked(release: Release, question: str, *words: str) -> str:
+    command = [str(python(release)), str(PROGRAM), release.engine, *words]
+    return subprocess.run(command, input=question, capture_output=True, text=True, check=True).stdout
+
+
+def started(file: Object, programs: Path) -> dict[str, list[str]]:
+    """Return the words of each container that starts the engine."""
+    found = {name: arguments(one, programs) for name, one in containers(file)}
+    return {name: words for name, words in found.items() if words is not None}
+
+
+def refused_after_admission(release: Release, programs: Path) -> tuple[list[tuple[str, str]], int]:
+    """Return containers of goldens with words that only admission spoils, and the number of those parsed."""
+    pairs: list[tuple[str, list[str], list[str]]] = []
+    for case in CASES:
+        stored = [one for one in composed(case).objects if one.get("kind") == "LeaderWorkerSet"]
+        given = {one.object["metadata"]["name"]: one.object for one in leaderworkersets(case)}
+        for made in () if composed(case).denied else stored:
+            before = started(given[made["metadata"]["name"]], programs)
+            after = started(made, programs)
+            pairs += [(f"{case.name} {name}", before.get(name, ["absent"]), after[name]) for name in after]
+    found = parsed(release, *(words for _, before, after in pairs for words in (before, after)))
+    answers = list(zip(found[::2], found[1::2], strict=True))
+    worse = [
+        (name, after["error"])
+        for (name, *_), (before, after) in zip(pairs, answers, strict=True)
+        if "error" in after and "error" not in before
+    ]
+    return worse, sum("error" not in after for _, after in answers)
