@@ -141,7 +141,7 @@ class Template:
     """The author's labels under fusioninfer.io/."""
     host_ipc: bool = False
     taken: tuple[str, ...] = ()
-    """Volumes named like our `/dev/shm` volume that are not in memory."""
+    """Volumes named like our `/dev/shm` volume that are not in memory, or that containers only mount."""
     memory: tuple[str, ...] = ()
     """Volumes named like it that are in memory, and are used as they are."""
     ports: Ports = Ports()

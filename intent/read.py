@@ -137,7 +137,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
     spec = checked(template.get("spec"), f"{path}.spec", errors)
     engine = _engine(spec.get("containers"), annotations, f"{path}.spec.containers", context)
-    volumes = _shared_memory(spec.get("volumes"))
+    volumes = _shared_memory(spec)
     return Template(
         field=field,
         engine=engine,
@@ -172,10 +172,21 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
     )
 
 
-def _shared_memory(volumes: Any) -> list[tuple[str, bool]]:
-    """Return the volumes whose names begin with `dshm`, and whether each is in memory."""
-    named = [item for item in listed(volumes) if isinstance(item, dict) and _is_shm(item.get("name"))]
-    return [(item["name"], mapping(item.get("emptyDir")).get("medium") == "Memory") for item in named]
+def _shared_memory(spec: Object) -> list[tuple[str, bool]]:
+    """Return the volumes whose names begin with `dshm`, and whether each is in memory.
+
+    One that is only mounted is its author's too: its volume was forgotten, or has yet to be added.
+    """
+    named = [
+        item for item in listed(spec.get("volumes")) if isinstance(item, dict) and _is_shm(item.get("name"))
+    ]
+    found = {item["name"]: mapping(item.get("emptyDir")).get("medium") == "Memory" for item in named}
+    containers = (*listed(spec.get("initContainers")), *listed(spec.get("containers")))
+    for mounts in filter(None, [one.get("volumeMounts") for one in containers if isinstance(one, dict)]):
+        for name in [one.get("name") for one in listed(mounts) if isinstance(one, dict)]:
+            if _is_shm(name):
+                found.setdefault(name, False)
+    return list(found.items())
 
 
 def _is_shm(name: Any) -> bool:

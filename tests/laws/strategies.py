@@ -151,7 +151,8 @@ def templates(draw: st.DrawFn) -> Object:
     if draw(st.integers(0, 2)) == 0:
         template["spec"]["volumes"] = draw(some(VOLUMES))
     volumes = template["spec"].get("volumes", [])
-    if "volumeMounts" in engine and all(one["name"] != "dshm" for one in volumes):
+    is_forgotten = draw(st.integers(0, 3)) == 0
+    if "volumeMounts" in engine and not is_forgotten and all(one["name"] != "dshm" for one in volumes):
         template["spec"]["volumes"] = [*volumes, copy.deepcopy(VOLUMES[1])]
     if draw(st.integers(0, 3)) == 0:
         name = draw(st.sampled_from(["download", "wait-for-leader", "routing-proxy", "storage-initializer"]))

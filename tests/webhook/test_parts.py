@@ -127,6 +127,16 @@ def test_a_volume_of_another_kind_keeps_its_name(there: list[Object], name: str)
     assert [mount["name"] for mount in pods["containers"][0]["volumeMounts"]] == [name]
 
 
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_a_volume_that_is_only_mounted_is_not_provided(field: str) -> None:
+    forgotten = {"name": "load", "image": "x", "volumeMounts": [{"name": "dshm", "mountPath": "/models"}]}
+    beside = {"containers": [container(), forgotten]} if field == "containers" else {field: [forgotten]}
+    made = put(lws(worker=template(**beside)))
+
+    assert spec(made)["volumes"] == [{"name": "dshm-1", "emptyDir": {"medium": "Memory"}}]
+    assert put(made) == made
+
+
 def test_a_limit_added_to_the_injected_volume_stays() -> None:
     once = put(lws())
     edited = changed(once, f"{VOLUMES}.0.emptyDir.sizeLimit", "16Gi")
