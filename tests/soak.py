@@ -107,7 +107,12 @@ PARTS: Final = {
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),
     "plan": _plan,
-    "kserve": _alone("KServe", "tests/cluster/test_kserve.py", KSERVE_INPUTS="all"),
+    "kserve": _alone(
+        "KServe and llm-d",
+        *("tests/cluster/test_kserve.py", "tests/cluster/test_llmd_merge.py"),
+        KSERVE_INPUTS="all",
+        LLMD_MERGES="20000",
+    ),
     "bench": _alone("bench", "tests/cluster/bench_check.py"),
 }
 

@@ -1,11 +1,11 @@
 """The merge of llm-d: a ModelService over its base, as mergo does with override and append.
 
-    containers, env     by name; items of the base come first
+    containers, env     by name: each of the base with the last one of its name; then the others
     args                those of the ModelService, then those of the base
     command             that of the ModelService, if it has one
     other lists         appended
     maps                key by key
-    zero values         never win
+    zero values         never win, except those of labels, selectors and resources
 
 It differs on purpose where the result would be refused or not be meant: `value` replaces `valueFrom`, volumes
 and mounts are added once, and `replicas: 0` wins.
@@ -23,6 +23,8 @@ BY_NAME: Final[Mapping[str, str]] = {
 """Lists whose items merge, by the field that names an item."""
 WHOLE: Final = frozenset({"volumes", "volumeMounts"})
 """Lists of which an item replaces that of the base."""
+_OF_ANY_VALUE: Final = frozenset({"labels", "selector", "limits", "requests"})
+"""Maps whose keys are no fields: a zero value replaces that of the base too."""
 _SOURCES: Final = frozenset({"value", "valueFrom"})
 
 
@@ -46,6 +48,8 @@ def _wins(value: Any, field: str) -> bool:
 def _objects(base: dict[str, Tree], over: dict[str, Tree], field: str) -> Tree:
     if field == "env" and any(_wins(plain(over[key]), "") for key in _SOURCES & over.keys()):
         base = {key: one for key, one in base.items() if key not in _SOURCES}
+    if field in _OF_ANY_VALUE:
+        return {**base, **{key: value for key, value in over.items() if plain(value) is not None}}
     found = dict(base)
     for key, value in over.items():
         found[key] = merged(found.get(key), value, key)
@@ -60,13 +64,13 @@ def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
     key = BY_NAME.get(field)
     if key is None:
         return [*base, *over]
-    found = list(base)
-    names = [value_at(one, key) for one in base]
-    for item in over:
-        name = value_at(item, key)
-        at = names.index(name) if isinstance(name, str) and name in names else None
-        if at is None:
-            found.append(item)
-        else:
-            found[at] = item if field in WHOLE else merged(found[at], item, field)
-    return found
+    last = {name: item for item in over if isinstance(name := value_at(item, key), str)}
+    named = {value_at(item, key) for item in base}
+    found = [_item(item, last.get(value_at(item, key)), field) for item in base]
+    return [*found, *(item for item in over if value_at(item, key) not in named)]
+
+
+def _item(base: Tree, over: Tree, field: str) -> Tree:
+    if over is None:
+        return base
+    return over if field in WHOLE else merged(base, over, field)

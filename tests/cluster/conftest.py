@@ -24,6 +24,7 @@ from tests.cluster.testbed.modules import (
     GITOPS_MODULES,
     ISTIO_CRDS,
     MERGE_MODULES,
+    MERGO_MODULES,
     MODULES,
     POLICY_MODULES,
     ROUTE_CRDS,
@@ -248,6 +249,12 @@ def gitops(request: pytest.FixtureRequest) -> Built:
 def strategic_merge(request: pytest.FixtureRequest) -> Path:
     """Kubernetes' strategic merge of pod templates, as a program."""
     return obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
+
+
+@pytest.fixture(scope="session")
+def mergo(request: pytest.FixtureRequest) -> Path:
+    """The merge of llm-d's ModelService, as a program."""
+    return obtained(request.config, lambda: build(sys.stderr, MERGO_MODULES)).binary("mergo")
 
 
 @pytest.fixture(scope="session")

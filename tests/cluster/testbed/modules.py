@@ -169,6 +169,8 @@ TEMPLATE_MODULES: Final = (
     Module("go-template", "github.com/Masterminds/sprig/v3", (("go-template", f"{_TESTBED}/go-template"),)),
 )
 """What renders templates as KServe and llm-d do: Go's library and Sprig's, in a program of ours."""
+MERGO_MODULES: Final = (Module("mergo", "dario.cat/mergo", (("mergo", f"{_TESTBED}/mergo"),)),)
+"""What merges a ModelService over its base as llm-d does: its library in a program of ours."""
 STORAGE_MODULES: Final = (Module("minio", "github.com/minio/minio", (("minio", "github.com/minio/minio"),)),)
 """What keeps models in buckets, as Amazon's S3 does."""
 _CERT_MANAGER: Final = "github.com/cert-manager/cert-manager"
