@@ -25,7 +25,8 @@ _EXPRESSION: Final = re.compile(r"\{\{-?\s*(?P<name>\.[\w.]+)\s*-?\}\}")
 _OPENS: Final = "{{"
 _PODS: Final = {"template": "leader", "worker": "worker"}
 """The pod templates of a role, with the pods that they are for."""
-_OF_ROUTERS: Final = frozenset({"strategy", "httproute", "gateway", "endpointPickerConfig"})
+_OF_ROUTERS: Final = frozenset({"httproute", "gateway"})
+"""Fields of a router that a template gives. What decides how requests are routed stays: pods depend on it."""
 _BLOCKS: Final = frozenset({"model", "lora", "priority"})
 """Fields of a service that a template gives as a whole."""
 _NOTHING: Final = "no field of its bases has a place in a template"

@@ -1,7 +1,9 @@
 """Whether two sets of objects expand to the same ones: admission and the controller's preview of both."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
 from typing import Any, Final
 
 from fusioninfer.files.documents import Document
@@ -17,7 +19,8 @@ from intent.settings import Settings
 NOTES: Final = frozenset({BASE_REFS, EXPANSION, TEMPLATES_VERSION})
 """Annotations that tell of templates, and change nothing."""
 UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
-"""Lists whose order has no meaning; that of `env` has one where a variable refers to another."""
+"""Lists whose order has no meaning; that of `env` has one between a variable and those to which it refers."""
+_REFERENCE: Final = re.compile(r"\$\(([^()]+)\)")
 _SHOWN: Final = 80
 _ABSENT: Final = object()
 
@@ -49,15 +52,28 @@ def _bare(obj: Any, field: str = "") -> Any:
     if not isinstance(obj, list):
         return obj
     found = [_bare(one) for one in obj]
-    if field not in UNORDERED or not are_items(field, found) or _refers(field, found):
+    if field not in UNORDERED or not are_items(field, found):
         return found
+    if field == "env":
+        return _variables(found)
     return sorted(found, key=lambda one: json.dumps(identity(field, one)))
 
 
-def _refers(field: str, items: list[Any]) -> bool:
-    """Return whether a variable refers to one of its list: then their order decides its value."""
-    names = [f"$({one['name']})" for one in items] if field == "env" else []
-    return any(name in str(one.get("value", "")) for one in items for name in names)
+def _variables(env: list[Object]) -> list[Object]:
+    """Return variables by name; of two of which one refers to the other, the first one stays first."""
+    places = {one["name"]: at for at, one in enumerate(env)}
+    order: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(places, ()))
+    for name, at in places.items():
+        for other in _REFERENCE.findall(str(env[at].get("value", ""))):
+            if places.get(other, at) != at:
+                order.add(*sorted((name, other), key=places.__getitem__, reverse=True))
+    order.prepare()
+    found: list[Object] = []
+    while order.is_active():
+        ready = sorted(order.get_ready())
+        found += [env[places[name]] for name in ready]
+        order.done(*ready)
+    return found
 
 
 def _differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

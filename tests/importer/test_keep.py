@@ -202,6 +202,24 @@ def test_routes_of_a_base_are_those_of_its_template() -> None:
     assert templates(found)["fast"]["spec"]["router"] == {"httproute": {"hostnames": ["a.example"]}}
 
 
+def test_the_configuration_of_a_picker_stays_in_the_service_since_its_strategy_is_that_of_pods() -> None:
+    config = {"kind": "EndpointPickerConfig", "plugins": []}
+    router = {"scheduler": {"config": {"inline": config}}, "route": {}}
+    found = check(based("fast"), base(router=router, template=main(image="own:1")))
+
+    own = next(one for one in services(found)["qwen"]["spec"]["roles"] if one["name"] == "router")
+    assert (list(templates(found)), "endpointPickerConfig" in own) == (["fast"], True)
+    assert found.report.notes == ()
+
+
+def test_variables_keep_their_order_only_where_one_refers_to_another() -> None:
+    own = env(A="$(B)", B="b")
+    found = check(based("fast", template=main(env=env(C="c"))), base(template=main(image="own:1", env=own)))
+
+    assert pod_of(found)["spec"]["containers"][0]["env"] == own
+    assert found.report.notes == ()
+
+
 def test_two_services_share_the_template_of_their_base() -> None:
     found = check(
         based("fast", named="a", template=main(image="own:2")),
