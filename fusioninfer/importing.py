@@ -3,18 +3,20 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
 from fusioninfer.files import documents
+from fusioninfer.files.offline import compose
 from fusioninfer.files.sameness import difference
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from importer.report import as_data, as_text, described
 from importer.table import Result, import_all
 from intent import Object
+from intent.settings import Settings
 
 EXAMPLES: Final = """\b
 Examples:
@@ -61,7 +63,8 @@ def import_(
     objects of it as of services with the base merged in. Otherwise it is merged in, and the report says why.
     The cluster must have templates switched on; --flatten writes services that need none.
 
-    Exit code 0: nothing is lost; 1: a field is lost; 2: a file or an object cannot be read.
+    Exit code 0: nothing is lost; 1: a field is lost, or an object of the output is not valid; 2: a file or an
+    object cannot be read.
     """
     read, unread = documents.read_all(files, recursive=recursive)
     found = [one for one in read if one.object]
@@ -70,25 +73,44 @@ def import_(
         try:
             _write(directory, made.objects)
         except OSError as error:
-            exit_unreadable(ValueError(f"{directory}: {error.strerror}"))
+            exit_unreadable(ValueError(f"{error.filename or directory}: {error.strerror}"))
     else:
         click.echo(documents.write_yaml(made.objects), nl=False)
-    problems = [f"{found[one.document]}: {one.error}" for one in made.problems]
-    print_errors([*unread, *map(ValueError, problems)])
-    _print_report(made, found, form, to_stderr=directory is None)
-    if unread or problems:
+    problems = [*map(str, unread), *(f"{found[one.document]}: {one.error}" for one in made.problems)]
+    invalid = list(_invalid(made.objects))
+    _print_report(made, found, form, (problems, invalid), to_stderr=directory is None)
+    if problems:
         sys.exit(UNREADABLE)
-    if made.report.lost:
+    if made.report.lost or invalid:
         sys.exit(FINDINGS)
 
 
-def _print_report(made: Result, found: list[documents.Document], form: str, *, to_stderr: bool) -> None:
+def _invalid(objects: Sequence[Object]) -> Iterator[str]:
+    """Yield what `validate` finds in the output: an import mends nothing that was wrong before."""
+    output = [documents.Document("output", at, one) for at, one in enumerate(objects, 1)]
+    for one in compose(output, Settings()).found:
+        if one.error.severity == "error":
+            yield f"{described(one.document.object)} of the output is not valid, {one.error}"
+
+
+def _print_report(
+    made: Result,
+    found: list[documents.Document],
+    form: str,
+    errors: tuple[list[str], list[str]],
+    *,
+    to_stderr: bool,
+) -> None:
+    """Print the report between the errors of the input and those of the output; JSON holds them all."""
+    problems, invalid = errors
     objects, places = [one.object for one in found], list(map(str, found))
     if form == "json":
-        echo_json(as_data(made.report, objects, places), err=to_stderr)
+        echo_json(as_data(made.report, objects, places) | {"errors": [*problems, *invalid]}, err=to_stderr)
         return
+    print_errors(map(ValueError, problems))
     for line in as_text(made.report, objects, places):
         click.echo(line, err=to_stderr)
+    print_errors(map(ValueError, invalid))
 
 
 def _write(directory: Path, objects: Iterable[Object]) -> None:

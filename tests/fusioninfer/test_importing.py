@@ -8,6 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
+from fusioninfer.files.documents import write_yaml
+from intent import Object
+from tests.importer.test_import_laws import INPUTS
 
 PLAIN: Final = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\n"
 
@@ -37,7 +40,7 @@ def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file:
 
     result = run("-f", str(file), "-o", str(out), "--report", "json")
 
-    assert (result.exit_code, json.loads(result.stdout)["summary"]["kept"]) == (0, 9)
+    assert (result.exit_code, json.loads(result.stdout)["summary"]["kept"]) == (1, 9)
     assert {one.name: one.read_text() for one in out.iterdir()} == {
         "secret-a.yaml": PLAIN.format("a"),
         "secret-..-a.yaml": PLAIN.format("../A"),
@@ -73,3 +76,52 @@ def test_what_is_missing_is_named_before_the_report(tmp_path: Path) -> None:
     first, *_ = run(str(file)).stderr.splitlines()
 
     assert "kserve-config-llm-scheduler, kserve-config-llm-template, which are not in the files" in first
+
+
+INVALID: Final = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: a}
+spec:
+  leaderWorkerTemplate:
+    workerTemplate:
+      spec: {containers: [{name: vllm, command: [vllm, serve, true]}]}
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_object_that_is_not_valid_is_named(file: Path, form: str) -> None:
+    file.write_text(INVALID)
+    result = run(str(file), "--report", form)
+
+    errors = json.loads(result.stderr)["errors"] if form == "json" else [result.stderr.splitlines()[-1]]
+    (found,) = [one.removeprefix("error: ") for one in errors]
+    assert found.startswith("LeaderWorkerSet a of the output is not valid, spec.leaderWorkerTemplate.")
+    assert found.endswith('command[2]: Invalid value: true: must be a string; quote it: "true" (FI921)')
+    assert result.exit_code == 1
+
+
+def test_the_report_as_json_is_nothing_else_where_a_file_cannot_be_read(file: Path) -> None:
+    broken = file.parent / "b.yaml"
+    broken.write_text("a: [\n")
+    result = run(str(file), str(broken), "--report", "json")
+
+    assert (result.exit_code, len(json.loads(result.stderr)["errors"])) == (2, 1)
+
+
+@pytest.mark.parametrize("objects", INPUTS.values(), ids=INPUTS)
+def test_what_other_systems_accept_becomes_valid(file: Path, objects: list[Object]) -> None:
+    file.write_text(write_yaml(objects))
+
+    result = run(str(file))
+
+    assert (result.exit_code in {0, 1}, "is not valid" in result.stderr) == (True, False), result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(file: Path) -> None:
+    place = file.parent / "out" / "secret-a.yaml"
+    place.mkdir(parents=True)
+
+    result = run(str(file), "-o", str(place.parent))
+
+    assert (result.exit_code, result.stderr) == (2, f"error: {place}: Is a directory\n")

@@ -39,7 +39,6 @@ CHECKED: Final = ("vllm", "sglang")
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
 _UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
-"""The variable by which an engine joins a Ray cluster that runs already."""
 _FLAGS: Final = {
     "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
     "lmdeploy": ("--tp {group}",),
@@ -68,7 +67,8 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield FieldError(*_given(launch), message, "FI308")
 
 
-_ADDRESS: Final = "RAY_ADDRESS"
+_RAY_ADDRESS: Final = "RAY_ADDRESS"
+"""The variable by which an engine joins a Ray cluster that runs already."""
 
 
 def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -77,7 +77,7 @@ def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     The sizes are at most those of the pod if an annotation asks for them: their flags are added to a command
     of one node. It spans nodes only in a Ray cluster of the author's.
     """
-    if text_of(launch, BACKEND) == "ray" or _ADDRESS in launch.engine.env:
+    if text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env:
         return
     yield from _idle_alone(launch)
     asked = intent.parallelism
