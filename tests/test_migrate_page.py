@@ -1,46 +1,61 @@
-"""docs/migrate.md: each example is imported to what the page shows, without a loss, and is valid."""
+"""docs/migrate.md: each command prints what the page shows, without a loss of the example; it is valid."""
 
+import json
+import shlex
+from contextlib import chdir
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from fusioninfer.cli import main
 from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
-from importer.table import import_all
+from fusioninfer.files.documents import Document, write_yaml
+from intent import Object
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS
-from tests.manifests.pages import files
+from tests.manifests.pages import commands, files
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "migrate.md"
 CHAPTERS: Final = (
+    "KServe: LLMInferenceService",
     "llm-d: ModelService",
     "FusionInfer: the upstream project",
     "LeaderWorkerSet and DisaggregatedSet",
 )
 
 
-def test_a_service_of_kserve_is_imported_to_what_the_page_shows() -> None:
-    before, after = (
-        list(yaml.safe_load_all(file)) for file in files(PAGE, "KServe: LLMInferenceService")[:2]
-    )
-
-    made = import_all([*before, *PRESETS])
-    found = offline.compose([Document("file", at, one) for at, one in enumerate(after)], Settings()).found
-
-    assert list(made.objects) == after
-    assert [line.path for line in made.report.lost if line.document < len(before)] == []
-    assert [str(one) for one in found] == []
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_an_example_is_imported_to_what_the_page_shows(chapter: str) -> None:
-    before, after = (list(yaml.safe_load_all(file)) for file in files(PAGE, chapter)[:2])
+def test_a_command_prints_what_the_page_shows(chapter: str, tmp_path: Path) -> None:
+    before, after = files(PAGE, chapter)[:2]
+    command = next(one for one in commands(PAGE)[chapter] if one.startswith("fusioninfer import "))
+    arguments = shlex.split(command.partition(" > ")[0])[2:]
+    given, *others = (name for flag, name in pairwise(arguments) if flag == "-f")
+    (tmp_path / given).write_text(before)
+    for name in others:
+        (tmp_path / name).write_text(write_yaml(PRESETS))
 
-    made = import_all(before)
-    found = offline.compose([Document("file", at, one) for at, one in enumerate(after)], Settings()).found
+    with chdir(tmp_path):
+        result = CliRunner().invoke(main, ["import", *arguments, "--report", "json"])
 
-    assert list(made.objects) == after
-    assert (made.problems, made.report.lost) == ((), ())
-    assert [str(one) for one in found if one.error.severity == "error"] == []
+    made = [one for text in _outputs(result.stdout, arguments, tmp_path) for one in yaml.safe_load_all(text)]
+    report = json.loads(result.stdout if "-o" in arguments else result.stderr)
+    lost = [line["field"] for line in report["fields"] if line["lost"] and line["file"].startswith(given)]
+    assert (made, lost, report["errors"]) == (list(yaml.safe_load_all(after)), [], [])
+    assert errors(made) == []
+
+
+def _outputs(printed: str, arguments: list[str], folder: Path) -> list[str]:
+    """Return what a command wrote: to the directory of `-o`, or to standard output."""
+    if "-o" not in arguments:
+        return [printed]
+    directory = folder / arguments[arguments.index("-o") + 1]
+    return [one.read_text() for one in sorted(directory.iterdir())]
+
+
+def errors(objects: list[Object]) -> list[str]:
+    found = offline.compose([Document("file", at, one) for at, one in enumerate(objects)], Settings()).found
+    return [str(one) for one in found if one.error.severity == "error"]
