@@ -74,6 +74,12 @@ def value_at(tree: Tree, *path: str | int) -> Any:
     return found.value if isinstance(found, Leaf) else None
 
 
+def items_at(tree: Tree, *path: str | int) -> list[Tree]:
+    """Return the items of the list at a path; none if there is no list, whatever else is there."""
+    found = at(tree, *path)
+    return found if isinstance(found, list) else []
+
+
 def put(tree: Tree, path: Path, value: Tree) -> Tree:
     """Return a tree with another value at a path, whose parents exist."""
     if not path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from importer.launches import SGLANG, Launch, Stays, is_launch, recognised
-from importer.leaves import Leaf, Path, Tree, at, plain, put, tagged
+from importer.leaves import Leaf, Path, Tree, at, items_at, plain, put, tagged
 from importer.report import NO_COUNTERPART, UNREADABLE, Imported, Outcome, Problem, Rule, default, dropped
 from importer.stored import manifest
 from intent import Object
@@ -197,7 +197,7 @@ def _group(tree: Tree, path: Path) -> _Group:
 
 def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
     container = at(tree, *paths[0])
-    items = [*_list(container.get("command")), *_list(container.get("args"))]
+    items = [*items_at(container, "command"), *items_at(container, "args")]
     new = {
         key: [items[word.item].having(word.text) for word in words]
         for key, words in (("command", launch.command), ("args", launch.args))
@@ -250,7 +250,3 @@ def _is_engine(container: Object) -> bool:
 def _without(tree: Tree, path: Path) -> Tree:
     above = at(tree, *path[:-1])
     return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})
-
-
-def _list(tree: Tree) -> list[Leaf]:
-    return tree if isinstance(tree, list) else []

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from importer.kserve.merge import merged
 from importer.leaves import Tree, at, plain, value_at
-from intent.shapes import text
+from intent.shapes import number, text
 
 PREFIX: Final = "kserve-"
 SYSTEM: Final = "kserve"
@@ -55,11 +55,11 @@ def _has(*path: str) -> Callable[[Tree], bool]:
 
 def is_data_parallel(workload: Tree) -> bool:
     """Return whether a workload has data-parallel ranks."""
-    return any((value_at(workload, "parallelism", name) or 0) > 0 for name in ("data", "dataLocal"))
+    return any(number(value_at(workload, "parallelism", name)) > 0 for name in ("data", "dataLocal"))
 
 
 def _is_pipeline_parallel(workload: Tree) -> bool:
-    return (value_at(workload, "parallelism", "pipeline") or 0) > 0
+    return number(value_at(workload, "parallelism", "pipeline")) > 0
 
 
 def _predicts_latency(spec: Tree) -> bool:

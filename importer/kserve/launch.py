@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, value_at
+from importer.leaves import Leaf, Tree, at, items_at, value_at
 from intent.image import read_image
 from intent.shapes import text
 
@@ -96,10 +96,10 @@ def launched(container: Tree) -> Launched:
     evaluated = _EVALUATED.search(script.value)
     if evaluated is None:  # `is_script`
         raise UnknownScriptError("it evaluates no command")
-    variables = {text(value_at(one, "name")): one for one in at(container, "env") or []}
+    variables = {text(value_at(one, "name")): one for one in items_at(container, "env")}
     chosen = _chosen(script.value, read_image(text(value_at(container, "image"))).version)
     line = evaluated["line"].replace("\\\n", " ").replace('"', "")
-    known = _Known(script, tuple(at(container, "args") or ()), variables, chosen)
+    known = _Known(script, tuple(items_at(container, "args")), variables, chosen)
     found = [one for word in line.split()[2:] for one in _expanded(word, known)]
     words = [one for one in found if not _is_transfer_twice(one, found)]
     return Launched(tuple(_without_ours(words)), frozenset(variables.keys() & set(READ)))
@@ -110,7 +110,7 @@ class _Known:
     """What the shell would know: the script, its arguments, variables, and those that it sets itself."""
 
     script: Leaf
-    arguments: tuple[Leaf, ...]
+    arguments: tuple[Tree, ...]
     variables: Mapping[str, Tree]
     chosen: Mapping[str, str]
 
@@ -158,9 +158,11 @@ def _value(word: str, reference: re.Match[str], known: _Known) -> Iterator[_Word
         yield _Word(known.script.having(reference["default"]))
 
 
-def _split(leaf: Leaf, variables: Mapping[str, Tree]) -> Iterator[Leaf]:
+def _split(leaf: Tree, variables: Mapping[str, Tree]) -> Iterator[Leaf]:
     """Yield the words of a text as `eval` reads it; references to variables become those of the kubelet."""
-    parts = [_replaced(part, variables) for part in _PARTS.findall(text(leaf.value))]
+    if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
+        raise UnknownScriptError("an argument is no text")
+    parts = [_replaced(part, variables) for part in _PARTS.findall(leaf.value)]
     try:
         yield from (leaf.having(word) for word in shlex.split("".join(parts)))
     except ValueError as error:

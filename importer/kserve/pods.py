@@ -7,7 +7,7 @@ from typing import Final
 from catalog.pickers.generations import POOLS
 from importer.kserve.account import Account
 from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_script, launched
-from importer.leaves import Leaf, Tree, at, origins, value_at
+from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
 from importer.report import IGNORED, NO_COUNTERPART, Outcome, default, dropped
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER, MODELS
@@ -79,7 +79,7 @@ def pod_of(pod: Tree, workload: Tree, owner: Owner, account: Account) -> Pod:
 
 def has_sidecar(pod: Tree) -> bool:
     """Return whether a template has the routing sidecar of KServe: FusionInfer adds none then."""
-    return any(value_at(one, "name") == ROUTING_PROXY for one in _list(pod, "initContainers"))
+    return any(value_at(one, "name") == ROUTING_PROXY for one in items_at(pod, "initContainers"))
 
 
 def _launched(container: Tree) -> Launched | None:
@@ -99,9 +99,9 @@ def _with_tiers(pod: dict[str, Tree], tiers: Tree) -> dict[str, Tree]:
             continue
         name = f"kv-cache-secondary-{number}"
         mount = {"name": Leaf(name), "mountPath": Leaf(f"/mnt/kv-cache-{number}"), **path}
-        changed = {**container, "volumeMounts": [*_list(container, "volumeMounts"), mount]}
+        changed = {**container, "volumeMounts": [*items_at(container, "volumeMounts"), mount]}
         containers = [changed if one is container else one for one in pod["containers"]]
-        volumes = [*_list(pod, "volumes"), {"name": Leaf(name), **source}]
+        volumes = [*items_at(pod, "volumes"), {"name": Leaf(name), **source}]
         pod, container = {**pod, "containers": containers, "volumes": volumes}, changed
     return pod
 
@@ -123,11 +123,6 @@ def _tier(files: Tree) -> tuple[dict[str, Tree] | None, dict[str, Tree]]:
     return {"persistentVolumeClaim": {"claimName": claim}}, {"subPath": path} if path is not None else {}
 
 
-def _list(tree: Tree, key: str) -> list[Tree]:
-    found = at(tree, key)
-    return found if isinstance(found, list) else []
-
-
 def engine(pod: Tree) -> Tree:
     """Return the engine's container; None if there is none."""
     containers = at(pod, "containers")
@@ -145,7 +140,7 @@ def _without(items: list[Tree], name: str, account: Account) -> Iterator[Tree]:
 
 def _without_certificates(container: Tree, account: Account) -> dict[str, Tree]:
     found = dict(container)
-    mounts = list(_without(_list(found, "volumeMounts"), CERTIFICATES, account))
+    mounts = list(_without(items_at(found, "volumeMounts"), CERTIFICATES, account))
     found.pop("volumeMounts", None)
     return found | ({"volumeMounts": mounts} if mounts else {})
 
@@ -181,8 +176,8 @@ def _sidecar(container: dict[str, Tree], owner: Owner, account: Account) -> Tree
     found = container | {"name": container["name"].having(ROUTING_PROXY)}
     for key in ("command", "args"):
         if key in found:
-            found[key] = [_flagged(one, values) for one in _list(found, key)]
-            for one in _list(container, key):
+            found[key] = [_flagged(one, values) for one in items_at(found, key)]
+            for one in items_at(container, key):
                 if isinstance(one, Leaf) and text(one.value).startswith(GUARD_FLAG):
                     account.leave(one, _UNGUARDED)
     return found
@@ -219,7 +214,7 @@ def _container(container: Tree, launch: Launched | None, owner: Owner, account: 
     script = found["command"][2]
     found["command"] = [script.having("vllm"), script.having("serve")]
     found["args"] = list(_on_port(_named(launch.arguments, owner.spec)))
-    if "env" in found:
+    if isinstance(found.get("env"), list):
         kept = list(_variables(found.pop("env"), launch, account))
         found |= {"env": kept} if kept else {}
     return _probed(found)

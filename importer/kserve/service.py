@@ -8,7 +8,7 @@ from importer.kserve.pods import Owner, Pod, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.kserve.scaling import scaled
-from importer.leaves import Leaf, Tree, at, origins, value_at
+from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
 from importer.report import IGNORED, default, dropped
 from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
@@ -226,15 +226,15 @@ def _trace(container: Tree, role: str, service: Merged) -> None:
     endpoint = at(tracing, "exporterEndpoint")
     if not isinstance(container, dict) or not isinstance(endpoint, Leaf) or not endpoint.value:
         return
-    args = container.get("args") if isinstance(container.get("args"), list) else []
-    written = [text(value_at(one)).partition("=")[0] for one in args or []]
+    args = items_at(container, "args")
+    written = [text(value_at(one)).partition("=")[0] for one in args]
     more = {"--otlp-traces-endpoint": endpoint, "--collect-detailed-traces": Leaf("all")}
     for flag, value in more.items():
         if flag not in written:
-            args = [*(args or []), Leaf(flag), value]
+            args = [*args, Leaf(flag), value]
     container["args"] = args
-    env = container.get("env") if isinstance(container.get("env"), list) else []
-    named = {value_at(one, "name") for one in env or []}
+    env = items_at(container, "env")
+    named = {text(value_at(one, "name")) for one in env}
     ending = "prefill" if role == "prefill" else "decode"
     values: dict[str, Tree] = {"OTEL_SERVICE_NAME": {"value": Leaf(f"inference-server-{ending}")}}
     for name, field in _VARIABLES.items():
@@ -242,7 +242,7 @@ def _trace(container: Tree, role: str, service: Merged) -> None:
             values[name] = {"value": tracing[field]}
     values |= _attributes(service)
     container["env"] = [
-        *(env or []),
+        *env,
         *({"name": Leaf(name), **value} for name, value in values.items() if name not in named),
     ]
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from importer.leaves import Leaf, Tree, plain, value_at
+from intent.shapes import text
 
 BY_NAME: Final[Mapping[str, str]] = {
     **dict.fromkeys(("containers", "initContainers", "env", "volumes", "parentRefs"), "name"),
@@ -64,10 +65,10 @@ def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
     key = BY_NAME.get(field)
     if key is None:
         return [*base, *over]
-    last = {name: item for item in over if isinstance(name := value_at(item, key), str)}
-    named = {value_at(item, key) for item in base}
-    found = [_item(item, last.get(value_at(item, key)), field) for item in base]
-    return [*found, *(item for item in over if value_at(item, key) not in named)]
+    names = [text(value_at(item, key)) for item in base]
+    last = {name: item for item in over if (name := text(value_at(item, key)))}
+    found = [_item(item, last.get(name), field) for item, name in zip(base, names, strict=True)]
+    return [*found, *(item for item in over if text(value_at(item, key)) not in {*names} - {""})]
 
 
 def _item(base: Tree, over: Tree, field: str) -> Tree:

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import compose
-from importer.leaves import leaves, written
+from importer.leaves import leaves, put, written
 from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
 from importer.table import Result, import_all
 from intent import Object
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS, config, pod, service
+from tests.importer.test_import_laws import all_places
 
 MODEL: Final = {"uri": "hf://Qwen/Qwen3-8B", "name": "Qwen/Qwen3-8B"}
 GPUS: Final = {"limits": {"nvidia.com/gpu": "8"}}
@@ -485,6 +486,26 @@ def test_every_input_is_imported_once_and_the_same_way(objects: list[Object]) ->
         for place in line.outcome.to:
             name, _, path = place.partition(": ")
             assert path in outputs[name]
+
+
+OF_OTHER_TYPES: Final[tuple[Any, ...]] = (3, "x", [], {}, ["x"], {"a": [1]})
+FULL: Final = service(
+    {
+        **SPLIT["spec"],
+        "tracing": {"exporterEndpoint": "http://a"},
+        "template": main(args=["--seed"], env=ARGS),
+    }
+)
+
+
+@pytest.mark.parametrize("obj", [RANKS, WHOLE, FULL], ids=["ranks", "whole", "full"])
+def test_a_field_of_another_type_anywhere_fails_no_import(obj: Object) -> None:
+    for path, _ in all_places(obj):
+        for value in OF_OTHER_TYPES:
+            changed = put(obj, path, value)
+            report = run(changed).report
+
+            assert sum(line.document == 0 for line in report.lines) == sum(1 for _ in leaves(changed))
 
 
 def test_bases_of_the_tests_are_as_those_of_kserve() -> None:
