@@ -11,7 +11,8 @@ container gets another image, `old` is removed, and `new` is added before the fi
 """
 
 from functools import lru_cache
-from operator import is_
+from itertools import compress, repeat
+from operator import is_, is_not
 from typing import Any, Final
 
 from intent import Object
@@ -23,6 +24,7 @@ Operation = dict[str, Any]
 UNIONS: Final = frozenset({"volumes"})
 """Lists whose items have one field of several: one of another kind replaces the item, with an empty field too
 (`emptyDir: {}`)."""
+_ABSENT: Final = object()
 
 
 def patch(live: Object, wanted: Object) -> list[Operation]:
@@ -36,29 +38,40 @@ def patch(live: Object, wanted: Object) -> list[Operation]:
 
 
 def _patch_map(live: Object, wanted: Object, path: str, operations: list[Operation]) -> None:
-    operations += [
-        {"op": "remove", "path": f"{path}/{escaped(key)}"}
-        for key, value in live.items()
-        if key not in wanted and not is_default(key, value)
-    ]
-    for key, value in wanted.items():
-        if key not in live:
-            operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
-        elif live[key] is not value:
+    if not live.keys() <= wanted.keys():
+        operations += [
+            {"op": "remove", "path": f"{path}/{escaped(key)}"}
+            for key, value in live.items()
+            if key not in wanted and not is_default(key, value)
+        ]
+    is_other = map(is_not, wanted.values(), map(live.get, wanted, repeat(_ABSENT)))
+    for key, value in compress(wanted.items(), is_other):  # few fields of a map are no longer the same
+        if key in live:
             _patch_value(key, live[key], value, f"{path}/{escaped(key)}", operations)
+        else:
+            operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
 
 
 def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list[Operation]) -> None:
-    if same(live, wanted):
-        return
     if isinstance(live, dict) and isinstance(wanted, dict):
         if field not in QUANTITIES or canonical(live, field) != canonical(wanted, field):
             _patch_map(live, wanted, path, operations)
         return
+    if same(live, wanted):
+        return
     if is_keyed(field, live) and is_keyed(field, wanted):
-        if _is_extended(live, wanted):
-            added = ({"op": "add", "path": f"{path}/-", "value": item} for item in wanted[len(live) :])
-            operations += added
+        places = _changed_at(field, live, wanted)
+        if places is not None:
+            for place in places:
+                _patch_item(field, live[place], wanted[place], f"{path}/{place}", operations)
+            return
+        at = _extended_at(live, wanted)
+        if at is not None:
+            before, behind = wanted[:at], wanted[at + len(live) :]
+            operations += [
+                {"op": "add", "path": f"{path}/{place}", "value": item} for place, item in enumerate(before)
+            ]
+            operations += [{"op": "add", "path": f"{path}/-", "value": item} for item in behind]
             return
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
@@ -67,9 +80,20 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
     operations.append({"op": "replace", "path": path, "value": wanted})
 
 
-def _is_extended(live: list[Any], wanted: list[Any]) -> bool:
-    """Return whether items were added behind those that there are, and nothing else was changed."""
-    return len(live) < len(wanted) and all(map(is_, live, wanted))
+def _changed_at(field: str, live: list[Any], wanted: list[Any]) -> list[int] | None:
+    """Return the positions of the changed items; None if other items are there, or in another order."""
+    if len(live) != len(wanted):
+        return None
+    changed = [*compress(range(len(live)), map(is_not, live, wanted))]
+    have, want = (by_identity(field, [items[at] for at in changed]) for items in (live, wanted))
+    return changed if len(have) == len(changed) and [*have] == [*want] else None
+
+
+def _extended_at(live: list[Any], wanted: list[Any]) -> int | None:
+    """Return the position of the live items in a list that has more before or behind them; else None."""
+    more = len(wanted) - len(live)
+    places = (0, more) if more > 0 else ()
+    return next((at for at in places if all(map(is_, live, wanted[at:]))), None)
 
 
 def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:
@@ -84,12 +108,8 @@ def _patch_items(field: str, lists: tuple[Items, Items], path: str, operations: 
     """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
     live, wanted = lists
     for at, (key, item) in enumerate(live.items()):
-        if key not in wanted or item is wanted[key]:
-            continue
-        if field in UNIONS and item.keys() != wanted[key].keys():
-            operations.append({"op": "replace", "path": f"{path}/{at}", "value": wanted[key]})
-        else:
-            _patch_map(item, wanted[key], f"{path}/{at}", operations)
+        if key in wanted and item is not wanted[key]:
+            _patch_item(field, item, wanted[key], f"{path}/{at}", operations)
     gone = [at for at, key in enumerate(live) if key not in wanted]
     operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
     length = len(live) - len(gone)
@@ -98,6 +118,13 @@ def _patch_items(field: str, lists: tuple[Items, Items], path: str, operations: 
             place = "-" if at == length else at
             operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
             length += 1
+
+
+def _patch_item(field: str, live: Object, wanted: Object, path: str, operations: list[Operation]) -> None:
+    if field in UNIONS and live.keys() != wanted.keys():
+        operations.append({"op": "replace", "path": path, "value": wanted})
+    else:
+        _patch_map(live, wanted, path, operations)
 
 
 @lru_cache(maxsize=256)
