@@ -94,11 +94,9 @@ def same(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
     if one is other or one != other:
         return one is other
-    return isinstance(one, str) or _as_json(one) == _as_json(other)
-
-
-def _as_json(value: Any) -> bytes:
-    return orjson.dumps(value, default=_text, option=_SORTED)
+    if isinstance(one, str):
+        return True
+    return orjson.dumps(one, _text, _SORTED) == orjson.dumps(other, _text, _SORTED)
 
 
 def _text(value: msgspec.Raw) -> str:

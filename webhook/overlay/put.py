@@ -42,14 +42,15 @@ LEADER: Final = "leaderTemplate"
 
 
 class Injection(NamedTuple):
-    """An object with injected fields, the overlay of these, and the one that restores the author's values.
-
-    Of one field: its value then, the injected part of it, and what restores the author's.
-    """
+    """An object with injected fields, the overlay of these, and the one that restores the author's values."""
 
     result: Any
     put_on: Any
     was: Any
+
+
+Taken = tuple[Any, Any, Any]
+"""Of one field: its value then, the injected part of it, and what restores the author's."""
 
 
 def inject(
@@ -92,24 +93,24 @@ def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> Inject
     return Injection(result, put_on, was)
 
 
-def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Injection | None:
+def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Taken | None:
     if key in DIRECTIVES or (have is not None and key not in replaceable) or same(have, value):
         return None
-    return Injection(value, value, have)
+    return value, value, have
 
 
-def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Injection | None:
+def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Taken | None:
     if have is not None and not isinstance(have, dict):
         return None
-    made = put(have or NOTHING, value, replaceable)
-    if not made.put_on:
+    result, put_on, was = put(have or NOTHING, value, replaceable)
+    if not put_on:
         return None
-    return made if have is not None else made._replace(was=None)
+    return result, put_on, None if have is None else was
 
 
-def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Injection | None:
+def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Taken | None:
     if not isinstance(have, list):
-        return Injection(merged_items(field, None, wish), wish, None) if wish and have is None else None
+        return (merged_items(field, None, wish), wish, None) if wish and have is None else None
     places = index(field, have)
     items: list[Any] = list(have)
     new: list[Any] = []
@@ -121,13 +122,13 @@ def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[s
             new.append(merge(NOTHING, item))
             chosen.append(item)
         elif field in ENTERED:
-            made = put(have[at], item, replaceable)
-            if made.put_on:
-                items[at] = made.result
+            result, put_on, was = put(have[at], item, replaceable)
+            if put_on:
+                items[at] = result
                 keys = keys_of(field, item)
-                chosen.append(keys | made.put_on)
-                before.append(keys | made.was)
-    return Injection(new + items if field in FIRST else items + new, chosen, before) if chosen else None
+                chosen.append(keys | put_on)
+                before.append(keys | was)
+    return (new + items if field in FIRST else items + new, chosen, before) if chosen else None
 
 
 # --- the order of lists ---------------------------------------------------------------------------------
