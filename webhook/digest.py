@@ -9,7 +9,10 @@ fields with `digest=False` metadata, such as positions (`intent.lws`).
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from itertools import compress
+from operator import attrgetter, ne
 from typing import Any, Final
 
 import orjson
@@ -101,17 +104,24 @@ def _hashed(value: Any, length: int) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:length]
 
 
-_COUNTED: Final[dict[type, tuple[tuple[str, Any], ...]]] = {
-    kind: tuple((item.name, item.default) for item in fields(kind) if item.metadata.get("digest", True))
+def _counted(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[str, ...], tuple[Any, ...]]:
+    """Return what reads the fields of a dataclass that digests cover, their names, and their defaults."""
+    counted = [item for item in fields(kind) if item.metadata.get("digest", True)]
+    names = tuple(item.name for item in counted)
+    return attrgetter(*names), names, tuple(item.default for item in counted)
+
+
+_COUNTED: Final = {
+    kind: _counted(kind)
     for kind in (Intent, Template, Engine, Accelerators, Probe, Ports, Parallelism, SidecarOptions)
 }
-"""The fields that digests cover, with their defaults, by class."""
 
 
 def facts(value: Any) -> Object:
     """Return the fields of an Intent that digests cover, as far as they are not at their default."""
-    counted = _COUNTED[type(value)]
-    found = {name: item for name, default in counted if (item := getattr(value, name)) != default}
+    read, names, defaults = _COUNTED[type(value)]
+    items = read(value)
+    found = dict(compress(zip(names, items, strict=True), map(ne, items, defaults)))
     for name, item in found.items():
         if type(item) in _COUNTED:
             found[name] = facts(item)
