@@ -89,6 +89,8 @@ def read_input(
     any more, the launcher alone is taken again.
     """
     full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
+    if not decided:
+        return _input(full, settings, concerns, UNDECIDED)
     launcher = {name: value for name, value in decided.items() if name == "launcher"}
     for taken in (decided, launcher):
         given = _input(full, settings, concerns, taken)

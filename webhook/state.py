@@ -177,7 +177,8 @@ def _unpinned(write: Write) -> Inspected:
     intent = write.reading.intent
     if intent is None:
         return Ejected(write) if write.is_ejected else Withdrawn(write)
-    if write.record is NO_RECORD and (write.lost_record or write.unchanged):
+    is_stored = write.old is not None and write.record is NO_RECORD
+    if is_stored and (write.lost_record or write.unchanged):
         return Grandfathered(write, intent)
     return Fresh(write, intent)
 

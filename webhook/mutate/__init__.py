@@ -73,16 +73,17 @@ def expansion(
     other is made by the rules; so are all, if other rules made parts that contradict each other.
     """
     given = input_of(intent, settings, concerns)
+    taken = decision(given)
     decided: dict[str, Any] = {}
     digests: dict[str, str] = {}
     for name, (reads, fields) in DECISIONS.items():
-        digests[name] = digest_of(reads, facts, decision(given))
+        digests[name] = digest_of(reads, facts, taken)
         pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
         if pin is not None:
             decided |= {field: getattr(pin, field) for field in fields}
-            if any(getattr(pin, field) != getattr(decision(given), field) for field in fields):
+            if any(getattr(pin, field) != getattr(taken, field) for field in fields):
                 given = input_of(intent, settings, concerns, decided)
-    taken = decision(given)
+                taken = decision(given)
     parts = {
         one.name: _part(one, given, digest_of(one.reads, facts, taken), pins)
         for one in concerns
@@ -98,10 +99,10 @@ def expansion(
 
 
 def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:
-    known = (pin.parts.get(concern.name) for pin in pins)
-    pinned = next((part for part in known if part is not None and part.digest == digest), None)
-    if pinned is not None:
-        return pinned
+    for pin in pins:
+        part = pin.parts.get(concern.name)
+        if part is not None and part.digest == digest:
+            return part
     return Part(digest, concern.mutate(given) if concern.name in given.concerns else {})
 
 

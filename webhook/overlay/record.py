@@ -102,6 +102,8 @@ class Expansion:
     def reduced(self, put_on: Overlay) -> "Expansion":
         """Return the same with what was injected of the wish."""
         left = {} if put_on == self.wish else remainder(self.wish, put_on)
+        if not left and not any(part.left for part in self.parts.values()):
+            return self
         parts: dict[str, Part] = {}
         for name, part in self.parts.items():
             wish = part.wish
@@ -163,8 +165,12 @@ def write(
 
 
 def _part(part: Part) -> Object:
-    overlays = {"set": part.put_on, "left": part.left}
-    return {"in": part.digest, **{name: overlay for name, overlay in overlays.items() if overlay}}
+    said: Object = {"in": part.digest}
+    if part.put_on:
+        said["set"] = part.put_on
+    if part.left:
+        said["left"] = part.left
+    return said
 
 
 _DECISION: Final = tuple((one.name, one.default) for one in fields(Decision))
