@@ -146,8 +146,11 @@ def _variables(tokens: tuple[str, ...], env: list[Any]) -> tuple[tuple[str, str 
 
 
 def _names(values: Any, key: str) -> tuple[str, ...]:
-    items = [item for item in listed(values) if isinstance(item, dict) and key in item]
-    return strings([item[key] for item in items])
+    items = listed(values)
+    try:
+        return strings([item[key] for item in items])
+    except (TypeError, KeyError):  # an item is no map, or has no key
+        return strings([item[key] for item in items if isinstance(item, dict) and key in item])
 
 
 def _ports(items: list[Any]) -> tuple[tuple[int, str], ...]:
