@@ -23,7 +23,6 @@ from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
 from sync.observed import volcano
-from sync.observed.cached import Row
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Snapshot
@@ -238,7 +237,7 @@ class Controller:
 
     def changed(self, key: ServiceKey) -> None:
         """Queue the services that a changed object concerns."""
-        for service in service_keys(key, self._rows_of):
+        for service in service_keys(key, self._services_of, self.caches):
             self.queue.add(service)
 
     def status_changed(self, key: ServiceKey) -> None:
@@ -253,22 +252,22 @@ class Controller:
         row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
         return row is not None and not self.writer.is_reported(key, row)
 
-    def _rows_of(self, key: ServiceKey) -> Iterator[Row]:
-        return (row for cache in self.caches.values() for row in cache.of(key))
+    def _services_of(self, kind: str, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
+        return self.caches[kind].services_of(index_key)
 
     def _resync(self) -> None:
         """Queue every service, after those in which something changes meanwhile."""
         keys = {key for cache in self.caches.values() for key in cache.keys}
-        services = {service for key in keys for service in service_keys(key, self._rows_of)}
+        services = {service for key in keys for service in service_keys(key, self._services_of, self.caches)}
         self.queue.resync(sorted(services, key=self._resync_order))
 
     def _resync_order(self, key: ServiceKey) -> tuple[bool, int]:
         """Return the sort key of a resync: services without a PodGroup first, then the latest written."""
-        rows: list[Row] = [
-            *cache_of(self.caches, LWS).of(key),
-            *cache_of(self.caches, INFERENCE_SERVICE).of(key),
+        versions = [
+            *(row.resource_version for row in cache_of(self.caches, LWS).of(key)),
+            *(row.resource_version for row in cache_of(self.caches, INFERENCE_SERVICE).of(key)),
         ]
-        newest = max((row.resource_version for row in rows), default=0)
+        newest = max(versions, default=0)
         return bool(cache_of(self.caches, POD_GROUP).of(key)), -newest
 
     # --- workers ------------------------------------------------------------------------------------

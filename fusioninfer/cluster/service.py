@@ -25,7 +25,7 @@ from sync.observed.cached import UnreadableObject
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import EVERYWHERE, Cache, Rows, Scope
+from sync.runtime.cache import EVERYWHERE, Cache, Scope
 from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
@@ -146,7 +146,7 @@ def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
         cache: Cache[Any] = Cache(kind)
         answer = live.objects.get(kind.kind, Answer())
         for row in filter(None, map(cache.project, answer.objects)):
-            rows: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
+            rows: Any = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
             rows.put(row)
         cache.scopes[EVERYWHERE] = Scope(answer.unknown, absent=not answer.served)
         caches[kind.kind] = cache

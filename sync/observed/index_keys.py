@@ -1,6 +1,6 @@
 """Index keys relate objects that share no label, so that a change of one reconciles the other's service."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from intent import Object, lws
@@ -11,11 +11,12 @@ from intent.lws import read_revision
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey
 from intent.shapes import listed, mapping, text
-from sync.observed.cached import Row
 
 GATEWAY: Final = "Gateway"
 INFERENCE_POOL: Final = "InferencePool"
 POD_GROUP: Final = "PodGroup"
+EJECTED: Final = "ejected"
+"""The first part of the index key of ejected LeaderWorkerSets, whose templates name a PodGroup."""
 NAMED: Final = frozenset({GATEWAY, INFERENCE_POOL, TEMPLATE})
 """Kinds that objects of several services and tenants name."""
 
@@ -25,11 +26,25 @@ def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
     return namespace, f"{kind}/{name}"
 
 
-def service_keys(key: ServiceKey, rows: Callable[[ServiceKey], Iterator[Row]]) -> tuple[ServiceKey, ...]:
-    """Return the services that a key concerns: the service itself, or those of the rows with an index key."""
-    if "/" not in key[1]:
+def is_index_key(key: ServiceKey) -> bool:
+    """Return whether a key is an index key; else it is a service's."""
+    return "/" in key[1]
+
+
+def service_keys(
+    key: ServiceKey, services_of: Callable[[str, ServiceKey], Iterable[ServiceKey]], kinds: Iterable[str]
+) -> tuple[ServiceKey, ...]:
+    """Return the services that a key concerns: the service itself, or those of objects with an index key.
+
+    `services_of` returns the services of the objects of a kind with an index key.
+    """
+    if not is_index_key(key):
         return (key,)
-    return tuple({(row.namespace, row.service): None for row in rows(key) if row.service})
+    namespace, (named, _, name) = key[0], key[1].partition("/")
+    group = ((namespace, name),) if named == EJECTED else ()
+    at = pod_group_key(namespace, name) if named == EJECTED else key
+    found = (one for kind in kinds if is_concerned(kind, at) for one in services_of(kind, at))
+    return tuple(dict.fromkeys((*group, *found)))
 
 
 def concerns(kind: str, key: ServiceKey) -> bool:
@@ -40,6 +55,15 @@ def concerns(kind: str, key: ServiceKey) -> bool:
     """
     named = key[1].partition("/")[0]
     return named == kind or named not in NAMED
+
+
+def is_concerned(kind: str, key: ServiceKey) -> bool:
+    """Return whether a change of an object concerns the services of objects of a kind with one of its keys.
+
+    A change of a LeaderWorkerSet, or of an autoscaler that names it, does not concern the services whose
+    label other autoscalers of it have: each of thousands would have all of these reconciled.
+    """
+    return kind == lws.KIND or key[1].partition("/")[0] != lws.KIND
 
 
 def own_key(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
@@ -94,13 +118,18 @@ def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[ServiceKey,
     if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
         reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
     named = ((namespace, one.service),) if one and one.service else ()
-    grouped = (pod_group_key(namespace, one.group),) if one and one.group else ()
+    grouped = (index_key(EJECTED, namespace, one.group),) if one and one.group else ()
     return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved, *named, *grouped)))
 
 
 def pod_group_key(namespace: str, name: str) -> ServiceKey:
-    """Return the index key of a PodGroup, under which LeaderWorkerSets are found whose templates name it."""
+    """Return the index key of a PodGroup, under which the LeaderWorkerSets of a revision are found."""
     return index_key(POD_GROUP, namespace, name)
+
+
+def gang_keys(namespace: str, name: str) -> tuple[ServiceKey, ServiceKey]:
+    """Return the index keys under which LeaderWorkerSets are found whose templates name a PodGroup."""
+    return pod_group_key(namespace, name), index_key(EJECTED, namespace, name)
 
 
 def namesake_keys(namespace: str, service: str) -> tuple[ServiceKey, ...]:

@@ -18,14 +18,13 @@ import structlog
 from intent import Object
 from intent.service.member import ServiceKey
 from sync.kinds import Kind
-from sync.observed.cached import Row, UnreadableObject, resource_version, row_keys, unreadable
+from sync.observed.cached import Row, UnreadableObject, resource_version, unreadable
 from sync.observed.index_keys import concerns
+from sync.runtime.rows import NamespacedName, Rows
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
-NamespacedName = tuple[str, str]
-"""Namespace and name of an object."""
 ENOUGH: Final = 3
 """Failed lists in a row after which a kind counts as unavailable, or as not served."""
 NOT_LISTED: Final = "it has not been listed yet"
@@ -39,33 +38,6 @@ def _ignore(_key: ServiceKey) -> None:
 
 def _nothing() -> None:
     """Do nothing: this process is not the leader."""
-
-
-@dataclass(slots=True)
-class Rows(Generic[R]):
-    """Rows by name and by key."""
-
-    by_name: dict[NamespacedName, R] = field(default_factory=dict)
-    by_key: dict[ServiceKey, dict[NamespacedName, R]] = field(default_factory=dict)
-
-    def put(self, row: R) -> tuple[ServiceKey, ...]:
-        """Add a row, or replace an equal one of its name; return the keys that it concerns."""
-        name, keys = (row.namespace, row.name), row_keys(row)
-        self.by_name[name] = row
-        for key in keys:
-            self.by_key.setdefault(key, {})[name] = row
-        return keys
-
-    def drop(self, name: NamespacedName) -> tuple[ServiceKey, ...]:
-        """Remove a row; return the keys that it concerned."""
-        row = self.by_name.pop(name, None)
-        keys = row_keys(row) if row is not None else ()
-        for key in keys:
-            named = self.by_key.get(key, {})
-            named.pop(name, None)
-            if not named:
-                self.by_key.pop(key, None)
-        return keys
 
 
 @dataclass(slots=True)
@@ -151,6 +123,10 @@ class Cache(Generic[R]):
     def of(self, key: ServiceKey) -> tuple[R, ...]:
         """Return the rows that concern a key."""
         return tuple(self.known.by_key.get(key, {}).values())
+
+    def services_of(self, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
+        """Return the services of the readable objects with an index key, each once."""
+        return self.known.services_of(index_key)
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""

@@ -14,7 +14,7 @@ from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
-from sync.observed.index_keys import index_key, pod_group_key
+from sync.observed.index_keys import gang_keys, index_key
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, Named
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
@@ -143,7 +143,7 @@ def _gang_names(key: ServiceKey, caches: Caches) -> tuple[str, ...]:
 def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches) -> Sets:
     """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroups, each once."""
     cache = cache_of(caches, LWS)
-    by_group = (row for name in names for row in cache.of(pod_group_key(key[0], name)))
+    by_group = (row for name in names for at in gang_keys(key[0], name) for row in cache.of(at))
     return tuple({row.name: row for row in (*cache.of(key), *by_group)}.values())
 
 
