@@ -9,21 +9,27 @@ namespace delay a service of another by one place. And a namespace has at most a
 workers are free: alone it gets half of them, the next one a quarter. So a service of another namespace finds
 a free worker, however long the reconciles of the others take (the dynamic thresholds of Choudhury and Hahne,
 for the memory of switches).
+
+Nor do many namespaces, which may be those of one tenant. Those whose reconciles held workers for long lately
+are costly: together they get three quarters of the workers, and the others go before them.
 """
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from intent.service.member import ServiceKey
 from sync.runtime.clock import Backoff
+from sync.runtime.costs import Costs
 from sync.runtime.turns import Turns
 
 SHARE: Final = 4
 """While there are changes, one service of this many is taken from the resync."""
+COSTLY: Final = 5.0
+"""Seconds of workers that a namespace may use before it is costly (`costs.HALF`)."""
 
 
 @dataclass(slots=True)
@@ -41,6 +47,7 @@ class Queue:
     busy: set[ServiceKey] = field(default_factory=set)
     shares: Counter[str] = field(default_factory=Counter)
     """The number of busy services by namespace."""
+    costs: Costs = field(default_factory=Costs)
     again: set[ServiceKey] = field(default_factory=set)
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     soon: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
@@ -95,13 +102,18 @@ class Queue:
 
     async def get(self) -> ServiceKey:
         """Return the next key, waiting for one; `done` must follow."""
-        while (key := self._next()) is None:
+        while (key := self.take()) is None:
             self.filled.clear()
             await self.filled.wait()
-        self.since.pop(key, None)
-        self.busy.add(key)
-        self.shares[key[0]] += 1
-        self.begun[key] = time.monotonic()
+        return key
+
+    def take(self) -> ServiceKey | None:
+        """Return the next key that may begin now, if there is one; `done` must follow."""
+        if key := self._next():
+            self.since.pop(key, None)
+            self.busy.add(key)
+            self.shares[key[0]] += 1
+            self.begun[key] = time.monotonic()
         return key
 
     def done(self, key: ServiceKey) -> None:
@@ -109,7 +121,7 @@ class Queue:
         self.busy.discard(key)
         self.shares.subtract((key[0],))
         self.shares += Counter()  # without zeros
-        self.begun.pop(key, None)
+        self.costs.charge(key[0], time.monotonic() - self.begun.pop(key))
         self.filled.set()
         if key in self.again:
             self.again.discard(key)
@@ -135,15 +147,33 @@ class Queue:
     def _next(self) -> ServiceKey | None:
         """Take the next service whose namespace may have one more worker; None if there is none."""
         lanes = (self.unchanged, self.ready) if self.taken >= SHARE - 1 else (self.ready, self.unchanged)
+        running, free = self._running(), self.workers - len(self.busy)
+        held = sum(self.shares[namespace] for namespace in self.shares if self._is_costly(namespace, running))
+
+        def has_share(namespace: str) -> bool:
+            return self.shares[namespace] < free
+
+        def is_cheap(namespace: str) -> bool:
+            return has_share(namespace) and not self._is_costly(namespace, running)
+
+        rules = (is_cheap, has_share) if held < max(1, self.workers * 3 // 4) else (is_cheap,)
         for lane in lanes:
-            if found := lane.take(self._has_share):
-                self.taken = 0 if lane is self.unchanged else self.taken + 1
-                return found[0]
+            for may in rules:
+                if found := lane.take(may):
+                    self.taken = 0 if lane is self.unchanged else self.taken + 1
+                    return found[0]
         return None
 
-    def _has_share(self, namespace: str) -> bool:
-        """Return whether more workers are free than the namespace has."""
-        return self.shares[namespace] < self.workers - len(self.busy)
+    def _running(self) -> dict[str, float]:
+        """Return for how many seconds the running reconciles of each namespace have run."""
+        seconds, now = dict[str, float](), time.monotonic()
+        for (namespace, _), at in self.begun.items():
+            seconds[namespace] = seconds.get(namespace, 0.0) + now - at
+        return seconds
+
+    def _is_costly(self, namespace: str, running: Mapping[str, float]) -> bool:
+        """Return whether the reconciles of a namespace used more than their part of the workers lately."""
+        return self.costs.of(namespace) + running.get(namespace, 0.0) > COSTLY
 
     def _overdue(self, key: ServiceKey, still: Callable[[], bool]) -> None:
         self.soon.pop(key, None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -13,11 +14,11 @@ from msgspec import Raw
 from intent import Object
 from intent.service.member import ServiceKey
 from intent.settings import Settings
-from kube.client import Client
+from kube.client import ApiError, Client
 from kube.request import Request
 from kube.wire import WatchEvent
 from sync.controller import Controller
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, templates
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind, templates
 from sync.runtime import reflector
 from sync.runtime.cache import Cache
 from sync.runtime.intake import Intake
@@ -394,3 +395,45 @@ async def test_a_reconcile_that_never_ends_does_not_keep_the_only_worker(
     api.put(DECODE, lws("r1-decode", "decoder"))
 
     await eventually(lambda: PG in api.objects)
+
+
+NAMESPACES: Final = 120
+HANGS: Final = 3.0
+"""Seconds that a reconcile of the hostile tenant takes before it fails."""
+
+
+async def test_failing_services_of_many_namespaces_hardly_delay_another_tenant(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have all workers until each of the namespaces cost some seconds, here tenths."""
+    monkeypatch.setattr("sync.controller.LASTING", 0.1)
+    monkeypatch.setattr("sync.controller.HANGING", 0.1)
+    monkeypatch.setattr("sync.runtime.queue.COSTLY", 0.2)
+    reconcile, failed = Controller.reconcile, set[str]()
+
+    async def long(controller: Controller, key: ServiceKey) -> object:
+        if key[0].startswith("hung"):
+            await asyncio.sleep(HANGS)
+            failed.add(key[0])
+            raise ApiError(500, {})
+        return await reconcile(controller, key)
+
+    async def seconds(name: str) -> float:
+        began = time.monotonic()
+        made = gang(name)
+        made["metadata"]["namespace"] = name
+        api.put(LWS.path(name, name), made)
+        await eventually(lambda: POD_GROUP.path(name, name) in api.objects)
+        return time.monotonic() - began
+
+    monkeypatch.setattr(Controller, "reconcile", long)
+    controller = start()
+    before = [await seconds(f"before-{at}") for at in range(5)]
+    for place in range(NAMESPACES):
+        for at in range(3):
+            controller.queue.add((f"hung-{place}", f"s{at}"))
+    await eventually(lambda: len(failed) == NAMESPACES)
+    await asyncio.sleep(HANGS)
+    beside = [await seconds(f"beside-{at}") for at in range(5)]
+
+    assert sorted(beside)[2] < 5 * sorted(before)[2], (before, beside)

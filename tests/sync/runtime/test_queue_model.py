@@ -2,12 +2,19 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any, Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sync.controller import SPARE
+from sync.controller import WORKERS as WORKERS_OF_CONTROLLER
+from sync.runtime import costs, queue
+from sync.runtime.costs import NOTHING, Costs
 from sync.runtime.queue import SHARE, Queue
 from tests.patience import PATIENCE
 
@@ -171,3 +178,93 @@ def test_long_reconciles_of_some_namespaces_leave_a_worker_to_another(workers: i
         assert await asyncio.wait_for(queue.get(), PATIENCE) == ("other", "one")
 
     asyncio.run(run())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Return a clock that stands still until `now` is changed."""
+    still = SimpleNamespace(now=1000.0)
+    still.monotonic = lambda: still.now
+    for module in (queue, costs):
+        monkeypatch.setattr(module, "time", still)
+    return still
+
+
+def begun(one: Queue) -> Iterator[tuple[str, str]]:
+    """Begin as many reconciles as the queue lets through."""
+    while key := one.take():
+        yield key
+
+
+NAMESPACES: Final = 150
+WORKERS_AT_MOST: Final = WORKERS_OF_CONTROLLER + 2 * SPARE
+HELD: Final = 30
+"""Seconds until a request that hangs is given up."""
+
+
+def test_failing_services_of_many_namespaces_leave_a_worker_to_another(clock: SimpleNamespace) -> None:
+    """Each holds a worker until its request is given up, and is tried again at once."""
+    one, ends = Queue(workers=WORKERS_AT_MOST), dict[tuple[str, str], float]()
+    for place in range(NAMESPACES):
+        for number in range(5):
+            one.add((f"hostile-{place}", str(number)))
+    waited = []
+    for second in range(5 * HELD):
+        clock.now += 1.0
+        for key in [key for key, at in ends.items() if at <= clock.now]:
+            del ends[key]
+            one.done(key)
+            one.add(key)
+        if all(one.costs.of(f"hostile-{place}") > 0.0 for place in range(NAMESPACES)):
+            one.add(("other", f"new-{second}"))
+            waited.append(("other", f"new-{second}"))
+        for key in begun(one):
+            if key[0] == "other":
+                waited.remove(key)
+                one.done(key)
+            else:
+                ends[key] = clock.now + HELD
+        assert not waited
+    assert one.costs.of("other") == 0.0
+    assert len(one.busy) == WORKERS_AT_MOST * 3 // 4
+
+
+def test_half_of_a_cost_is_forgotten_in_a_minute(clock: SimpleNamespace) -> None:
+    spent = Costs()
+    spent.charge("one", 8.0)
+
+    clock.now += costs.HALF
+    spent.charge("two", 1.0)
+
+    assert (spent.of("one"), spent.of("two"), spent.of("three")) == (4.0, 1.0, 0.0)
+
+
+def test_costs_that_are_nothing_are_not_kept(clock: SimpleNamespace) -> None:
+    spent = Costs()
+    for number in range(5):
+        spent.charge(f"n{number}", 2 * NOTHING)
+
+    clock.now += 2 * costs.HALF
+    spent.charge("last", 1.0)
+
+    assert [*spent.charged] == ["last"]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_namespace_that_costs_little_goes_first() -> None:
+    one = Queue(workers=8)
+    one.costs.charge("costly", queue.COSTLY + 1)
+    for namespace in ("costly", "cheap"):
+        one.add((namespace, "a"))
+
+    assert [*begun(one)] == [("cheap", "a"), ("costly", "a")]
+
+
+@pytest.mark.usefixtures("clock")
+def test_costly_namespaces_have_a_worker_where_there_is_only_one() -> None:
+    one = Queue(workers=1)
+    one.costs.charge("costly", queue.COSTLY + 1)
+
+    one.add(("costly", "a"))
+
+    assert [*begun(one)] == [("costly", "a")]
