@@ -23,7 +23,7 @@ from intent.shapes import annotations, metadata, text
 from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from sync.observed.configuration import is_config_map
-from webhook.expand import foreseen
+from webhook.expand import expanded, foreseen
 from webhook.validate import CONSEQUENCES
 
 LWS_GROUP = "leaderworkerset.x-k8s.io/"
@@ -107,7 +107,7 @@ def _made(
     stored = [_expand(part.object, settings, templates) for one in each for part in one.parts]
     if admission_only:
         return tuple(stored), []
-    added, about = _preview(each, stored, settings, templates)
+    added, about = _preview(each, _compared(each, stored, settings, templates), settings, templates)
     known = {_identity(one): one for one in added}
     left = {_identity(one): one for one in stored}
     kept = (known.get(_identity(one), one) if _name(one) else one for one in stored)
@@ -219,7 +219,18 @@ PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
 
 
 def _expand(obj: Object, settings: Settings, templates: Library) -> Object:
-    return foreseen(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
+    return expanded(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
+
+
+def _compared(
+    each: list[Checked], stored: list[Object], settings: Settings, templates: Library
+) -> list[Object]:
+    """Return the expanded objects; of those with errors, as they would be without refused annotations."""
+    parts = [(one, part.object) for one in each for part in one.parts]
+    return [
+        foreseen(obj, settings, seen_by(templates, obj)) if one.errors and is_lws(obj) else made
+        for (one, obj), made in zip(parts, stored, strict=True)
+    ]
 
 
 def _placed(document: Document, namespace: str) -> Document:
