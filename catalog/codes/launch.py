@@ -168,6 +168,12 @@ ROWS: Final[dict[str, Code]] = {
         "lower the request, or raise the limit",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
+    "FI330": Code(
+        "error",
+        "a field about LoRA adapters in a template reaches no service",
+        "write limits beside their adapters, and the priority of an adapter into the InferenceService",
+        "a template has limits without adapters, or an adapter with a priority",
+    ),
     "FI333": Code(
         "error",
         "the engine exits on a flag that it does not have",

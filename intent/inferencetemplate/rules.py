@@ -11,6 +11,7 @@ from typing import Any, Final
 from intent import Object, budget
 from intent.errors import FieldError, nearest, suggested
 from intent.inferencetemplate.crd import pod_template
+from intent.lora import LIMITS
 from intent.merge import MERGE_KEYS, BadPathError, are_items, identity, steps
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import listed, mapping
@@ -23,6 +24,7 @@ REMOVAL: Final = "FI971"
 NOT_OURS: Final = "FI972"
 REPEATED: Final = "FI973"
 PRIORITY: Final = "FI974"
+UNUSED: Final = "FI330"
 OF_SERVICES: Final = {
     "replicas": "the replicas of a service are its own: set them there, or by an autoscaler",
     "size": "the size of a group is the service's own: set spec.leaderWorkerTemplate.size there",
@@ -61,12 +63,28 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield from _variables(pods.get("template"), f"{path}.template")
     if "priority" in spec and not as_text(spec["priority"]):
         yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, PRIORITY)
+    yield from _unused(mapping(spec.get("lora")))
 
 
 def _misplaced(fields: Object, path: str) -> Iterator[FieldError]:
     for name, remedy in OF_SERVICES.items():
         if fields.get(name) is not None:
             yield FieldError(f"{path}.{name}", None, f"is no field of a template: {remedy}", NOT_OURS)
+
+
+def _unused(lora: Object) -> Iterator[FieldError]:
+    """FI330: a field about LoRA adapters reaches no service."""
+    adapters = listed(lora.get("adapters"))
+    for name in LIMITS if not adapters else ():
+        if lora.get(name) is not None:
+            message = (
+                "reaches no service without adapters: add adapters, or set it in the service, beside its own"
+            )
+            yield FieldError(f"spec.lora.{name}", _scalar(lora[name]), message, UNUSED)
+    for at, one in enumerate(map(mapping, adapters)):
+        if one.get("priority") is not None:
+            message = "reaches no service: set it in spec.lora.adapters of the InferenceService"
+            yield FieldError(f"spec.lora.adapters[{at}].priority", _scalar(one["priority"]), message, UNUSED)
 
 
 # --- variables ---------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import pytest
 import webhook.templates.fill
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
+from intent.inferencetemplate.crd import schema
+from intent.inferencetemplate.rules import findings
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
 from tests.laws.convergence.managed import apply
@@ -18,7 +20,7 @@ from tests.reviews import review as review_of
 from webhook import review
 from webhook.check import check
 from webhook.expand import expand, operations
-from webhook.overlay.base import LARGEST
+from webhook.overlay.base import LARGEST, Key
 from webhook.state import state
 from webhook.templates.content import OFF, content, key_of, needed
 
@@ -312,6 +314,26 @@ def test_the_name_of_a_template_s_model_is_not_given_to_the_author_s_model() -> 
     assert notes["fusioninfer.io/model"] == "hf://org/M"
     assert "fusioninfer.io/model-name" not in notes
     assert notes["fusioninfer.io/model-cache"] == "9Gi"
+
+
+ADAPTER: Final = {"name": "sql", "uri": "hf://org/sql"}
+SAMPLES: Final = {"string": "a", "integer": 5000, "boolean": True, "array": [ADAPTER]}
+"""A value of each type."""
+BLOCKS: Final = {
+    f"{block}.{name}": {block: {name: SAMPLES[field["type"]]}}
+    for block in ("model", "parallelism", "lora")
+    for name, field in schema()["properties"]["spec"]["properties"][block]["properties"].items()
+}
+"""Blocks with one field alone, for each field of the definition."""
+
+
+@pytest.mark.parametrize("field", BLOCKS)
+def test_each_field_of_a_block_reaches_the_object_or_is_a_finding(field: str) -> None:
+    one = inference_template("base", **BLOCKS[field])
+
+    reaches = bool(content(Key(("base",), "worker", ""), {"base": one}).annotations)
+
+    assert reaches != (f"spec.{field}" in [found.path for found in findings(one)])
 
 
 # --- when templates are read --------------------------------------------------------------------------

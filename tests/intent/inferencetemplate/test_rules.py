@@ -94,6 +94,18 @@ MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
         "write it into a value",
     ),
     "a priority": (template(priority="Highest"), "FI974", "spec.priority", "Critical"),
+    "a limit without adapters": (
+        template(lora={"maxRank": 64}),
+        "FI330",
+        "spec.lora.maxRank",
+        "add adapters",
+    ),
+    "the priority of an adapter": (
+        template(lora={"adapters": [{"name": "a", "uri": "hf://o/a", "priority": "Critical"}]}),
+        "FI330",
+        "spec.lora.adapters[0].priority",
+        "of the InferenceService",
+    ),
 }
 
 

@@ -27,6 +27,7 @@ OTHERS: Final = {
     "FI93": "hints about files",
     "FI94": "rules about files",
     "FI96": "the report of an import",
+    "FI330": "rules about InferenceTemplates",
     "FI970": "rules about InferenceTemplates",
     "FI971": "rules about InferenceTemplates",
     "FI972": "rules about InferenceTemplates",
