@@ -15,7 +15,7 @@ import webhook.review
 import webhook.write
 from intent import Object
 from tests.laws.convergence.server import Engine, allow
-from webhook.overlay import fields, revert
+from webhook.overlay import fields, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
 from webhook.overlay.base import NO_BASE
@@ -90,6 +90,14 @@ def _as_recorded(record: records.Record, _live: Object | None = None) -> records
     return records.Record("", base.put_on, base.was)
 
 
+_by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
+
+
+def _owned_whole(value: Any, fields: Object, field: str = "") -> Any:
+    """Give the owner of an empty map all that the map has now, but for labels and annotations."""
+    return value if not fields and field not in ("labels", "annotations") else _by_keys(value, fields, field)
+
+
 def _never(*_templates: Any) -> bool:
     return False
 
@@ -127,5 +135,6 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 18),
     "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 52),
     "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
+    "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 5),
     "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 264),
 }

@@ -110,6 +110,8 @@ class File:
     """Whether the author writes `0` and `[]`, which win over templates."""
     thin: bool = False
     """Whether ports are left to templates."""
+    empty: bool = False
+    """Whether the author writes maps without fields, such as `labels: {}` and `securityContext: {}`."""
     opted_in: bool = True
     exported: str = ""
     """The manifest as JSON, if the author exported the stored object as the file (`EXPORT`)."""
@@ -181,6 +183,15 @@ def _template(file: File, pod: Pod) -> Object:
     template: Object = {"spec": spec}
     if pod.note:
         template["metadata"] = {"annotations": {"note": pod.note}}
+    return _with_empty(template) if file.empty else template
+
+
+def _with_empty(template: Object) -> Object:
+    """Add maps without fields."""
+    spec = template["spec"]
+    template.setdefault("metadata", {})["labels"] = {}
+    spec["securityContext"] = {}
+    spec.setdefault("nodeSelector", {})
     return template
 
 
@@ -281,6 +292,7 @@ TEMPLATE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "refresh": ("", "1", "2"),
     "zeros": (False, True),
     "thin": (False, True),
+    "empty": (True,),
 }
 """Fields that only sequences with templates change (`templates`)."""
 LEADER: Final = "leader template"

@@ -31,13 +31,25 @@ def draw_templated(random: Random, steps: int | None = None) -> Sequence:
         if random.random() < 0.3:
             drawn.append(Step(TEMPLATES, "become", random.choice(sorted(LIBRARIES))))
         if random.random() < 0.3:
-            name = random.choice(sorted(TEMPLATE_CHANGES))
+            name = random.choice(sorted(TEMPLATE_CHANGES.keys() - {"empty"}))
             value = random.choice(allowed if name == "refs" else TEMPLATE_CHANGES[name])
             if changed(now, name, value) != now:
                 now = changed(now, name, value)
                 drawn.append(Step(sequence.tool, name, value))
         drawn.append(step)
-    return Sequence(file, sequence.tool, sequence.other, tuple(drawn))
+    return with_empty(random, Sequence(file, sequence.tool, sequence.other, tuple(drawn)))
+
+
+def with_empty(random: Random, sequence: Sequence) -> Sequence:
+    """Have some authors write empty maps from the beginning, and some later.
+
+    Admission does not tell an empty map from none: the law compares them as equal.
+    """
+    drawn = list(sequence.steps)
+    if random.random() < 0.5:
+        drawn.insert(random.randint(0, len(drawn)), Step(sequence.tool, "empty", True))
+    file = replace(sequence.file, empty=random.random() < 0.4)
+    return replace(sequence, file=file, steps=tuple(drawn))
 
 
 def drawn_templated(seed: int, number: int, steps: int | None = None) -> Sequence:

@@ -38,6 +38,7 @@ def _base(version: int) -> Object:
         "volumeMounts": [{"name": "configuration", "mountPath": "/config"}],
         "livenessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": version},
         "ports": [{"containerPort": 9090, "name": "metrics"}],
+        "securityContext": {"runAsUser": 1000 + version},
     }
     spec = {
         "containers": [engine],
@@ -45,6 +46,7 @@ def _base(version: int) -> Object:
         "nodeSelector": {"pool": "templates", "disk": f"v{version}"},
         "tolerations": [{"key": "gpu", "operator": "Exists"}],
         "terminationGracePeriodSeconds": 60 + version,
+        "securityContext": {"fsGroup": 1000 + version},
     }
     return _template("base", _pods(spec, {"labels": {"team": f"v{version}"}}))
 
