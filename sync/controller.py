@@ -33,7 +33,7 @@ from sync.runtime.events import EventRecorder
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.occurrences import Occurrence, OccurrenceRecorder
-from sync.runtime.owners import OwnerCheck
+from sync.runtime.owners import BehindError, OwnerCheck
 from sync.runtime.queue import Queue
 from sync.runtime.snapshots import ServiceMemory, observe
 from sync.status.report import report
@@ -163,6 +163,8 @@ class Controller:
             try:
                 if refusal := await self.writer.apply(key, kind, obj, check):
                     unapplied = unapplied.without(part, (refusal,))
+            except BehindError as error:
+                unapplied = unapplied.without(part, errors=(error,))
             except ApiError as error:
                 unapplied = unapplied.without(part, (refusals.retryable(kind, obj, error),), (error,))
         return unapplied

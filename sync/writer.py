@@ -25,7 +25,7 @@ from sync.observed.managed_fields import UNKNOWN, Takeover, taken_over
 from sync.runtime.apply_history import ApplyHistory
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
-from sync.runtime.owners import OwnerCheck, behind, owner_stays
+from sync.runtime.owners import BehindError, OwnerCheck, owner_stays
 from sync.runtime.pause import Pause, PausedError
 from sync.status import merged, surplus, without_messages, without_times
 
@@ -109,7 +109,7 @@ class Writer:
             live = kind.project(await self.client.call(get(kind.path_of(desired))))
             if live and not kind.resource.selector:  # the cache holds all of them, so the plan depends on it
                 cache.put(live)
-                raise behind(kind.kind, live.name)
+                raise BehindError(kind.kind, live.name)
             if not live:
                 return refusals.foreign(kind, desired)
             return await self._apply(key, kind, desired, check, live)

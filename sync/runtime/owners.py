@@ -39,6 +39,14 @@ async def owner_stays(client: Client, desired: Object) -> bool:
     return found is not None and not found["metadata"].get("deletionTimestamp")
 
 
+class BehindError(ApiError):
+    """A cache is behind: the decision that was based on it is made again. It is no finding."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"
+        super().__init__(CONFLICT, {"reason": "Behind", "message": message})
+
+
 @dataclass(slots=True)
 class OwnerCheck:
     """Checks whether objects of one service may be changed or deleted; reads each owner once."""
@@ -61,7 +69,7 @@ class OwnerCheck:
             if owner.kind not in OWNER_KINDS or self._is_of_another(owner):
                 continue
             if not await self._is_alive(stored.namespace, owner) and owner in desired_owners:
-                raise behind(owner.kind, owner.name)
+                raise BehindError(owner.kind, owner.name)
         if desired["kind"] == LWS.kind:
             await self._confirm_replicas(stored, desired)
 
@@ -82,7 +90,7 @@ class OwnerCheck:
                 continue
             if row.projection.target == stored.name:
                 cache.put(row)
-                raise behind(AUTOSCALER.kind, row.name)
+                raise BehindError(AUTOSCALER.kind, row.name)
 
     async def allows_deletion(self, row: AppliedObject) -> bool:
         """Return whether the controller may delete an object that is not desired.
@@ -137,7 +145,7 @@ class OwnerCheck:
             cache.drop((live["metadata"]["namespace"], name))
         else:
             cache.put(row)
-        raise behind(cache.kind.kind, name)
+        raise BehindError(cache.kind.kind, name)
 
     def _concerns(self, row: OwnerRow | UnreadableObject) -> bool:
         """Return whether the service depends on an owner: a member, or an ejected one."""
@@ -156,12 +164,6 @@ def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None
     if row is None:
         return None
     return (row.uid,) if isinstance(row, UnreadableObject) else (row.uid, row.fingerprint, row.deleting)
-
-
-def behind(kind: str, name: str) -> ApiError:
-    """Return the error for a cache that is behind: the decision that was based on it is made again."""
-    message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"
-    return ApiError(CONFLICT, {"reason": "Behind", "message": message})
 
 
 async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:

@@ -102,6 +102,23 @@ async def test_an_older_size_of_a_member_splits_no_group(
 
 
 @pytest.mark.usefixtures("gang")
+async def test_a_cache_that_is_behind_is_no_finding(api: Api, make: Start, eventually: Eventually) -> None:
+    """Rollouts change LeaderWorkerSets all the time, and nothing is wrong."""
+    before = LWS.project(api.objects[P])
+    template = api.objects[P]["spec"]["leaderWorkerTemplate"] | {"size": 4}
+    api.edit(P, leaderWorkerTemplate=template)
+    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 6)
+    behind = await successor(make, eventually)
+
+    for _ in range(3):
+        behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
+        assert await behind.reconcile(KEY)
+        await quiet()
+
+    assert api.findings() == []
+
+
+@pytest.mark.usefixtures("gang")
 async def test_a_deleted_member_leaves_the_gang(api: Api, eventually: Eventually) -> None:
     api.collects = False
     api.remove(D)
