@@ -1,9 +1,10 @@
 """Thousands of services in the store of a real API server: each a LeaderWorkerSet, a PodGroup, and pods.
 
 The objects of the first service are made by the real controllers. The others are copies of what etcd then
-holds, with other names and uids: through the API server, fifty thousand pods would take longer than all that
-is measured. etcd holds built-in kinds as protobuf, in which a text has a length. So every name of a service
-has as many characters as `PATTERN`, and the copies are checked as the API server reads them.
+holds, with other names, namespaces and uids: through the API server, fifty thousand pods would take longer
+than all that is measured. etcd holds built-in kinds as protobuf, in which a text has a length. So every name
+of a service has as many characters as `PATTERN`, every namespace as many as `TENANT`, and the copies are
+checked as the API server reads them.
 """
 
 import hashlib
@@ -34,6 +35,10 @@ from webhook import review
 
 PATTERN: Final = "the-pattern"
 """The name of the first service, and of its LeaderWorkerSet; the names of its other objects begin with it."""
+TENANT: Final = "a-tenant"
+"""The namespace of the first service."""
+TENANTS: Final = 100
+"""Namespaces of the others. LWS's manager looks through the pods of a namespace in each reconcile."""
 PODS: Final = 5
 """Pods of one service: one group."""
 POD_GROUPS: Final = "podgroups"
@@ -47,7 +52,6 @@ FOLDERS: Final = {
 }
 """Where etcd holds the objects of a service, by resource."""
 GROUP_KEY: Final = "leaderworkerset.sigs.k8s.io/group-key"
-PLACE: Final = path("leaderworkersets", "default")
 SCALED: Final = orjson.dumps({"spec": {"replicas": 3}})
 BATCH: Final = 100
 BYTES: Final = 2**20
@@ -63,10 +67,20 @@ def names(count: int) -> list[str]:
     return [f"set-{at:0{width}}" for at in range(count)]
 
 
+def namespace(name: str) -> str:
+    """Return the namespace of a service, which its name determines."""
+    return TENANT if name == PATTERN else f"tenant{int(name.removeprefix('set-')) % TENANTS:02}"
+
+
+def place(resource: str, name: str, of: str = "") -> str:
+    """Return the path of an object of a service; it has the service's name if it has no other."""
+    return path(resource, namespace(name), of or name)
+
+
 def member(name: str) -> Object:
     """Make the only LeaderWorkerSet of a service, expanded: its gang can start at once."""
     live = small()
-    live["metadata"] = {"name": name, "namespace": "default", "annotations": {SERVICE: name}}
+    live["metadata"] = {"name": name, "namespace": namespace(name), "annotations": {SERVICE: name}}
     live["spec"]["leaderWorkerTemplate"]["size"] = PODS
     engine = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
     engine["args"] = [*engine["args"][:2], "--tensor-parallel-size", "8", f"--pipeline-parallel-size={PODS}"]
@@ -77,12 +91,14 @@ def member(name: str) -> Object:
 def first(cluster: Cluster) -> None:
     """Store the LeaderWorkerSet from which the others are copied, and wait until its pods run."""
     add_gpu_nodes(cluster, PODS)
-    create(cluster.api, PLACE, member(PATTERN))
+    for tenant in (TENANT, *sorted({namespace(name) for name in names(TENANTS)})):
+        create(cluster.api, path("namespaces"), {"metadata": {"name": tenant}})
+    create(cluster.api, path("leaderworkersets", TENANT), member(PATTERN))
     until(lambda: _is_available(cluster), f"{PATTERN} is available", seconds=PATIENCE, every=1.0)
 
 
 def _is_available(cluster: Cluster) -> bool:
-    said = get(cluster.api, f"{PLACE}/{PATTERN}").get("status", {}).get("conditions", ())
+    said = get(cluster.api, place("leaderworkersets", PATTERN)).get("status", {}).get("conditions", ())
     return ("Available", "True") in {(one["type"], one["status"]) for one in said}
 
 
@@ -97,9 +113,9 @@ class Pattern:
     """As the API server reads them, by resource."""
 
     def renamed(self, text: bytes, name: str) -> bytes:
-        """Return a text for another service: other names, uids, and keys of groups, all equally long."""
-        copied = text.replace(PATTERN.encode(), name.encode())
-        for old, new in (*self._uids(name), _group_key(name)):
+        """Return a text for another service: other names, namespace, uids and keys, all equally long."""
+        copied, names = text, ((PATTERN, name), (TENANT, namespace(name)))
+        for old, new in (*names, *self._uids(name), _group_key(name)):
             copied = copied.replace(old.encode(), new.encode())
         expect(len(copied), len(text), f"bytes of an object of {name}")
         return copied
@@ -121,14 +137,14 @@ def pattern(cluster: Cluster) -> Pattern:
 
 def copy(cluster: Cluster, known: Pattern, resource: str, chosen: Sequence[str], run: Run) -> None:
     """Copy the objects of the first service under other names, one resource of it."""
-    prefix = f"/registry/{FOLDERS[resource]}/default/"
+    folder = f"/registry/{FOLDERS[resource]}"
     for each in _copied(known, resource):
-        key = prefix + each["metadata"]["name"]
+        key = f"{folder}/{TENANT}/{each['metadata']['name']}".encode()
         held = b64decode(ask(cluster, "/v3/kv/range", {"key": _coded(key)})["kvs"][0]["value"])
         size = min(BATCH, BYTES // len(held))
         for at in run.rounds(-(-len(chosen) // size), f"copying {resource}"):
             batch = chosen[at * size : (at + 1) * size]
-            puts = [_put(key.replace(PATTERN, name), known.renamed(held, name)) for name in batch]
+            puts = [_put(known.renamed(key, name), known.renamed(held, name)) for name in batch]
             ask(cluster, "/v3/kv/txn", {"success": puts})
 
 
@@ -149,13 +165,13 @@ def apply_services(cluster: Cluster, known: Pattern, chosen: Sequence[str], run:
     owned = _of_fields(stored, fields)
     owned["metadata"]["name"] = stored["metadata"]["name"]
     text = orjson.dumps({"apiVersion": "v1", "kind": "Service", **owned})
-    target = f"{path('services', 'default', '%s-api')}?fieldManager={FIELD_MANAGER}&force=true"
     with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
         lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
 
         def some(line: Kept, names: Sequence[str]) -> None:
             for name in names:
-                line.send("PATCH", target % name, known.renamed(text, name), APPLY_PATCH)
+                target = f"{place('services', name, f'{name}-api')}?fieldManager={FIELD_MANAGER}&force=true"
+                line.send("PATCH", target, known.renamed(text, name), APPLY_PATCH)
 
         for at in run.rounds(-(-len(chosen) // BATCH), "applying services"):
             batch = chosen[at * BATCH : (at + 1) * BATCH]
@@ -179,7 +195,7 @@ def expect_copies(cluster: Cluster, known: Pattern, resource: str, chosen: Seque
     for name in {chosen[0], chosen[len(chosen) // 2], chosen[-1]}:
         for each in _copied(known, resource):
             wanted = orjson.loads(known.renamed(orjson.dumps(each), name))
-            stored = get(cluster.api, path(resource, "default", wanted["metadata"]["name"]))
+            stored = get(cluster.api, place(resource, name, wanted["metadata"]["name"]))
             expect(_unversioned(stored), _unversioned(wanted), f"{resource} of {name}")
 
 
@@ -190,19 +206,20 @@ def revision(cluster: Cluster) -> int:
 
 def written_since(cluster: Cluster, since: int) -> int:
     """Count the objects of services that were written after a revision."""
-    return sum(_written(cluster, f"/registry/{folder}/default", since) for folder in FOLDERS.values())
+    return sum(_written(cluster, f"/registry/{folder}", since) for folder in FOLDERS.values())
 
 
 def _written(cluster: Cluster, folder: str, since: int) -> int:
-    between = {"key": _coded(f"{folder}/"), "range_end": _coded(f"{folder}0")}  # 0 comes after / in ASCII
+    first, end = f"{folder}/".encode(), f"{folder}0".encode()  # 0 comes after / in ASCII
+    between = {"key": _coded(first), "range_end": _coded(end)}
     asked = {**between, "min_mod_revision": str(since + 1), "keys_only": True}
     return len(ask(cluster, "/v3/kv/range", asked).get("kvs", ()))
 
 
 def _of_pattern(cluster: Cluster, resource: str) -> list[Object]:
     """Return the objects of the first service, each as a GET returns it."""
-    found = (one["metadata"]["name"] for one in items(cluster.api, path(resource, "default")))
-    return [get(cluster.api, path(resource, "default", name)) for name in found if name.startswith(PATTERN)]
+    found = (one["metadata"]["name"] for one in items(cluster.api, path(resource, TENANT)))
+    return [get(cluster.api, path(resource, TENANT, name)) for name in found if name.startswith(PATTERN)]
 
 
 def _unversioned(obj: Object) -> Object:
@@ -211,16 +228,17 @@ def _unversioned(obj: Object) -> Object:
 
 def _group_key(name: str) -> tuple[str, str]:
     """Return the label by which LWS finds the pods of a group, old and new (LWS `pkg/utils/utils.go`)."""
-    old, new = (hashlib.sha1(f"default/{one}-0".encode()).hexdigest() for one in (PATTERN, name))  # noqa: S324 - LWS's own choice
+    keys = (f"{namespace(one)}/{one}-0" for one in (PATTERN, name))
+    old, new = (hashlib.sha1(key.encode()).hexdigest() for key in keys)  # noqa: S324 - LWS's own choice
     return old, new
 
 
-def _put(key: str, value: bytes) -> Object:
+def _put(key: bytes, value: bytes) -> Object:
     return {"requestPut": {"key": _coded(key), "value": b64encode(value).decode()}}
 
 
-def _coded(key: str) -> str:
-    return b64encode(key.encode()).decode()
+def _coded(key: bytes) -> str:
+    return b64encode(key).decode()
 
 
 # --- changes ----------------------------------------------------------------------------------------
@@ -237,4 +255,4 @@ def scale(cluster: Cluster, chosen: Sequence[str], run: Run) -> None:
 
 def _scale(line: Kept, chosen: Sequence[str]) -> None:
     for name in chosen:
-        line.send("PATCH", f"{PLACE}/{name}", SCALED, MERGE_PATCH)
+        line.send("PATCH", place("leaderworkersets", name), SCALED, MERGE_PATCH)

@@ -7,19 +7,20 @@ import pytest
 
 from intent import Object
 from tests.bench.report import WrongAnswerError
-from tests.bench.store import GROUP_KEY, PATTERN, Pattern, names
+from tests.bench.store import GROUP_KEY, PATTERN, TENANT, TENANTS, Pattern, names, namespace
 
 UIDS = ("6a0b3f4e-0000-4000-8000-000000000001", "6a0b3f4e-0000-4000-8000-000000000002")
 
 
 def key_of(name: str) -> str:
     """Return LWS's key of the first group."""
-    return hashlib.sha1(f"default/{name}-0".encode()).hexdigest()  # noqa: S324 - LWS's own choice
+    return hashlib.sha1(f"{namespace(name)}/{name}-0".encode()).hexdigest()  # noqa: S324 - LWS's own choice
 
 
 def pod(name: str, owner: str, uid: str) -> Object:
     """Return the leader of a LeaderWorkerSet."""
-    metadata = {"name": f"{name}-0", "uid": uid, "labels": {GROUP_KEY: key_of(name)}}
+    metadata: Object = {"name": f"{name}-0", "namespace": namespace(name), "uid": uid}
+    metadata["labels"] = {GROUP_KEY: key_of(name)}
     return {"metadata": metadata | {"ownerReferences": [{"name": name, "uid": owner}]}}
 
 
@@ -40,6 +41,8 @@ def test_names_are_distinct_and_as_long_as_the_pattern() -> None:
     found = names(10_000)
 
     assert (len(set(found)), {len(name) for name in found}) == (10_000, {len(PATTERN)})
+    tenants = {namespace(name) for name in found}
+    assert (len(tenants), {len(one) for one in tenants}) == (TENANTS, {len(TENANT)})
 
 
 def test_a_copy_refers_to_the_copy_of_its_owner() -> None:
@@ -59,4 +62,4 @@ def test_copies_have_distinct_uids() -> None:
 
 def test_a_name_of_another_length_is_refused() -> None:
     with pytest.raises(WrongAnswerError, match="bytes"):
-        copied("pods", "longer-than-the-pattern")
+        copied("pods", "set-1")
