@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sync import WORKERS as WORKERS_OF_CONTROLLER
 from sync.controller import SPARE
-from sync.controller import WORKERS as WORKERS_OF_CONTROLLER
 from sync.runtime import costs, queue
 from sync.runtime.costs import NOTHING, Costs
 from sync.runtime.queue import SHARE, Queue
