@@ -43,7 +43,7 @@ PARTS: Final[dict[str, Part]] = {
     ),
     "worst": Part("The most expensive reviews, as a share of their limit", worst.measure),
     "controller": Part("The controller with ten thousand services", controller.measure),
-    "managers": Part("The controller beside LWS's manager, with two thousand services", controller.compared),
+    "managers": Part("The controller beside LWS's manager, with ten thousand services", controller.compared),
 }
 
 

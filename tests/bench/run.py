@@ -32,7 +32,7 @@ class Effort:
     """Sent before, unmeasured: the first calls connect, and fill what is filled once."""
     objects: int = 10_000
     """LeaderWorkerSets that the controller knows."""
-    compared: int = 2_000
+    compared: int = 10_000
     """LeaderWorkerSets that the controller and LWS's manager know while they are compared."""
     gangs: int = 1_000
     """Services for which the controller makes the PodGroup."""
