@@ -1,0 +1,218 @@
+"""Revisions of a DisaggregatedSet that differ in more than an image, on LWS's own controller."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from intent.annotations import GROUP_NAME, REVISION, ROLES
+from tests.cluster.conftest import AddNodes
+from tests.cluster.test_disaggregatedset import (
+    SET,
+    disaggregated_set,
+    findings,
+    groups,
+    revisions,
+    role,
+    set_namespace,
+)
+from tests.cluster.testbed.api import ApiError, create, delete, items, patch, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes
+from tests.cluster.testbed.groups import group_of, pods, settled
+from tests.cluster.testbed.wait import until
+from tests.patience import PATIENCE
+
+__all__ = ("set_namespace",)
+
+FILES: Final = {"prefill": (PREFILL, 2), "decode": (DECODE, 4), "decode-long": (DECODE, 4)}
+"""File and group size of each role."""
+PAIR: Final = ("prefill", "decode")
+ALL: Final = tuple(FILES)
+
+
+@pytest.mark.parametrize(("names", "wanted"), [(PAIR, ALL), (ALL, PAIR)], ids=["added", "removed"])
+def test_a_role_is_added_or_removed(
+    fusioninfer: Cluster,
+    set_namespace: str,
+    add_nodes: AddNodes,
+    names: tuple[str, ...],
+    wanted: tuple[str, ...],
+) -> None:
+    namespace = set_namespace
+    add_nodes(size(names))
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(names))
+    until(lambda: serving(fusioninfer, namespace, names), "all roles are placed")
+    (first,) = revisions(fusioninfer, namespace)
+    old = uids(fusioninfer, namespace)
+
+    # without room for one pod
+    patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), with_roles(wanted))
+    second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+    until(lambda: len(pods(fusioninfer, namespace)) == len(old) + size(wanted), "its pods")
+    add_nodes(size(wanted) - 1)
+    settled(fusioninfer, namespace)
+    assert not placed(fusioninfer, namespace, second)
+    assert uids(fusioninfer, namespace, first) == old
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(first, second)) == gangs(first, second)
+
+    add_nodes(1)
+    with served(fusioninfer, namespace, {first: old}, second, wanted) as is_rolled:
+        until(is_rolled, "the first revision is gone", seconds=2 * PATIENCE)
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(second)) == gangs(second)
+    until(lambda: len(pods(fusioninfer, namespace)) == size(wanted), "its pods are gone")
+    assert not findings(fusioninfer, namespace)
+
+
+def test_a_rollout_is_rolled_back(fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes) -> None:
+    """In the middle: of two groups a role, the first of the new revision are placed, the last ones wait."""
+    namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
+    add_nodes(12)
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR, 2))
+    until(lambda: len(placed(fusioninfer, namespace)) == 12, "two groups of each role are placed")
+    (first,) = revisions(fusioninfer, namespace)
+    old = uids(fusioninfer, namespace)
+
+    # without room: nothing of the new revision was placed, and nothing of the first one restarts
+    patch(fusioninfer.api, at, with_roles(PAIR, 2, "-b"))
+    second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+    until(lambda: len(pods(fusioninfer, namespace)) > 12, "its pods")
+    settled(fusioninfer, namespace)
+    assert not placed(fusioninfer, namespace, second)
+    patch(fusioninfer.api, at, with_roles(PAIR, 2))
+    until(lambda: revisions(fusioninfer, namespace) == {first}, "the next revision is gone")
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(first)) == gangs(first)
+    until(lambda: len(pods(fusioninfer, namespace)) == 12, "its pods are gone")
+    assert uids(fusioninfer, namespace) == old
+
+    # with room for one group of each role
+    patch(fusioninfer.api, at, with_roles(PAIR, 2, "-b"))
+    until(lambda: second in revisions(fusioninfer, namespace), "the same revision again")
+    add_nodes(6)
+    until(lambda: len(placed(fusioninfer, namespace, second)) >= 6, "one group of each role")
+    patch(fusioninfer.api, at, with_roles(PAIR, 2))
+    with served(
+        fusioninfer, namespace, {second: uids(fusioninfer, namespace, second)}, first, PAIR
+    ) as is_rolled:
+        until(is_rolled, "the first revision alone is left", seconds=2 * PATIENCE)
+    until(lambda: len(placed(fusioninfer, namespace, first)) == 12, "two groups of each role")
+    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the other pods are gone")
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(first)) == gangs(first)
+    assert not findings(fusioninfer, namespace)
+
+
+def test_a_set_is_scaled_to_zero_and_made_again(
+    fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes
+) -> None:
+    namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
+    add_nodes(6)
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
+    until(lambda: serving(fusioninfer, namespace, PAIR), "both roles are placed")
+    (revision,) = revisions(fusioninfer, namespace)
+
+    # all roles to zero, and back
+    patch(fusioninfer.api, at, with_roles(PAIR, 0))
+    until(lambda: not pods(fusioninfer, namespace), "no pods are left")
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(revision)) == gangs(revision)
+    patch(fusioninfer.api, at, with_roles(PAIR))
+    until(lambda: serving(fusioninfer, namespace, PAIR), "both roles are placed again")
+    assert revisions(fusioninfer, namespace) == {revision}
+
+    # deleted, and made again with the same name at once: a new gang, which waits for both roles
+    old = uids(fusioninfer, namespace)
+    delete(fusioninfer.api, at)
+    until(lambda: not items(fusioninfer.api, path("disaggregatedsets", namespace)), "the set is gone")
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
+    until(
+        lambda: serving(fusioninfer, namespace, PAIR) and not old & uids(fusioninfer, namespace),
+        "both roles are placed again",
+        seconds=2 * PATIENCE,
+    )
+    assert becomes(lambda: groups(fusioninfer, namespace), gangs(revision)) == gangs(revision)
+    assert len(pods(fusioninfer, namespace)) == 6
+
+    # a group name edited by hand in one LeaderWorkerSet: refused, since its pods would leave the gang
+    before = uids(fusioninfer, namespace)
+    lws = path("leaderworkersets", namespace, f"{SET}-{revision}-decode")
+    with pytest.raises(ApiError, match="FI206"):
+        patch(fusioninfer.api, lws, group_name("another"))
+    assert revisions(fusioninfer, namespace) == {revision}
+    assert uids(fusioninfer, namespace) == before
+
+
+def with_roles(names: tuple[str, ...], replicas: int = 1, tag: str = "") -> Object:
+    """Return the spec of a set with these roles, each of which declares all of them."""
+    roles: list[Any] = [
+        role(name if name in PAIR else "decode", FILES[name][0]) | {"name": name} for name in names
+    ]
+    for one in roles:
+        one["spec"]["replicas"] = replicas
+        one["metadata"]["annotations"] |= {ROLES: ",".join(names)}
+        one["metadata"]["annotations"]["fusioninfer.io/role-name"] = one["name"]
+        for container in one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]:
+            container["image"] += tag
+    return {"spec": {"roles": roles}}
+
+
+def group_name(name: str) -> Object:
+    """Return a patch of the annotation that names the PodGroup."""
+    template = {"metadata": {"annotations": {GROUP_NAME: name}}}
+    return {"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}}
+
+
+def size(names: tuple[str, ...]) -> int:
+    """Return the number of pods of one group of each role."""
+    return sum(FILES[name][1] for name in names)
+
+
+def gangs(*found: str) -> set[str]:
+    return {f"{SERVICE}-{revision}" for revision in found}
+
+
+def there(cluster: Cluster, namespace: str, revision: str = "") -> list[Any]:
+    """Return the pods of a revision, or of all, that are not about to end."""
+    return [
+        pod
+        for pod in pods(cluster, namespace)
+        if revision in {"", pod["metadata"]["labels"][REVISION]}
+        and "deletionTimestamp" not in pod["metadata"]
+    ]
+
+
+def uids(cluster: Cluster, namespace: str, revision: str = "") -> set[str]:
+    return {pod["metadata"]["uid"] for pod in there(cluster, namespace, revision)}
+
+
+def placed(cluster: Cluster, namespace: str, revision: str = "") -> list[str]:
+    """Return the group of each pod that is bound."""
+    return [group_of(pod) for pod in there(cluster, namespace, revision) if pod["spec"].get("nodeName")]
+
+
+def serving(cluster: Cluster, namespace: str, names: tuple[str, ...], revision: str = "") -> bool:
+    """Return whether a revision, or any one, has one whole group of each role."""
+    groups_placed = placed(cluster, namespace, revision)
+    whole = {group for group in groups_placed if groups_placed.count(group) == FILES[_role(group)][1]}
+    ready = {(group.split("-")[1], _role(group)) for group in whole}
+    return any(all((one, name) in ready for name in names) for one, _ in ready)
+
+
+def _role(group: str) -> str:
+    """Return the role of a group `<set>-<revision>-<role>-<index>`."""
+    return group.split("-", 2)[2].rpartition("-")[0]
+
+
+@contextmanager
+def served(
+    cluster: Cluster, namespace: str, before: dict[str, set[str]], after: str, names: tuple[str, ...]
+) -> Iterator[Any]:
+    """Yield a check whether a rollout ended: pods of the earlier revision may go, and none may be made."""
+
+    def is_rolled() -> bool:
+        now = {revision: uids(cluster, namespace, revision) for revision in before}
+        if any(now[revision] != before[revision] for revision in before):
+            assert serving(cluster, namespace, names, after), "old pods serve until new ones do"
+        return revisions(cluster, namespace) == {after} and serving(cluster, namespace, names, after)
+
+    yield is_rolled
