@@ -95,7 +95,7 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     """Compute what one service should have; `refusals` are those of this reconcile so far."""
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
-    if over := budget.of_service(len(snapshot.members)):
+    if over := budget.of_service(snapshot.crowd or len(snapshot.members)):
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
     gangs = (_gang(situation, settings, refusals) for situation in snapshot.gangs)
     ejected = Desired(held_objects=_of_ejected(snapshot))

@@ -124,6 +124,10 @@ class Cache(Generic[R]):
         """Return the rows that concern a key."""
         return tuple(self.known.by_key.get(key, {}).values())
 
+    def count(self, key: ServiceKey) -> int:
+        """Return the number of objects that concern a key, or may concern it."""
+        return len(self.known.by_key.get(key, ())) + len(self.unreadable.by_key.get(key, ()))
+
     def services_of(self, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
         """Return the services of the readable objects with an index key, each once."""
         return self.known.services_of(index_key)

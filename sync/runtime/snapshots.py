@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
-from intent import Object
+from intent import Object, budget
 from intent.errors import Subject
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
@@ -74,8 +75,9 @@ class ServiceMemory:
 def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
-    names = _gang_names(key, caches)
-    rows[LWS.kind] = _leader_worker_sets(key, names, caches)
+    crowd = _crowd(key, caches)
+    names = (key[1],) if crowd else _gang_names(key, caches)
+    rows[LWS.kind] = _few(key, caches) if crowd else _leader_worker_sets(key, names, caches)
     if GATEWAYS.kind in caches:
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
     rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
@@ -92,7 +94,8 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         tuple(_namesakes(key, caches)),
         claimed=memory.claims(value, stored),
         unknown=_unknown(key, caches),
-        unreadable=_unreadable(key, caches),
+        unreadable=() if crowd else _unreadable(key, caches),
+        crowd=crowd,
         revisions=tuple(revisions),
         templates=_templates(value, caches) if value else NONE_NAMED,
     )
@@ -130,6 +133,26 @@ def _pools(
 
 
 Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
+
+
+def _crowd(key: ServiceKey, caches: Caches) -> int:
+    """Return the number of LeaderWorkerSets of a service if it exceeds the limit; else 0. None is read."""
+    cache = cache_of(caches, LWS)
+    found = max(map(cache.count, (key, *gang_keys(*key))))
+    return found if budget.of_service(found) else 0
+
+
+def _few(key: ServiceKey, caches: Caches) -> Sets:
+    """Return of too many LeaderWorkerSets those of the InferenceService's roles, and one member.
+
+    The status is about the first, and a finding about the second where there is no InferenceService.
+    """
+    cache, service = cache_of(caches, LWS), cache_of(caches, INFERENCE_SERVICE).rows.get(key)
+    value = service.value if service else None
+    names = [member_name(value, role) for role in value.roles] if value else []
+    of_roles = [row for name in names if (row := cache.rows.get((key[0], name)))]
+    members = (row for row in cache.of(key) if (one := row.projection.member) and one.key == key)
+    return tuple({row.name: row for row in (*of_roles, *islice(members, 1))}.values())
 
 
 def _gang_names(key: ServiceKey, caches: Caches) -> tuple[str, ...]:
