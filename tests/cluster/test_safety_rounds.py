@@ -60,6 +60,17 @@ def test_a_deletion_is_seen_when_it_begins() -> None:
     assert list(witness.deleted.values()) == [Seen("pods", "svc-2", "2")]
 
 
+def test_an_object_that_a_later_list_lacks_was_deleted_meanwhile() -> None:
+    witness = Witness()
+    first, second = (event("ADDED", uid)["object"] for uid in "12")
+
+    witness.list_again("pods", [first])
+    witness.list_again("podgroups", [second])
+    witness.list_again("podgroups", [first | {"metadata": {"name": "svc-2", "uid": "3"}}])
+
+    assert list(witness.deleted.values()) == [Seen("podgroups", "svc-2", "2")]
+
+
 def test_a_deletion_is_counted_once() -> None:
     witness = Witness()
 

@@ -114,7 +114,7 @@ def play(scene: Scene, one: Round, say: Callable[[str], None], tally: Tally) -> 
         wrong.append(f"deleted: {', '.join(map(str, deleted))}")
     scene.license(*(service.name for service in one.services))
     _attempt(wrong, lambda: scene.insist(*_deleted(one.services)))
-    wrong += [f"the watch of {each} ended" for each in scene.witness.ended]
+    wrong += [f"{each} are not watched" for each in sorted(scene.witness.unwatched)]
     tally.rounds, seconds = tally.rounds + 1, time.monotonic() - began
     tally.faults.update(one.names)
     tally.seconds.append(seconds)

@@ -1,6 +1,7 @@
 """Everything that is deleted in a namespace, seen by watches straight at the API server.
 
-An object counts as deleted from the moment it gets a deletionTimestamp.
+An object counts as deleted from the moment it gets a deletionTimestamp. A watch that ends, as one does where
+the definition of its kind is deleted, is begun again with a list: what that lacks was deleted meanwhile.
 """
 
 import http.client
@@ -8,13 +9,14 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from tests.cluster.testbed.api import Api, get, path
+from intent import Object
+from tests.cluster.testbed.api import Api, ApiError, get, path
 
 OWNED: Final = (
     *("leaderworkersets", "podgroups", "deployments", "services", "inferencepools", "httproutes"),
@@ -22,6 +24,8 @@ OWNED: Final = (
 )
 """Kinds of objects that belong to a service and outlive every fault."""
 WATCHED: Final = ("pods", *OWNED)
+AGAIN: Final = 0.2
+"""Seconds between two tries to watch a kind that could not be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,8 @@ class Witness:
     """By uid."""
     deleted: dict[str, Seen] = field(default_factory=dict)
     """By uid, in the order of deletion."""
-    ended: list[str] = field(default_factory=list)
-    """Resources whose watch ended before its time."""
+    unwatched: set[str] = field(default_factory=set)
+    """Resources whose watch ended, until it is begun again."""
 
     def note(self, resource: str, event: Any) -> None:
         """Record an event of a watch."""
@@ -57,55 +61,98 @@ class Witness:
             if event["type"] == "DELETED" or metadata.get("deletionTimestamp"):
                 self.deleted.setdefault(one.uid, one)
 
+    def list_again(self, resource: str, objects: Sequence[Object]) -> None:
+        """Record a list behind a gap: what was seen before and is missing was deleted in between."""
+        listed = {obj["metadata"]["uid"] for obj in objects}
+        for obj in objects:
+            self.note(resource, {"type": "ADDED", "object": obj})
+        for uid, one in self.seen.items():
+            if one.resource == resource and uid not in listed:
+                self.deleted.setdefault(uid, one)
+
     def count(self, *, pods: bool) -> int:
         """Count the pods, or the other objects, that were seen."""
         return sum((one.resource == "pods") == pods for one in self.seen.values())
+
+
+@dataclass(slots=True)
+class Watch:
+    """The watch of one kind of objects in a namespace, in a thread of its own."""
+
+    api: Api
+    namespace: str
+    resource: str
+    one: Witness
+    closing: threading.Event
+    connection: http.client.HTTPSConnection = field(init=False)
+    sock: socket.socket = field(init=False)
+    response: http.client.HTTPResponse = field(init=False)
+    reader: threading.Thread = field(init=False)
+
+    def start(self) -> None:
+        """List and begin to watch; what happens from now on is seen."""
+        self._open()
+        self.reader = threading.Thread(target=self._run, daemon=True, name=f"witness of {self.resource}")
+        self.reader.start()
+
+    def end(self) -> None:
+        """End it; `closing` is set."""
+        with suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.reader.join()
+
+    def _run(self) -> None:
+        while True:
+            with suppress(OSError, ValueError, http.client.HTTPException):
+                while not self.closing.is_set() and (line := self.response.readline()):
+                    self.one.note(self.resource, json.loads(line))
+            self._close()
+            if self.closing.is_set() or not self._open_again():
+                return
+
+    def _open_again(self) -> bool:
+        """List and watch again as soon as the kind is served; False if it is not until the end."""
+        self.one.unwatched.add(self.resource)
+        while not self.closing.wait(AGAIN):
+            with suppress(ApiError, OSError, http.client.HTTPException):
+                self._open()
+                self.one.unwatched.discard(self.resource)
+                return True
+        return False
+
+    def _open(self) -> None:
+        collection = path(self.resource, self.namespace)
+        listed = get(self.api, collection)
+        self.one.list_again(self.resource, listed["items"])
+        place = urlsplit(self.api.url)
+        tls = ssl.create_default_context(cafile=str(self.api.authority))
+        query = {
+            "watch": "1",
+            "resourceVersion": listed["metadata"]["resourceVersion"],
+            "timeoutSeconds": "86400",
+        }
+        self.connection = http.client.HTTPSConnection(place.hostname or "", place.port, context=tls)
+        self.connection.request(
+            "GET", f"{collection}?{urlencode(query)}", headers={"Authorization": f"Bearer {self.api.token}"}
+        )
+        self.sock = self.connection.sock
+        self.response = self.connection.getresponse()
+
+    def _close(self) -> None:
+        self.response.close()
+        self.connection.close()
 
 
 @contextmanager
 def witness(api: Api, namespace: str) -> Iterator[Witness]:
     """Watch a namespace until left."""
     one, closing = Witness(), threading.Event()
-    followed = [_follow(api, namespace, resource, one, closing) for resource in WATCHED]
+    watches = [Watch(api, namespace, resource, one, closing) for resource in WATCHED]
+    for each in watches:
+        each.start()
     try:
         yield one
     finally:
         closing.set()
-        for connection, response, reader in followed:
-            with suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-            reader.join()
-            response.close()
-            connection.close()
-
-
-def _follow(
-    api: Api, namespace: str, resource: str, one: Witness, closing: threading.Event
-) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse, threading.Thread]:
-    collection = path(resource, namespace)
-    listed = get(api, collection)
-    for obj in listed["items"]:
-        one.note(resource, {"type": "ADDED", "object": obj})
-    place = urlsplit(api.url)
-    tls = ssl.create_default_context(cafile=str(api.authority))
-    connection = http.client.HTTPSConnection(place.hostname or "", place.port, context=tls)
-    query = {
-        "watch": "1",
-        "resourceVersion": listed["metadata"]["resourceVersion"],
-        "timeoutSeconds": "86400",
-    }
-    connection.request(
-        "GET", f"{collection}?{urlencode(query)}", headers={"Authorization": f"Bearer {api.token}"}
-    )
-    response = connection.getresponse()
-
-    def read() -> None:
-        with suppress(OSError, ValueError, http.client.HTTPException):
-            while line := response.readline():
-                one.note(resource, json.loads(line))
-        if not closing.is_set():
-            one.ended.append(resource)
-
-    reader = threading.Thread(target=read, daemon=True, name=f"witness of {resource}")
-    reader.start()
-    return connection, response, reader
+        for each in watches:
+            each.end()
