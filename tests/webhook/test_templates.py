@@ -151,6 +151,18 @@ def test_a_zero_of_the_author_wins(path: str, zero: Any) -> None:
     assert put(author, stored) == stored
 
 
+@pytest.mark.parametrize(("path", "zero"), ZEROS)
+def test_a_zero_that_the_author_writes_later_wins(path: str, zero: Any) -> None:
+    author = named(template(engine()))
+    before = put(author)
+
+    later = put(changed(before, path, zero), before)
+
+    wanted = put(changed(author, path, zero))
+    assert later["spec"] == wanted["spec"]
+    assert expand(changed(later, "spec.replicas", 2), later) == []
+
+
 ARGUMENTS: Final[list[tuple[str | None, list[str], list[str]]]] = [
     (None, ["--max-model-len", "8192"], ["--tensor-parallel-size", "16", "--max-model-len", "8192"]),
     ("merge", ["--max-model-len=8192"], ["--tensor-parallel-size", "16", "--max-model-len=8192"]),

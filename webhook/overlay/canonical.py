@@ -2,9 +2,13 @@
 
 They add `protocol: TCP`, `resources: {}`, empty names and metadata, and they normalize quantities (`1024Mi`
 becomes `1Gi`). tests/cluster/test_facts.py checks these defaults on a real API server.
+
+An empty value that an author wrote means the same as none to Kubernetes. It is a value of its own where it
+wins over templates, or has to be restored (`digest_of_file`).
 """
 
 import hashlib
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -16,18 +20,7 @@ QUANTITIES: Final = frozenset({"limits", "requests"})
 _QUANTITY: Final = frozenset({"sizeLimit", "divisor"})
 _FILLED: Final = frozenset({"creationTimestamp", "metadata", "resources"})
 _DEFAULTS: Final = (("protocol", "TCP"), ("divisor", "0"))
-
-
-def canonical(value: Any, field: str = "") -> Any:
-    """Return `value` without empty and default fields, and with quantities as decimal numbers."""
-    if isinstance(value, dict):
-        kept = {key: canonical(item, key) for key, item in value.items()}
-        if field in QUANTITIES:
-            kept = {key: _number(item) for key, item in kept.items()}
-        return {key: item for key, item in kept.items() if not is_default(key, item)}
-    if isinstance(value, list):
-        return [canonical(item) for item in value]
-    return _number(value) if field in _QUANTITY else value
+_NAMES: Final = (("name", ""), ("service", ""))
 
 
 def is_default(key: str, item: Any) -> bool:
@@ -35,9 +28,26 @@ def is_default(key: str, item: Any) -> bool:
     return item in (None, {}, [], "") or (key, item) in _DEFAULTS
 
 
+def canonical(value: Any, field: str = "", is_left_out: Callable[[str, Any], bool] = is_default) -> Any:
+    """Return `value` without empty and default fields, and with quantities as decimal numbers."""
+    if isinstance(value, dict):
+        kept = {key: canonical(item, key, is_left_out) for key, item in value.items()}
+        if field in QUANTITIES:
+            kept = {key: _number(item) for key, item in kept.items()}
+        return {key: item for key, item in kept.items() if not is_left_out(key, item)}
+    if isinstance(value, list):
+        return [canonical(item, "", is_left_out) for item in value]
+    return _number(value) if field in _QUANTITY else value
+
+
 def is_filled_in(key: str, item: Any) -> bool:
     """Return whether the API server or LWS adds this field where an author wrote none."""
     return (key in _FILLED and item in ({}, None)) or (key, item) in _DEFAULTS
+
+
+def _is_unwritten(key: str, item: Any) -> bool:
+    """Return whether a field is the same before and after defaulting, with this value and without it."""
+    return item is None or (key, item) in _NAMES or is_filled_in(key, item)
 
 
 def _number(item: Any) -> Any:
@@ -47,5 +57,13 @@ def _number(item: Any) -> Any:
 
 def digest(value: Any) -> str:
     """Return a digest of the canonical form: 128 bits, in hex."""
-    text = orjson.dumps(canonical(value), option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(text).hexdigest()[:32]
+    return _hashed(canonical(value))
+
+
+def digest_of_file(value: Any) -> str:
+    """Return a digest that differs for an empty value that an author wrote, and for none."""
+    return _hashed(canonical(value, "", _is_unwritten))
+
+
+def _hashed(value: Any) -> str:
+    return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

@@ -71,7 +71,7 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
 
 
 def _map(key: str, live: Object, one: Recorded, origins: Origins, *, restores: bool) -> Object | None:
-    is_new = one.replaced is None and not one.file
+    is_new = one.replaced is None and one.file is None
     if is_new and key in WHOLE:
         return live if is_edited(live, one.injected) else None
     left = revert_fields(live, one, origins, restores=restores)

@@ -23,7 +23,7 @@ from intent.merge import merged
 from intent.shapes import annotations, listed, mapping, metadata
 from intent.variables import substituted, variables
 from webhook.overlay.base import Base
-from webhook.overlay.canonical import digest
+from webhook.overlay.canonical import digest_of_file
 from webhook.overlay.difference import difference, replaced
 from webhook.overlay.keyed import by_identity
 from webhook.overlay.overlay import COPY, merge
@@ -67,7 +67,7 @@ def fill(
         return _with_kept(reverted, parts), Filling(author, base, errors)
     copied = _copied(author, parts, base)
     is_copied = copied is not author
-    made = digest([_read(copied), is_copied, _content(base)])
+    made = digest_of_file([_read(copied), is_copied, _content(base)])
     if known.digest == made and known.key == base.key:
         filled = in_order_of(like, merge(copied, known.put_on), known.put_on)
         done, errors = known, tuple[FieldError, ...]()

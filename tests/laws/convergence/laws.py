@@ -25,7 +25,6 @@ OPTIONAL: Final = frozenset(
     {
         *("metadata", "labels", "annotations", "volumes", "initContainers"),
         *("env", "volumeMounts", "ports", "args", "resources", "tolerations"),
-        *("nodeSelector", "securityContext"),
     }
 )
 """Fields that mean the same when empty and when absent."""

@@ -41,10 +41,7 @@ def draw_templated(random: Random, steps: int | None = None) -> Sequence:
 
 
 def with_empty(random: Random, sequence: Sequence) -> Sequence:
-    """Have some authors write empty maps from the beginning, and some later.
-
-    Admission does not tell an empty map from none: the law compares them as equal.
-    """
+    """Have some authors write empty maps from the beginning, and some later."""
     drawn = list(sequence.steps)
     if random.random() < 0.5:
         drawn.insert(random.randint(0, len(drawn)), Step(sequence.tool, "empty", True))

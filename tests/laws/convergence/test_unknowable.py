@@ -36,6 +36,7 @@ UNKNOWABLE = {
     ),
     "an injected scheduler": (INJECTED, sequence("helm", File(), Step("helm", "scheduler", "volcano"))),
     "an injected volume": (INJECTED, sequence("helm", File(), Step("helm", "volumes", ("dshm",)))),
+    "an empty map of templates": (INJECTED, sequence("helm", File(refs="base"), Step("helm", "empty", True))),
     "what is left of the copy": (
         COPY,
         sequence(
@@ -71,6 +72,9 @@ COMPARED = {
     "an injected scheduler, applied": sequence("helm", File(), Step(APPLY, "scheduler", "volcano")),
     "a node selector": sequence("helm", File(), Step("helm", "node_selector", "a")),
     "a leader without fields of the copy": sequence("helm", File(), Step("helm", "leader template", "other")),
+    "an empty map of templates, applied": sequence(
+        CLIENT_SIDE, File(refs="base"), Step(CLIENT_SIDE, "empty", True), Step(CLIENT_SIDE, "refs", "")
+    ),
     "the whole file, with another owner": sequence("replace", PROBED, Step(APPLY, "note", "one")),
 }
 

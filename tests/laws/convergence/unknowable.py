@@ -87,11 +87,14 @@ def _leaves_out_what_was_removed(a: Side, b: Side) -> bool:
 
 
 def _writes_what_was_injected(a: Side, b: Side) -> bool:
-    """Return whether the author writes a value that B has already, and A has not."""
+    """Return whether the author writes a value that B has already, and A has not.
+
+    A merge patch with an empty map changes nothing where B has a map with fields.
+    """
     before, now = leaves(_written(with_leader(a.stored))), leaves(_written(a.sent))
-    had, has = leaves(_written(b.stored)), leaves(_written(b.sent))
-    written = (at for at, value in now.items() if at not in before or not same(before[at], value))
-    return any(at in had and at in has and same(had[at], now[at]) for at in written)
+    had, has = (leaves(_written(one), nodes=True) for one in b)
+    written = [at for at, value in now.items() if at not in before or not same(before[at], value)]
+    return any(at in had and at in has and (now[at] == {} or same(had[at], now[at])) for at in written)
 
 
 def _leaves_of_the_copy(a: Side, b: Side) -> bool:
