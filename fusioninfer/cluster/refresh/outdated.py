@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fusioninfer.cluster.reader import Reader, UnreachableError, why
+from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.refresh.writing import FailedError, sent
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
 from intent.applied import Source, recorded
@@ -18,7 +19,6 @@ from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as SERVICE
 from intent.inferencetemplate.v1alpha1 import PLURAL
 from intent.shapes import annotations, listed, mapping, metadata, number, text
-from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed.cached import digest
@@ -89,6 +89,11 @@ class Outdated:
             return INFERENCE_SERVICE.path(self.namespace, name), f"{SERVICE} {name}"
         return "", f"{text(self.owner.get('kind'))} {name}"
 
+    @property
+    def uid(self) -> str:
+        """The uid of the object to annotate: another one of its name is not refreshed."""
+        return text((self.owner or metadata(self.lws)).get("uid"))
+
 
 async def outdated(reader: Reader, namespace: str, shared: str, template: str = "") -> tuple[Outdated, ...]:
     """Return the LeaderWorkerSets of a namespace, or of all, that have older templates, or one of them.
@@ -151,9 +156,11 @@ async def _tried(reader: Reader, row: Outdated) -> Outdated:
     if not path:
         return replace(row, problem=f"{written} writes it: change the template of the role there")
     try:
-        answer = await reader.send(_refresh(LWS.path(row.namespace, row.name), row, dry_run=True))
-    except (ApiError, *NO_ANSWER) as error:
-        return replace(row, problem=why(error))
+        uid = text(metadata(row.lws).get("uid"))
+        request = _refresh(LWS.path(row.namespace, row.name), uid, row, dry_run=True)
+        answer = await sent(reader, request, f"LeaderWorkerSet {row.name}")
+    except FailedError as error:
+        return replace(row, problem=str(error))
     return replace(row, rolls=_group(answer) != _group(row.lws))
 
 
@@ -162,25 +169,29 @@ async def refreshed(reader: Reader, rows: Iterable[Outdated]) -> tuple[Outdated,
     done: dict[str, str] = {}
     found = []
     for row in rows:
-        path, _ = row.written
+        path, name = row.written
         if row.problem:
             found.append(row)
             continue
         if path not in done:
             try:
-                await reader.send(_refresh(path, row, dry_run=False))
+                await sent(reader, _refresh(path, row.uid, row, dry_run=False), name)
                 done[path] = ""
-            except (ApiError, *NO_ANSWER) as error:
-                done[path] = why(error)
+            except FailedError as error:
+                done[path] = str(error)
         found.append(replace(row, is_refreshed=not done[path], problem=done[path]))
     return tuple(found)
 
 
-def _refresh(path: str, row: Outdated, *, dry_run: bool) -> Request:
-    """Return the request that changes the annotation: its value names the templates of now."""
+def _refresh(path: str, uid: str, row: Outdated, *, dry_run: bool) -> Request:
+    """Return the request that changes the annotation: its value names the templates of now.
+
+    The API server denies a patch with another uid than the object's.
+    """
     value = digest([list(change.now) for change in row.changes if change.now]).hex()[:LENGTH]
     query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
-    return Request("patch", path, query, {"metadata": {"annotations": {REFRESH: value}}})
+    precondition = {"uid": uid} if uid else {}
+    return Request("patch", path, query, {"metadata": {"annotations": {REFRESH: value}, **precondition}})
 
 
 def _group(lws: Object) -> object:

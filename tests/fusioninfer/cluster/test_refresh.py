@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from fusioninfer.cli import main
 from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.reader import UnreachableError
-from fusioninfer.cluster.refresh import command
+from fusioninfer.cluster.refresh import command, writing
 from fusioninfer.options import exit_unreadable
 from intent import Object
 from intent.annotations import EXPANSION
@@ -37,6 +37,8 @@ class Cluster:
 
     objects: dict[str, Object] = field(default_factory=dict)
     refuses: str = ""
+    fails: list[Exception] = field(default_factory=list)
+    """The errors of the next writes that are no dry runs."""
     unknown: str = ""
     writes: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
@@ -58,8 +60,13 @@ class Cluster:
     async def send(self, request: Request) -> Object:
         if self.refuses:
             raise ApiError(422, {"reason": "Invalid", "message": self.refuses})
+        if self.fails and "dryRun" not in request.query:
+            raise self.fails.pop(0)
         assert isinstance(request.body, dict)
         found = copy.deepcopy(self.objects[request.path])
+        uid = found["metadata"].get("uid")
+        if request.body["metadata"].get("uid", uid) != uid:
+            raise ApiError(422, {"reason": "Invalid", "message": "metadata.uid: field is immutable"})
         found["metadata"].setdefault("annotations", {}).update(request.body["metadata"]["annotations"])
         found = self.admitted(found)
         if "dryRun" not in request.query:
@@ -80,7 +87,7 @@ class Cluster:
 
     def put(self, name: str, owner: Object | None = None, refs: str = "base") -> None:
         found = lws()
-        found["metadata"] |= {"name": name, "namespace": "llm"}
+        found["metadata"] |= {"name": name, "namespace": "llm", "uid": f"uid-{name}"}
         found["metadata"]["annotations"]["fusioninfer.io/base-refs"] = refs
         if owner:
             found["metadata"]["ownerReferences"] = [{"controller": True, **owner}]
@@ -201,6 +208,83 @@ def test_what_cannot_be_refreshed_is_said_with_the_remedy(
 
     assert (done.exit_code, cluster.writes) == (1, [])
     assert says in done.stdout
+
+
+CONFLICT = ApiError(409, {"reason": "Conflict", "message": "changed"})
+PASSING = [
+    CONFLICT,
+    ApiError(429, {"reason": "TooManyRequests", "message": "later"}),
+    ApiError(503, {"reason": "ServiceUnavailable", "message": "starts"}),
+    TimeoutError(),
+]
+
+
+@pytest.mark.parametrize("error", PASSING, ids=["409", "429", "503", "time-out"])
+def test_a_write_that_may_pass_is_sent_again(
+    cluster: Cluster, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "PAUSES", (0.0, 0.0))
+    cluster.put_template("newer", 2)
+    cluster.fails = [error, error]
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes, cluster.fails) == (0, [A], [])
+
+
+@pytest.mark.parametrize("error", PASSING, ids=["409", "429", "503", "time-out"])
+def test_a_write_that_never_passes_ends_with_the_remedy(
+    cluster: Cluster, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "PAUSES", (0.0, 0.0))
+    cluster.put_template("newer", 2)
+    cluster.fails = [error] * 10
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes, len(cluster.fails)) == (1, [], 7)
+    assert "LeaderWorkerSet a" in done.stdout
+    assert done.stdout.endswith("; run the command again\n")
+
+
+def test_a_denied_write_is_sent_once(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+    cluster.fails = [ApiError(403, {"reason": "Forbidden", "message": "no right"})] * 2
+
+    done = run()
+
+    assert (done.exit_code, len(cluster.fails)) == (1, 1)
+    assert "LeaderWorkerSet a: 403 Forbidden: no right" in done.stdout
+
+
+@pytest.mark.parametrize("service", [False, True])
+def test_another_object_of_the_name_is_not_refreshed(
+    cluster: Cluster, service: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if service:
+        made = {"name": "svc", "namespace": "llm", "uid": "newer"}
+        cluster.objects[SERVICE] = {"kind": "InferenceService", "metadata": made}
+        cluster.put("a", {"kind": "InferenceService", "name": "svc", "uid": "older"})
+    else:
+        monkeypatch.setattr(Cluster, "every", _as_before(Cluster.every))
+    cluster.put_template("newer", 2)
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes) == (1, [])
+    assert "was deleted meanwhile; run the command again" in done.stdout
+
+
+def _as_before(every: Any) -> Any:
+    """List objects with the uid that they had before they were made again."""
+
+    async def listed(self: Cluster, path: str) -> Answer:
+        answer: Answer = copy.deepcopy(await every(self, path))
+        for one in answer.objects:
+            one["metadata"]["uid"] = "older"
+        return answer
+
+    return listed
 
 
 def test_json_has_every_object(cluster: Cluster) -> None:
