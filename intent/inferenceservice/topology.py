@@ -12,6 +12,7 @@ from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERV
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import picker
+from intent.inferenceservice.affinity import NodeLabels, excluding
 from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
@@ -262,10 +263,9 @@ def _accelerators(service: InferenceService) -> Iterator[FieldError]:
             elif value in types.label_values[:nth]:
                 yield FieldError(f"{path}.labelValues[{nth}]", value, "must be listed once", "FI730")
         for name, template in (("template", role.template), ("worker", role.worker)):
-            asked = mapping(mapping(template.get("spec")).get("nodeSelector")).get(types.label_key)
-            if isinstance(asked, str) and asked not in types.label_values:
-                where = f"spec.roles[{at}].{name}.spec.nodeSelector[{types.label_key}]"
-                yield FieldError(where, asked, EXCLUDED.format(", ".join(types.label_values)), "FI730")
+            for where, asked in excluding(template, NodeLabels(types.label_key, tuple(types.label_values))):
+                message = EXCLUDED.format(", ".join(types.label_values))
+                yield FieldError(f"spec.roles[{at}].{name}.{where}", asked, message, "FI730")
 
 
 def _rollouts(service: InferenceService) -> Iterator[FieldError]:

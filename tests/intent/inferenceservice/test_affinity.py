@@ -125,6 +125,51 @@ def test_a_node_selector_that_excludes_all_types_is_refused(field: str) -> None:
     assert "H100, H200" in error.message
 
 
+def affinity(*given: Any) -> Object:
+    """Return a pod template that requires one of these terms of its nodes."""
+    return template(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(given)}}})
+
+
+def on_label(operator: str, *values: str) -> Object:
+    """Return a term about the label."""
+    return {"matchExpressions": [{"key": "gpu", "operator": operator, "values": list(values)}]}
+
+
+ONLY_A100: Final = on_label("In", "A100")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_refused"),
+    [
+        ([ONLY_A100], True),
+        ([on_label("NotIn", "H100", "H200")], True),
+        ([on_label("DoesNotExist")], True),
+        ([ONLY_A100, on_label("DoesNotExist")], True),
+        ([{"matchExpressions": [ASKED, *ONLY_A100["matchExpressions"]]}], True),
+        ([on_label("NotIn", "H100")], False),
+        ([on_label("Exists")], False),
+        ([on_label("Gt", "1")], False),
+        ([ONLY_A100, {"matchExpressions": [ZONE]}], False),
+        ([{"matchFields": [NAMED]}], False),
+        ([{}], False),
+        ([{"matchExpressions": [{"key": "gpu", "operator": ["In"], "values": 1}, 3]}, 2], False),
+    ],
+)
+@pytest.mark.parametrize("field", ["template", "worker"])
+def test_an_affinity_that_excludes_all_types_is_refused(
+    field: str,
+    given: list[Any],
+    is_refused: bool,  # noqa: FBT001 - a column
+) -> None:
+    fields = {"template": template(), "worker": template(), "acceleratorTypes": TYPES}
+    whole = isvc(worker(**fields | {field: affinity(*given)}))
+
+    found = {one.path: one.code for one in read(whole)[1]}
+
+    where = f"spec.roles[0].{field}.spec.affinity.nodeAffinity.{REQUIRED}"
+    assert found == ({where: "FI730"} if is_refused else {})
+
+
 def test_a_node_selector_that_chooses_one_of_the_types_is_accepted() -> None:
     assert (
         read(isvc(worker(template=template(nodeSelector={"gpu": "H200"}), acceleratorTypes=TYPES)))[1] == ()
