@@ -9,6 +9,8 @@ from typing import Final
 CONTAINER: Final = "epp"
 CONFIG_VOLUME: Final = "config"
 CONFIG_DIR: Final = "/etc/picker"
+IDENTITY: Final = ("NAMESPACE", "POD_NAME")
+"""Variables by which the endpoint picker finds itself."""
 RESERVED_FLAGS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("pool-name", "pool-namespace", "pool-group"), "pool.ref names another InferencePool"),
     **dict.fromkeys(("config-file", "config-text"), "write endpointPickerConfig or configRef"),

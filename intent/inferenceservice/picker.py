@@ -5,9 +5,17 @@ schema.
 """
 
 from collections.abc import Iterator
+from posixpath import normpath
 from typing import Any, Final
 
-from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, RESERVED_FLAGS, flag_name
+from catalog.pickers.workload import (
+    CONFIG_DIR,
+    CONFIG_VOLUME,
+    CONTAINER,
+    IDENTITY,
+    RESERVED_FLAGS,
+    flag_name,
+)
 from intent import Object
 from intent.annotations import PREFIX
 from intent.errors import FieldError
@@ -16,6 +24,8 @@ from intent.shapes import listed, mapping, text
 CODE: Final = "FI733"
 SELECTOR: Final = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
 """Labels by which the Deployment and the Service find the pods."""
+LONGEST: Final = 63
+"""Characters of a name in a message."""
 OURS: Final = "is set by the controller, and must be absent"
 RESERVED: Final = {
     "serviceAccountName": "the rights of the endpoint picker are bound to the ServiceAccount <service>-epp",
@@ -40,19 +50,36 @@ def violations(template: Object, path: str) -> Iterator[FieldError]:
         if mapping(volume).get("name") == CONFIG_VOLUME:
             message = f"must have another name: the volume {CONFIG_VOLUME} is the configuration's"
             yield _error(f"{path}.spec.volumes[{at}].name", message)
-    yield from _containers(
-        [mapping(one) for one in listed(spec.get("containers"))], f"{path}.spec.containers"
-    )
+    yield from _containers(spec, f"{path}.spec")
 
 
-def _containers(containers: list[Object], path: str) -> Iterator[FieldError]:
-    names = [text(one.get("name")) for one in containers]
-    for at, container in enumerate(containers):
-        if names[at] == CONTAINER:
-            yield from _picker(container, f"{path}[{at}]")
-        elif not container.get("image") and names[at]:
-            message = f"is required of a further container; that of the endpoint picker is named {CONTAINER}"
-            yield _error(f"{path}[{at}].image", message)
+def _containers(spec: Object, path: str) -> Iterator[FieldError]:
+    """Report containers that the API server refuses, and arguments that the endpoint picker cannot have."""
+    volumes = {CONFIG_VOLUME, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
+    taken = {CONTAINER}
+    for field in ("containers", "initContainers"):
+        for at, container in enumerate(map(mapping, listed(spec.get(field)))):
+            where, name = f"{path}.{field}[{at}]", text(container.get("name"))
+            yield from _mounts(container, where, volumes)
+            if field == "containers" and name == CONTAINER:
+                yield from _picker(container, where)
+                continue
+            if field == "initContainers" and name in taken:
+                yield _error(f"{where}.name", f"must be another name: a container is named {name}")
+            taken.add(name)
+            if not container.get("image") and name:
+                message = (
+                    f"is required of a further container; that of the endpoint picker is named {CONTAINER}"
+                )
+                yield _error(f"{where}.image", message)
+
+
+def _mounts(container: Object, path: str, volumes: set[str]) -> Iterator[FieldError]:
+    for at, mount in enumerate(listed(container.get("volumeMounts"))):
+        name = text(mapping(mount).get("name"))
+        if name and name not in volumes:
+            message = f"must be the name of a volume: add {name[:LONGEST]} to spec.volumes of this template"
+            yield _error(f"{path}.volumeMounts[{at}].name", message)
 
 
 def _picker(container: Object, path: str) -> Iterator[FieldError]:
@@ -60,8 +87,13 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
         flag = flag_name(text(argument))
         if flag in RESERVED_FLAGS:
             yield _error(f"{path}.args[{at}]", f"must not set --{flag}: {RESERVED_FLAGS[flag]}", argument)
+        elif argument == "--":
+            yield _error(f"{path}.args[{at}]", "must be absent: it ends the flags, and further ones follow")
+    for at, variable in enumerate(listed(container.get("env"))):
+        if mapping(variable).get("name") in IDENTITY:
+            yield _error(f"{path}.env[{at}].name", OURS)
     for at, mount in enumerate(listed(container.get("volumeMounts"))):
-        if text(mapping(mount).get("mountPath")).rstrip("/") == CONFIG_DIR:
+        if normpath(text(mapping(mount).get("mountPath"))) == CONFIG_DIR:
             yield _error(
                 f"{path}.volumeMounts[{at}].mountPath", "must be another path: the configuration is there"
             )

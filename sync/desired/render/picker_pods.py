@@ -6,24 +6,59 @@ the selector, the ServiceAccount, the configuration, and reserved flags. Of flag
 
 from typing import Any, Final
 
-from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, RESERVED_FLAGS, flag_name
+from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, IDENTITY, RESERVED_FLAGS, flag_name
 from intent import Object
 from intent.annotations import PREFIX
 from intent.merge import merged
+from intent.quantity import parse
 from intent.shapes import listed, mapping
 
 ADDED: Final = ("tolerations", "imagePullSecrets")
 """Lists of the pod to which the author's are added: the operator's stay."""
-IDENTITY: Final = ("NAMESPACE", "POD_NAME")
-"""Variables by which the endpoint picker finds itself."""
+
+AMOUNTS: Final = (("requests", "limits"), ("limits", "requests"))
+"""Each field of resources, with the other one that bounds it."""
 
 
 def customized(template: Object, authors: Object) -> Object:
     """Return the pod template of an endpoint picker with the changes of its author."""
     if not authors:
         return template
-    changed = merged(template, _allowed(authors, template))
+    changed = merged(_yielding(template, authors), _allowed(authors, template))
     return merged(changed, _needed(template, authors))
+
+
+def _yielding(template: Object, authors: Object) -> Object:
+    """Return our template without the amounts that contradict the author's: a request above its limit."""
+    (container,) = template["spec"]["containers"]
+    asked = mapping(_theirs(authors).get("resources"))
+    resources = dict(container["resources"])
+    for field, other in AMOUNTS:
+        bounds = mapping(asked.get(other))
+        kept = {
+            name: amount
+            for name, amount in mapping(resources.get(field)).items()
+            if not _exceeds(
+                *((amount, bounds.get(name)) if other == "limits" else (bounds.get(name), amount))
+            )
+        }
+        if field in resources:
+            resources[field] = kept
+    return {**template, "spec": {**template["spec"], "containers": [{**container, "resources": resources}]}}
+
+
+def _exceeds(request: Any, limit: Any) -> bool:
+    """Return whether a request is above a limit, which the API server refuses."""
+    wanted, most = parse(request), parse(limit)
+    return wanted is not None and most is not None and wanted > most
+
+
+def _theirs(authors: Object) -> Object:
+    """Return the author's container of the endpoint picker; empty if there is none."""
+    found: Object = {}
+    for one in map(mapping, listed(mapping(authors.get("spec")).get("containers"))):
+        found = one if one.get("name") == CONTAINER else found
+    return found
 
 
 def _allowed(authors: Object, template: Object) -> Object:
@@ -43,9 +78,6 @@ def _allowed(authors: Object, template: Object) -> Object:
 def _needed(template: Object, authors: Object) -> Object:
     """Return the fields of our template that its author does not change."""
     spec, (container,) = template["spec"], template["spec"]["containers"]
-    theirs: Object = {}
-    for one in map(mapping, listed(mapping(authors.get("spec")).get("containers"))):
-        theirs = one if one.get("name") == CONTAINER else theirs
     return {
         "metadata": template["metadata"],
         "spec": {
@@ -54,7 +86,7 @@ def _needed(template: Object, authors: Object) -> Object:
             "containers": [
                 {
                     "name": CONTAINER,
-                    "args": _args(container["args"], listed(theirs.get("args"))),
+                    "args": _args(container["args"], listed(_theirs(authors).get("args"))),
                     "env": [one for one in container["env"] if one["name"] in IDENTITY],
                     "volumeMounts": [
                         one for one in container["volumeMounts"] if one["mountPath"] == CONFIG_DIR

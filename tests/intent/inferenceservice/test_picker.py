@@ -61,7 +61,7 @@ def test_what_nothing_depends_on_may_be_changed(template: Object) -> None:
         (pod(restartPolicy="Never"), "spec.restartPolicy", "must be Always"),
         (pod(volumes=[{"name": "config"}]), "spec.volumes[0].name", "another name"),
         (
-            epp(volumeMounts=[{"name": "v", "mountPath": "/etc/picker/"}]),
+            epp(volumeMounts=[{"name": "config", "mountPath": "/etc/picker/"}]),
             "spec.containers[0].volumeMounts[0].mountPath",
             "another path",
         ),
@@ -70,6 +70,29 @@ def test_what_nothing_depends_on_may_be_changed(template: Object) -> None:
             "spec.containers[0].image",
             "that of the endpoint picker is named epp",
         ),
+        (
+            epp(volumeMounts=[{"name": "config", "mountPath": "/etc//picker"}]),
+            "spec.containers[0].volumeMounts[0].mountPath",
+            "another path",
+        ),
+        (
+            epp(volumeMounts=[{"name": "w", "mountPath": "/data"}]),
+            "spec.containers[0].volumeMounts[0].name",
+            "add w to spec.volumes",
+        ),
+        (epp(env=[{"name": "POD_NAME", "value": "x"}]), "spec.containers[0].env[0].name", "controller"),
+        (
+            pod(initContainers=[{"name": "epp", "image": "i:1"}]),
+            "spec.initContainers[0].name",
+            "another name",
+        ),
+        (
+            pod(containers=[{"name": "a", "image": "i:1"}], initContainers=[{"name": "a", "image": "i:1"}]),
+            "spec.initContainers[0].name",
+            "another name",
+        ),
+        (pod(initContainers=[{"name": "i"}]), "spec.initContainers[0].image", "required"),
+        (epp(args=["--", "--v=4"]), "spec.containers[0].args[0]", "ends the flags"),
         (epp(args=["--v=4", "--pool-name=x"]), "spec.containers[0].args[1]", "pool.ref"),
         (epp(args=["-config-file", "x"]), "spec.containers[0].args[0]", "configRef"),
         (epp(args=["--ha-enable-leader-election"]), "spec.containers[0].args[0]", "picker-replicas"),
