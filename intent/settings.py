@@ -50,7 +50,7 @@ class Settings:
     secure_serving: bool = True
     """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False
-    """Whether to create DestinationRules, by which Istio's gateways learn of that TLS."""
+    """Whether to create DestinationRules, by which Istio's gateways learn of that TLS; existing ones stay."""
     routes: bool = True
     """Whether services get routes; if not, existing ones are neither read, changed nor deleted."""
     gateways: bool | tuple[str, ...] = True
@@ -58,7 +58,7 @@ class Settings:
     ingresses: bool | tuple[str, ...] = True
     """Whether InferenceServices may bring Ingresses; or the IngressClasses that they may name."""
     api_services: bool = True
-    """Whether each service gets a Service on its leaders, named `<service>-api`."""
+    """Whether each service gets a Service on its leaders, `<service>-api`; if not, existing ones stay."""
     namespaces: tuple[str, ...] = ()
     """The namespaces that the controller watches; empty: all."""
     templates_namespace: str = ""

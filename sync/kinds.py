@@ -136,6 +136,8 @@ class Kind(Generic[R]):
 
 SERVICE_KIND: Final = "Service"
 """The kind that routes share with clients that use none."""
+DESTINATION_RULE: Final = "DestinationRule"
+"""The kind by which gateways of Istio learn that an endpoint picker serves TLS."""
 API: Final = f"{SERVICE_KIND}/api"
 """The part of a service that is its Service `<service>-api`: without it, routes are complete."""
 
@@ -278,7 +280,7 @@ ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     DEPLOYMENT,
     _plain("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
     _plain("v1", "Service", "services"),
-    _plain("networking.istio.io/v1", "DestinationRule", "destinationrules", source="Istio"),
+    _plain("networking.istio.io/v1", DESTINATION_RULE, "destinationrules", source="Istio"),
     GATEWAYS,
     HTTP_ROUTE,
     INGRESS,

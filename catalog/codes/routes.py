@@ -171,9 +171,9 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI834": Code(
         "error",
-        "routes are switched off",
-        "remove the router or the annotation; or have the operator set routes in the settings",
-        "the operator runs the controller without routes; a decoder gets its sidecar anyway",
+        "routes, or the Services on the leaders, are switched off",
+        "remove the router, annotation or Service; or have the operator set what the message names",
+        "routes or apiServices is off in the settings: what exists stays; a decoder gets its sidecar",
     ),
     "FI835": Code(
         "error",

@@ -6,7 +6,7 @@ engines run without it; but an error where an Ingress leads to it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from intent import Object
@@ -21,6 +21,7 @@ from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.kinds import INGRESS, SERVICE_KIND
 
+SWITCHED_OFF: Final = "these Services off (apiServices)"
 BOTH: Final = frozenset({SERVICE_KIND, INGRESS.kind})
 
 
@@ -60,19 +61,26 @@ class ApiPlan:
     """Findings about the Ingress."""
 
 
-def desired_api(
+def desired_api(  # noqa: PLR0913 - the parts of a snapshot that the Service depends on
     key: ServiceKey,
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
     settings: Settings,
     namesakes: tuple[Subject, ...] = (),
+    *,
+    is_made: bool = False,
 ) -> ApiPlan:
-    """Plan both; `namesakes` are LeaderWorkerSets with the name of one of the service's Services."""
+    """Plan both; `namesakes` are LeaderWorkerSets with the name of one of the service's Services.
+
+    `is_made`: the controller made the Service earlier.
+    """
     live = present(members)
     if not (live or service):
         return ApiPlan()
     if not settings.api_services:
-        return _impossible("", "the operator has switched these Services off (apiServices)", live, service)
+        left = tuple(_switched_off(key[1], live, service)) if is_made else ()
+        plan = _impossible("", f"the operator has switched {SWITCHED_OFF}", live, service)
+        return replace(plan, kept=BOTH, findings=left)
     if problem := _name_problem(key[1], namesakes):
         return _impossible(*problem, live, service)
     fitting = fitting_members(live)
@@ -145,6 +153,17 @@ def _port_problem(service: str, serving: tuple[Member, ...]) -> tuple[str, str] 
     ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
     message = f"Service {api_name(service)} stays as it is: its leaders serve on different ports ({ports})"
     return "FI832", f"{message}; use the same --port"
+
+
+def _switched_off(
+    name: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
+) -> Iterator[Finding]:
+    """FI834: a warning, since clients reach the Service while it fits the pods."""
+    message = (
+        f"Service {api_name(name)} is neither changed nor deleted: the operator has switched {SWITCHED_OFF}"
+    )
+    for one in _reported("FI834", message, live, service):
+        yield replace(one, error=replace(one.error, softened=True))
 
 
 def _reported(

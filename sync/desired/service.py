@@ -33,6 +33,7 @@ from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
     API,
     AUTOSCALER,
+    DESTINATION_RULE,
     INGRESS,
     OBJECTIVE,
     OUTPUTS,
@@ -179,7 +180,10 @@ def _api(snapshot: Snapshot, settings: Settings) -> Desired:
     if _has_no_author(snapshot):
         return Desired(held_objects=frozenset(names.items()))
     decided = desired_api(
-        snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes
+        *(snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes),
+        is_made=any(
+            row.applied and row.name == api_name(name) for row in rows_of(snapshot, OUTPUTS[SERVICE_KIND])
+        ),
     )
     return Desired(
         api_objects(decided),
@@ -209,7 +213,18 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
         return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     again = FOLLOWED_WITHIN if snapshot.configuration else None
-    return Desired(route_objects(decided), held, of_routes=findings, requeue_after=again)
+    kept = _switched_off(snapshot, settings) if decided.routes else frozenset()
+    return Desired(route_objects(decided), held, of_routes=findings, requeue_after=again, held_objects=kept)
+
+
+def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:
+    """Return the DestinationRule where these are switched off: gateways of Istio still need an existing one.
+
+    Without TLS there is none: the gateway would speak TLS to an endpoint picker that does not.
+    """
+    if settings.destination_rules or not settings.secure_serving:
+        return frozenset()
+    return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
 
 
 def _has_no_author(snapshot: Snapshot) -> bool:

@@ -154,14 +154,37 @@ async def test_a_refused_service_stops_nothing_else(api: Api, start: Start, even
     assert OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects
 
 
-async def test_a_service_that_was_switched_off_is_deleted(
-    api: Api, start: Start, eventually: Eventually
+@pytest.mark.parametrize(
+    "settings", [Settings(api_services=False), Settings(api_services=False, routes=False)]
+)
+async def test_an_existing_service_stays_when_it_is_switched_off(
+    api: Api, start: Start, eventually: Eventually, settings: Settings
 ) -> None:
+    """Clients call it; and it is no longer changed."""
     api.put(WORKER, lws("w", "worker"))
     first = start(settings=ON)
     await eventually(lambda: API in api.objects)
+    before = copy.deepcopy(api.objects[API])
 
-    first.settings = Settings(api_services=False)
-    first.queue.add((HOME, "r1"))
+    first.settings = settings
+    metadata = copy.deepcopy(api.objects[WORKER]["metadata"])
+    metadata["annotations"]["fusioninfer.io/expansion"] = '{"v":1,"serves":{"port":9000}}'
+    change(api, WORKER, metadata=metadata)
 
-    await eventually(lambda: API not in api.objects)
+    await eventually(lambda: ("w", "RoutesSwitchedOff") in events(api))
+    assert api.objects[API] == before
+
+
+async def test_a_service_that_does_not_exist_when_it_is_switched_off_is_not_missed(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(WORKER, lws("w", "worker"))
+
+    start(settings=Settings(api_services=False))
+
+    await eventually(lambda: OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects)
+    await quiet()
+    assert (API in api.objects, {reason for _, reason in events(api)} & {"RoutesSwitchedOff"}) == (
+        False,
+        set(),
+    )

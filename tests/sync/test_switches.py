@@ -16,6 +16,7 @@ from tests.sync.served import HOME, NAMES, OWN_GATEWAY, PG, SERVICE, change, con
 from tests.sync.served import ROUTES as PATHS
 
 API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
+RULE: Final = OUTPUTS["DestinationRule"].path(HOME, "r1-epp")
 GANGS_ALONE: Final = Settings(routes=False, api_services=False)
 OFF: Final = Settings(routes=False)
 
@@ -72,6 +73,25 @@ async def test_existing_routes_stay_when_routes_are_switched_off(
     await quiet(2)
 
     assert {path: api.objects[path] for path in PATHS.values()} == before
+
+
+@pytest.mark.parametrize("tls", [True, False], ids=["TLS", "plain text"])
+@pytest.mark.usefixtures("admission")
+async def test_a_destination_rule_stays_while_the_endpoint_picker_serves_tls(
+    api: Api, start: Start, eventually: Eventually, *, tls: bool
+) -> None:
+    """Without it every request of an Istio gateway would fail; with it every one to a picker without TLS."""
+    api.put(SERVICE, routed())
+    first = start(settings=Settings(destination_rules=True, api_services=False))
+    await eventually(lambda: RULE in api.objects)
+    before = copy.deepcopy(api.objects[RULE])
+
+    first.settings = Settings(secure_serving=tls, api_services=False, picker_replicas=2)
+    first.queue.add((HOME, "r1"))
+    await eventually(lambda: api.objects[PATHS["Deployment"]]["spec"]["replicas"] == 2)
+    await quiet(2)
+
+    assert api.objects.get(RULE) == (before if tls else None)
 
 
 @pytest.mark.usefixtures("admission")

@@ -24,9 +24,10 @@ def plan(
     service: InferenceServiceIntent | None = None,
     settings: Settings = SETTINGS,
     namesakes: tuple[Subject, ...] = (),
+    is_made: bool = False,
 ) -> ApiPlan:
     """Plan the Service of these members."""
-    return desired_api(KEY, members, service, settings, namesakes)
+    return desired_api(KEY, members, service, settings, namesakes, is_made=is_made)
 
 
 def rendered(*members: Member, service: InferenceServiceIntent | None = None) -> Object:
@@ -155,7 +156,10 @@ def test_a_name_that_is_too_long_is_reported_on_the_inference_service() -> None:
 
 
 def test_the_operator_can_switch_it_off() -> None:
-    assert plan(member("w"), settings=Settings(api_services=False)) == ApiPlan()
+    off = Settings(api_services=False)
+
+    assert plan(member("w"), settings=off) == ApiPlan(kept=BOTH)
+    assert codes(plan(member("w"), settings=off, is_made=True)) == {("w", "FI834", "warning")}
 
 
 def test_a_file_shows_it() -> None:
@@ -229,7 +233,7 @@ def test_its_port_is_one_of_the_service() -> None:
 def test_an_ingress_that_is_not_to_be_stays_as_it_is_and_is_reported(settings: Settings, code: str) -> None:
     found = plan(member("w"), service=bringing(ingressClassName="nginx"), settings=settings)
 
-    assert (set(found.kept), codes(found)) == ({"Ingress"}, {("r1", code, "error")})
+    assert ("Ingress" in found.kept, codes(found)) == (True, {("r1", code, "error")})
     assert "Ingress" not in {one["kind"] for one in api_objects(found)}
 
 

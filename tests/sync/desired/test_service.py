@@ -165,7 +165,10 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
     desired = desired_state(snapshot(routed(), members), SETTINGS)
 
     assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "Service", *PARTS]
-    assert (desired.held, set(desired.held_objects)) == (frozenset(), {("PodGroup", "r1")})
+    assert (desired.held, set(desired.held_objects)) == (
+        frozenset(),
+        {("PodGroup", "r1"), ("DestinationRule", "r1-epp")},
+    )
 
 
 def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> None:
