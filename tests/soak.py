@@ -106,6 +106,7 @@ PARTS: Final = {
     "tables": _alone(
         "tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py", CAPACITY_ROWS="all"
     ),
+    "templates": _alone("templates", "tests/cluster/test_templates.py", TEMPLATE_APPLIES="100"),
     "plan": _plan,
     "kserve": _alone(
         "KServe and llm-d",
