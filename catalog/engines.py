@@ -113,7 +113,7 @@ class Connector:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelSharding:
     """A model that not every tensor parallel size can shard."""
 
     name: str
@@ -134,7 +134,7 @@ class Engines:
     images: tuple[Stock, ...] = ()
     traits: tuple[Trait, ...] = ()
     connectors: tuple[Connector, ...] = ()
-    models: tuple[Model, ...] = ()
+    models: tuple[ModelSharding, ...] = ()
 
 
 SYMMETRIC_RUN: Final[Version] = (2, 54)
@@ -241,7 +241,7 @@ _CONNECTORS: Final = (
     Connector("HiSparseConnector", since=(0, 33)),
 )
 
-_DEEPSEEK: Final = Model(
+_DEEPSEEK: Final = ModelSharding(
     "DeepSeek-V3",
     128,
     128,
@@ -253,31 +253,31 @@ _MODELS: Final = (
         replace(_DEEPSEEK, name=name)
         for name in ("DeepSeek-V3", "DeepSeek-V3-0324", "DeepSeek-V3.1", "DeepSeek-R1", "DeepSeek-R1-0528")
     ),
-    Model("DeepSeek-R1-Distill-Qwen-7B", 28),
-    Model("DeepSeek-R1-Distill-Qwen-14B", 40),
-    Model("DeepSeek-R1-Distill-Qwen-32B", 40),
-    Model("DeepSeek-R1-Distill-Llama-8B", 32),
-    Model("DeepSeek-R1-Distill-Llama-70B", 64),
-    Model("Qwen2.5-7B*", 28),
-    Model("Qwen2.5-14B*", 40),
-    Model("Qwen2.5-32B*", 40),
-    Model("Qwen2.5-72B*", 64),
-    Model("Qwen3-4B*", 32),
-    Model("Qwen3-8B*", 32),
-    Model("Qwen3-14B*", 40),
-    Model("Qwen3-32B*", 64),
-    Model("Qwen3-30B-A3B*", 32),
-    Model("Qwen3-235B-A22B*", 64),
-    Model("*Llama-3.2-3B*", 24),
-    Model("*Llama-3-8B*", 32),
-    Model("*Llama-3-70B*", 64),
-    Model("*Llama-3.1-8B*", 32),
-    Model("*Llama-3.1-70B*", 64),
-    Model("*Llama-3.1-405B*", 128),
-    Model("Llama-3.3-70B*", 64),
-    Model("Mixtral-8x7B*", 32),
-    Model("gpt-oss-20b*", 64),
-    Model("gpt-oss-120b*", 64),
+    ModelSharding("DeepSeek-R1-Distill-Qwen-7B", 28),
+    ModelSharding("DeepSeek-R1-Distill-Qwen-14B", 40),
+    ModelSharding("DeepSeek-R1-Distill-Qwen-32B", 40),
+    ModelSharding("DeepSeek-R1-Distill-Llama-8B", 32),
+    ModelSharding("DeepSeek-R1-Distill-Llama-70B", 64),
+    ModelSharding("Qwen2.5-7B*", 28),
+    ModelSharding("Qwen2.5-14B*", 40),
+    ModelSharding("Qwen2.5-32B*", 40),
+    ModelSharding("Qwen2.5-72B*", 64),
+    ModelSharding("Qwen3-4B*", 32),
+    ModelSharding("Qwen3-8B*", 32),
+    ModelSharding("Qwen3-14B*", 40),
+    ModelSharding("Qwen3-32B*", 64),
+    ModelSharding("Qwen3-30B-A3B*", 32),
+    ModelSharding("Qwen3-235B-A22B*", 64),
+    ModelSharding("*Llama-3.2-3B*", 24),
+    ModelSharding("*Llama-3-8B*", 32),
+    ModelSharding("*Llama-3-70B*", 64),
+    ModelSharding("*Llama-3.1-8B*", 32),
+    ModelSharding("*Llama-3.1-70B*", 64),
+    ModelSharding("*Llama-3.1-405B*", 128),
+    ModelSharding("Llama-3.3-70B*", 64),
+    ModelSharding("Mixtral-8x7B*", 32),
+    ModelSharding("gpt-oss-20b*", 64),
+    ModelSharding("gpt-oss-120b*", 64),
 )
 
 ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)
@@ -310,7 +310,7 @@ def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
     return bool(rows) and not any(row.v0 for row in rows)
 
 
-def known_model(engines: Engines, name: str) -> Model | None:
+def known_model(engines: Engines, name: str) -> ModelSharding | None:
     """Return the facts about a model by the last segment of its name; None if there are none."""
     last = name.rstrip("/").rpartition("/")[2]
     found = _names(engines).match(last) if last and engines.models else None

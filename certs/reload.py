@@ -18,8 +18,8 @@ from typing import Final, Literal, NamedTuple
 
 from cryptography import x509
 
-Result = Literal["loaded", "missing", "refused"]
-RESULTS: Final[tuple[Result, ...]] = ("loaded", "missing", "refused")
+ReloadResult = Literal["loaded", "missing", "refused"]
+RESULTS: Final[tuple[ReloadResult, ...]] = ("loaded", "missing", "refused")
 
 _CIPHERS: Final = ":".join(
     f"ECDHE-{key}-{cipher}"
@@ -32,12 +32,12 @@ _CIPHERS: Final = ":".join(
 class Reload(NamedTuple):
     """The result of a poll, and its reason; of a loaded pair, its expiry."""
 
-    result: Result
+    result: ReloadResult
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedCertificate:
     """A valid pair: the bytes of its files, its SSL context, and its expiry."""
 
     content: tuple[bytes, ...]
@@ -46,7 +46,7 @@ class Served:
 
 
 @dataclass(slots=True)
-class Source:
+class CertificateDirectory:
     """A directory with `tls.crt` and `tls.key`, the pair that is served, and the last result reported."""
 
     directory: Path
@@ -54,7 +54,7 @@ class Source:
     """The host names that callers use; a certificate that lacks one of them is not served."""
     client_ca: Path | None = None
     """The CA (PEM) of client certificates; None: no client certificate is requested."""
-    served: Served | None = None
+    served: ServedCertificate | None = None
     reported: Reload | None = None
 
 
@@ -62,7 +62,7 @@ class _RefusedError(Exception):
     """The pair cannot be served; the message is the reason."""
 
 
-def listener(source: Source) -> ssl.SSLContext:
+def listener(source: CertificateDirectory) -> ssl.SSLContext:
     """Return the context to listen with; every handshake uses the pair that `source` serves at that moment.
 
     Handshakes fail while there is none.
@@ -82,7 +82,7 @@ def listener(source: Source) -> ssl.SSLContext:
     return context
 
 
-def poll(source: Source, now: datetime) -> Reload | None:
+def poll(source: CertificateDirectory, now: datetime) -> Reload | None:
     """Read the directory and serve a new, valid pair; return the result unless it was reported before."""
     try:
         change = _follow(source, now)
@@ -96,12 +96,12 @@ def poll(source: Source, now: datetime) -> Reload | None:
     return change
 
 
-def valid(source: Source, now: datetime) -> bool:
+def valid(source: CertificateDirectory, now: datetime) -> bool:
     """Return whether there is a pair to serve that has not expired."""
     return source.served is not None and now < source.served.not_after
 
 
-async def watch(source: Source, report: Callable[[Reload], None], every: float = 10.0) -> None:
+async def watch(source: CertificateDirectory, report: Callable[[Reload], None], every: float = 10.0) -> None:
     """Poll the directory every `every` seconds and report changes; never returns."""
     while True:
         change = poll(source, datetime.now(UTC))
@@ -110,7 +110,7 @@ async def watch(source: Source, report: Callable[[Reload], None], every: float =
         await asyncio.sleep(every)
 
 
-def _follow(source: Source, now: datetime) -> Reload | None:
+def _follow(source: CertificateDirectory, now: datetime) -> Reload | None:
     """Serve the pair in the directory if it is new; return None if it is served already."""
     where = _resolved(source.directory)
     content = _read(where, source.client_ca)
@@ -133,7 +133,9 @@ def _read(where: Path, client_ca: Path | None) -> tuple[bytes, ...]:
     return (*pair, client_ca.read_bytes()) if client_ca else pair
 
 
-def _checked(where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime) -> Served:
+def _checked(
+    where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime
+) -> ServedCertificate:
     """Build an SSL context for the pair and test it. Raises `_RefusedError`, ssl.SSLError or ValueError.
 
     OpenSSL reads the files again, as it accepts only paths. If they changed in between, it either reports
@@ -148,7 +150,7 @@ def _checked(where: Path, content: tuple[bytes, ...], names: tuple[str, ...], no
     for bundle in content[2:]:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=bundle.decode("ascii"))
-    return Served(content, context, certificate.not_valid_after_utc)
+    return ServedCertificate(content, context, certificate.not_valid_after_utc)
 
 
 def _check_dates(certificate: x509.Certificate, now: datetime) -> None:

@@ -22,7 +22,7 @@ from fusioninfer.options import (
     output_option,
     read_settings,
 )
-from fusioninfer.program import Program
+from fusioninfer.program import CommandGroup
 from fusioninfer.serving.command import sync, webhook
 from intent.errors import suggested
 
@@ -38,7 +38,7 @@ Exit codes: 0 success; 1 findings; 2 an input that cannot be read, or wrong usag
 
 
 @click.group(
-    cls=Program,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXAMPLES,
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from catalog.codes import CODES
 from webhook.mutate import CONCERNS
-from webhook.mutate.concern import SIZE, Cause
+from webhook.mutate.concern import SIZE, CausePath
 
 PAGE: Final = "docs/codes.md"
 RULE: Final = "rule"
@@ -40,7 +40,7 @@ def _entries() -> Iterator[Entry]:
             yield Entry(rule.code, RULE, title, causes, concern.opt_out)
 
 
-def _named(written: Cause) -> str:
+def _named(written: CausePath) -> str:
     """Format the path of a field."""
     if written[:1] == ("metadata",):
         return f"`{written[-1]}`"

@@ -28,7 +28,7 @@ from catalog.engines import (
     Connector,
     Engines,
     Entrypoint,
-    Model,
+    ModelSharding,
     Ray,
     Stock,
     Version,
@@ -110,7 +110,7 @@ def read(path: Path) -> Engines:
     found = read_model(path, EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
-    models = tuple(Model(**dict(row)) for row in found.models)
+    models = tuple(ModelSharding(**dict(row)) for row in found.models)
     return Engines(
         images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors, models + ENGINES.models
     )
@@ -140,7 +140,7 @@ def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
     }
 
 
-def _blocks(row: Model) -> str:
+def _blocks(row: ModelSharding) -> str:
     return f"blocks of {row.block} in {', '.join(map(str, row.widths))}" if row.block else ""
 
 

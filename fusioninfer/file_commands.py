@@ -31,7 +31,7 @@ from intent.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ComposedFiles:
     """What was read of files, and what admission and the controller make of it."""
 
     documents: list[Document]
@@ -47,12 +47,12 @@ def read(
     namespace: str,
     config: Path | None,
     admission_only: bool = False,
-) -> Read:
+) -> ComposedFiles:
     """Read and compose files; exit if the settings cannot be read."""
     settings = read_settings(config)
     found, problems = documents.read_all(files, recursive=recursive)
     made = offline.compose(found, settings, namespace=namespace, admission_only=admission_only)
-    return Read(found, settings, made, Report.of(made, problems))
+    return ComposedFiles(found, settings, made, Report.of(made, problems))
 
 
 # --- validate ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from fusioninfer.files.offline import compose
 from fusioninfer.files.sameness import difference
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from importer.report import as_data, as_text, described
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings
 
@@ -94,7 +94,7 @@ def _invalid(objects: Sequence[Object]) -> Iterator[str]:
 
 
 def _print_report(
-    made: Result,
+    made: ImportResult,
     found: list[documents.Document],
     form: str,
     errors: tuple[list[str], list[str]],

@@ -23,8 +23,8 @@ FINDINGS: Final = 1
 UNREADABLE: Final = 2
 """The exit code if an input is missing or cannot be read, and of errors of usage."""
 
-Function = Callable[..., Any]
-Decorator = Callable[[Function], Function]
+CommandFunction = Callable[..., Any]
+Decorator = Callable[[CommandFunction], CommandFunction]
 
 NAMESPACE: Final = click.option("-n", "--namespace", default="", help="The namespace of objects without one.")
 KUBECONFIG: Final = click.option(
@@ -60,7 +60,7 @@ def output_option(*formats: str) -> Decorator:
 def _files(metavar: str, *, required: bool) -> Decorator:
     """Return a decorator that adds files, as arguments or with -f, and -R: `files` and `recursive`."""
 
-    def decorated(command: Function) -> Function:
+    def decorated(command: CommandFunction) -> CommandFunction:
         @click.argument("words", nargs=-1, metavar=metavar, type=click.Path(allow_dash=True))
         @click.option(
             "-f",
@@ -108,7 +108,7 @@ def _codes(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     return frozenset(named)
 
 
-def SELECTION(command: Function) -> Function:  # noqa: N802 - used as a decorator, like the options
+def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used as a decorator, like the options
     """Add --ignore, --fail-on-warnings and --quiet; the command gets them as `selection`."""
 
     @click.option(

@@ -26,7 +26,7 @@ DEEPEST: Final = 5
 """The number of places of an internal error that are printed."""
 
 
-class Program(click.Group):
+class CommandGroup(click.Group):
     """A group of subcommands of which each error has an exit code and a message, and no traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:

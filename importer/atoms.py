@@ -24,17 +24,17 @@ class Item(NamedTuple):
     values: tuple[Any, ...]
 
 
-Place = tuple[Any, ...]
+AtomPath = tuple[Any, ...]
 """Names of fields, and items."""
-Parts = Mapping[Place, Tree]
+Parts = Mapping[AtomPath, Tree]
 
 
-def parts(tree: Tree) -> dict[Place, Tree]:
+def parts(tree: Tree) -> dict[AtomPath, Tree]:
     """Return the atoms of a tree."""
     return dict(_atoms(tree, "", ()))
 
 
-def _atoms(tree: Tree, field: str, place: Place) -> Iterator[tuple[Place, Tree]]:
+def _atoms(tree: Tree, field: str, place: AtomPath) -> Iterator[tuple[AtomPath, Tree]]:
     if isinstance(tree, dict) and tree and field not in WHOLE:
         members = UNIONS.get(field, frozenset())
         for key, below in tree.items():
@@ -60,18 +60,18 @@ def _item(field: str, item: dict[str, Tree]) -> Item:
     return Item(_KEYS[field], identity(field, plain(item)))
 
 
-def is_name(place: Place) -> bool:
+def is_name(place: AtomPath) -> bool:
     """Return whether a place is that of a field by which an item of a list is named."""
     return len(place) > 1 and isinstance(place[-2], Item) and place[-1] in place[-2].keys
 
 
-def only_names(known: Parts) -> frozenset[Place]:
+def only_names(known: Parts) -> frozenset[AtomPath]:
     """Return the places of items that have nothing but their names."""
     with_more = {place[:n] for place in known if not is_name(place) for n in range(len(place))}
     return frozenset(place for place in known if is_name(place) and place[:-1] not in with_more)
 
 
-def chosen(known: Parts, wanted: Container[Place]) -> dict[Place, Tree]:
+def chosen(known: Parts, wanted: Container[AtomPath]) -> dict[AtomPath, Tree]:
     """Return the parts at the places wanted, and the names of the items that they are in."""
     above = {place[:n] for place in known if place in wanted for n in range(len(place))}
     return {
@@ -85,7 +85,7 @@ def built(known: Parts) -> Tree:
     """Return the tree of parts; `{}` of none."""
     if () in known:
         return known[()]
-    steps: dict[Any, dict[Place, Tree]] = {}
+    steps: dict[Any, dict[AtomPath, Tree]] = {}
     for place, tree in known.items():
         steps.setdefault(place[0], {})[place[1:]] = tree
     if not steps:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from importer.atoms import ROLES, Item, Parts, Place, built, chosen, is_name, only_names, parts
+from importer.atoms import ROLES, AtomPath, Item, Parts, built, chosen, is_name, only_names, parts
 from importer.leaves import Leaf, Origin, Tree, leaves, plain, value_at
 from importer.report import Note
 from intent import Object
@@ -33,7 +33,7 @@ _NOTHING: Final = "no field of its bases has a place in a template"
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseTemplate:
     """An object of the input that services name as their base."""
 
     document: int
@@ -50,7 +50,7 @@ class Flat:
     document: int
     objects: tuple[Tree, ...]
     """The InferenceService, and the objects beside it."""
-    bases: tuple[Base, ...] = ()
+    bases: tuple[BaseTemplate, ...] = ()
     """In the order in which they are merged."""
 
 
@@ -64,7 +64,7 @@ class Source:
     """Expressions by the variables of templates that have the same value."""
 
 
-Contents = dict[int, dict[Place, Tree]]
+Contents = dict[int, dict[AtomPath, Tree]]
 """The content of the template of each base."""
 
 
@@ -113,7 +113,7 @@ def _contents(views: "Sequence[_View]") -> Contents:
     found: Contents = {}
     for number in sorted({base.document for view in views for base in view.flat.bases}):
         of_base = [view for view in views if number in view.offered]
-        offered: dict[Place, list[Any]] = {}
+        offered: dict[AtomPath, list[Any]] = {}
         for view in of_base:
             for place, tree in view.offered[number].items():
                 offered.setdefault(view.targets[place], []).append(plain(tree))
@@ -127,9 +127,9 @@ def _contents(views: "Sequence[_View]") -> Contents:
     return found
 
 
-def _template(base: Base, content: Parts) -> Tree:
-    pods: dict[tuple[str, str], dict[Place, Tree]] = {}
-    rest: dict[Place, Tree] = {}
+def _template(base: BaseTemplate, content: Parts) -> Tree:
+    pods: dict[tuple[str, str], dict[AtomPath, Tree]] = {}
+    rest: dict[AtomPath, Tree] = {}
     for place, tree in content.items():
         if place[0] == "pods":
             pods.setdefault(place[1], {})[place[2:]] = tree
@@ -178,7 +178,7 @@ class _View:
             for base in flat.bases
         }
 
-    def _target(self, place: Place) -> Place | None:
+    def _target(self, place: AtomPath) -> AtomPath | None:
         """Return the place in the spec of a template; None if templates have no such field."""
         if place[0] != ROLES:
             return place if place[0] in _BLOCKS else None
@@ -197,7 +197,7 @@ class _View:
         """The roles with engines."""
         return [one for one in self.roles.values() if value_at(one, "componentType") != "router"]
 
-    def _offer(self, place: Place, document: int) -> Tree:
+    def _offer(self, place: AtomPath, document: int) -> Tree:
         """Return a part as the template of a base has it; None if it does not come from that base."""
         found = self._given(place)
         if not found or not all(document in self._documents(one) for one in found):
@@ -226,7 +226,7 @@ class _View:
         evaluated = _EXPRESSION.sub(lambda one: values[self.source.variables[one["name"]]], raw)
         return leaf.having(as_variables) if evaluated == leaf.value else None
 
-    def _values(self, place: Place) -> dict[str, str]:
+    def _values(self, place: AtomPath) -> dict[str, str]:
         """Return the values of variables that the service itself gives to a role."""
         service, role = self.flat.objects[0], self.roles[place[1].values[0]]
         known = {
@@ -254,14 +254,14 @@ class _View:
         first = {**self.flat.objects[0], "spec": {"baseRefs": refs, **spec} if refs else spec}
         return first, *self.flat.objects[1:]
 
-    def _alone(self) -> frozenset[Place]:
+    def _alone(self) -> frozenset[AtomPath]:
         return only_names(self.all)
 
-    def _is_own(self, place: Place) -> bool:
+    def _is_own(self, place: AtomPath) -> bool:
         """Return whether the service has a part too, with the same value."""
         return all(self.flat.document in self._documents(one) for one in self._given(place))
 
-    def _given(self, place: Place) -> list[Leaf]:
+    def _given(self, place: AtomPath) -> list[Leaf]:
         """Return the leaves of a part, or of the block that it is of, that come from the input."""
         tree = self.spec[place[0]] if place[0] in _BLOCKS else self.all[place]
         return [one for _, one in leaves(tree) if isinstance(one, Leaf) and one.origins]

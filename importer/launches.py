@@ -1,6 +1,6 @@
 """Launches of several nodes that authors wrote by hand: recognised, and what the engine runs on one node.
 
-    recognised(leader, workers, size)     a `Launch`, or a `Stays` with the reason
+    recognised(leader, workers, size)     a `GroupLaunch`, or a `Stays` with the reason
 
 Each template runs one of these, in a list of arguments or in the script of a shell:
 
@@ -25,7 +25,7 @@ from intent.command_line.shell import steps
 from intent.image import read_image
 from intent.shapes import strings, text
 
-Part = Literal["leader", "worker", "any"]
+GroupRole = Literal["leader", "worker", "any"]
 RAY_START: Final = "ray-start"
 RAY_SYMMETRIC: Final = "ray-symmetric"
 VLLM_NATIVE: Final = "vllm-native"
@@ -40,7 +40,7 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class GroupLaunch:
     """What all pods of a group run, as on one node."""
 
     launcher: str
@@ -59,7 +59,7 @@ class Stays(NamedTuple):
 class _Start:
     """What one template starts: a node of Ray, an engine, or both."""
 
-    part: Part
+    part: GroupRole
     launcher: str
     engine: tuple[Word, ...] = ()
     command: Command | None = None
@@ -69,7 +69,7 @@ class _StaysError(Exception):
     """The launch is not recognised. The message is the reason."""
 
 
-def recognised(leader: Object, workers: Object, size: int) -> Launch | Stays:
+def recognised(leader: Object, workers: Object, size: int) -> GroupLaunch | Stays:
     """Return what the engine containers of a group run; `leader` may be that of the workers."""
     try:
         first = _start(leader, size, leads=True)
@@ -79,7 +79,7 @@ def recognised(leader: Object, workers: Object, size: int) -> Launch | Stays:
         return Stays(str(error))
 
 
-def _together(first: _Start, others: _Start, *, is_one: bool) -> Launch:
+def _together(first: _Start, others: _Start, *, is_one: bool) -> GroupLaunch:
     if first.launcher != others.launcher:
         raise _StaysError(f"the leader is launched with {first.launcher}, the workers with {others.launcher}")
     if is_one and first.part != "any":
@@ -89,7 +89,7 @@ def _together(first: _Start, others: _Start, *, is_one: bool) -> Launch:
     if others.command is not None:
         _same_engine(first.command, others.command)
     at = first.command.arguments
-    return Launch(first.launcher, first.engine[:at], first.engine[at:])
+    return GroupLaunch(first.launcher, first.engine[:at], first.engine[at:])
 
 
 API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})
@@ -194,22 +194,22 @@ _ADDRESS: Final = r"\$\(LWS_LEADER_ADDRESS\)(?::\d{1,5})?"
 _SIZE: Final = r"\$\(LWS_GROUP_SIZE\)|\d{1,6}"
 _NUMBER: Final = r"\d{1,6}"
 _ANYTHING: Final = r".*"
-Shape = Mapping[str, str]
+FlagValues = Mapping[str, str]
 """The flags that a command may have, by the form of their values; an empty form is a flag without one."""
 
-_SERVING_FLAGS: Final[Shape] = {
+_SERVING_FLAGS: Final[FlagValues] = {
     "--ray_cluster_size": _SIZE,
     "--ray_port": _NUMBER,
     "--ray_init_timeout": _NUMBER,
     "--ray_address": _ADDRESS,
 }
-_RAY_FLAGS: Final[Shape] = {
+_RAY_FLAGS: Final[FlagValues] = {
     **dict.fromkeys(("--head", "--block", "--disable-usage-stats"), ""),
     **dict.fromkeys(("--port", "--num-gpus", "--num-cpus", "--dashboard-port"), _NUMBER),
     **dict.fromkeys(("--dashboard-host", "--include-dashboard"), _ANYTHING),
     "--address": _ADDRESS,
 }
-_SYMMETRIC_FLAGS: Final[Shape] = {
+_SYMMETRIC_FLAGS: Final[FlagValues] = {
     "--address": _ADDRESS,
     "--min-nodes": _SIZE,
     **dict.fromkeys(("--num-gpus", "--num-cpus"), _NUMBER),
@@ -217,7 +217,7 @@ _SYMMETRIC_FLAGS: Final[Shape] = {
 }
 
 
-def _ray_node(leads: bool, flags: tuple[str, ...], shape: Shape) -> _Start:  # noqa: FBT001 - read from words
+def _ray_node(leads: bool, flags: tuple[str, ...], shape: FlagValues) -> _Start:  # noqa: FBT001 - read from words
     _check_flags(flags, shape, 0)
     joins = any("LWS_LEADER_ADDRESS" in one for one in flags)
     if leads == joins:
@@ -225,7 +225,7 @@ def _ray_node(leads: bool, flags: tuple[str, ...], shape: Shape) -> _Start:  # n
     return _Start("leader" if leads else "worker", RAY_START)
 
 
-def _check_flags(words: tuple[str, ...], shape: Shape, size: int) -> None:
+def _check_flags(words: tuple[str, ...], shape: FlagValues, size: int) -> None:
     at = 0
     while at < len(words):
         name, _, value = words[at].partition("=")
@@ -241,7 +241,7 @@ def _check_flags(words: tuple[str, ...], shape: Shape, size: int) -> None:
 
 # --- engines ------------------------------------------------------------------------------------------
 
-_NATIVE: Final[Mapping[str, Shape]] = {
+_NATIVE: Final[Mapping[str, FlagValues]] = {
     "vllm": {
         "nnodes": _SIZE,
         "node-rank": r"\$\(LWS_WORKER_INDEX\)|\d{1,6}",
@@ -289,7 +289,7 @@ def _native(words: tuple[Word, ...], image: str, *, has_command: bool, size: int
     plain = _engine(kept, image, has_command=has_command)
     if plain.command is None or plain.command.kind == "distributed":
         raise _StaysError("flags remain by which the engine launches the nodes itself")
-    part: Part = "worker" if read.flags.last("headless") else "any"
+    part: GroupRole = "worker" if read.flags.last("headless") else "any"
     return replace(plain, part=part, launcher=_LAUNCHERS[read.within])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-Path = tuple[str | int, ...]
+LeafPath = tuple[str | int, ...]
 Tree = Any
 """Maps and lists of trees, down to `Leaf`."""
 _PLAIN: Final = re.compile(r"[\w-]+\Z")
@@ -21,7 +21,7 @@ class Origin(NamedTuple):
 
     document: int
     """The index of the object in the input."""
-    path: Path
+    path: LeafPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Leaf:
         return Leaf(value, self.origins)
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(value: Any, path: LeafPath = ()) -> Iterator[tuple[LeafPath, Any]]:
     """Yield each leaf of an object once, with its path, in the order of the object."""
     if isinstance(value, dict) and value:
         for key, below in value.items():
@@ -48,7 +48,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def tagged(document: int, value: Any, path: Path = ()) -> Tree:
+def tagged(document: int, value: Any, path: LeafPath = ()) -> Tree:
     """Return the tree of an object of the input."""
     if isinstance(value, dict) and value:
         return {key: tagged(document, below, (*path, key)) for key, below in value.items()}
@@ -80,7 +80,7 @@ def items_at(tree: Tree, *path: str | int) -> list[Tree]:
     return found if isinstance(found, list) else []
 
 
-def put(tree: Tree, path: Path, value: Tree) -> Tree:
+def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
     """Return a tree with another value at a path, whose parents exist."""
     if not path:
         return value
@@ -104,7 +104,7 @@ def origins(tree: Tree) -> Iterator[Origin]:
     return (origin for _, leaf in leaves(tree) if isinstance(leaf, Leaf) for origin in leaf.origins)
 
 
-def written(path: Path) -> str:
+def written(path: LeafPath) -> str:
     """Format a path as findings have it: `spec.roles[0].name`, `metadata.annotations[a.b/c]`."""
     steps = (f".{step}" if isinstance(step, str) and _PLAIN.match(step) else f"[{step}]" for step in path)
     return "".join(steps).removeprefix(".")

@@ -8,9 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from importer.launches import SGLANG, Launch, Stays, is_launch, recognised
-from importer.leaves import Leaf, Path, Tree, at, items_at, plain, put, tagged
-from importer.report import NO_COUNTERPART, UNREADABLE, Imported, Outcome, Problem, Rule, default, dropped
+from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, recognised
+from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged
+from importer.report import (
+    NO_COUNTERPART,
+    UNREADABLE,
+    Imported,
+    Outcome,
+    OutcomeRule,
+    Problem,
+    default,
+    dropped,
+)
 from importer.stored import manifest
 from intent import Object
 from intent.annotations import (
@@ -30,7 +39,7 @@ from intent.names import is_dns_1035_label
 from intent.shapes import listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
 
-GROUP: Final[Path] = ("spec", "leaderWorkerTemplate")
+GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 KEPT_LAUNCH: Final = "FI975"
 NO_PART: Final = "FI976"
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
@@ -46,7 +55,7 @@ class _Group:
 
     tree: Tree
     annotations: Mapping[str, str]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[OutcomeRule, ...] = ()
     stays: bool = False
     """Whether its launch is kept."""
 
@@ -55,7 +64,7 @@ def translate(objects: Mapping[int, Object]) -> Imported:
     """Translate LeaderWorkerSets and DisaggregatedSets."""
     trees: list[Tree] = []
     problems: list[Problem] = []
-    rules: dict[int, tuple[Rule, ...]] = {}
+    rules: dict[int, tuple[OutcomeRule, ...]] = {}
     for number, one in objects.items():
         name = metadata(one).get("name")
         if isinstance(name, str) and is_dns_1035_label(name):
@@ -68,18 +77,18 @@ def translate(objects: Mapping[int, Object]) -> Imported:
     return Imported(tuple(trees), rules, tuple(problems))
 
 
-def _leader_worker_set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
+def _leader_worker_set(tree: Tree, name: str) -> tuple[Tree, tuple[OutcomeRule, ...]]:
     return _member(tree, (), {SERVICE: name})
 
 
-def _set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
+def _set(tree: Tree, name: str) -> tuple[Tree, tuple[OutcomeRule, ...]]:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     roles = [mapping(one) for one in listed(mapping(mapping(plain(tree)).get("spec")).get("roles"))]
     types = [_type(text(role.get("name"))) for role in roles]
     is_service = set(types) >= set(TYPES.values())
-    rules: list[Rule] = []
+    rules: list[OutcomeRule] = []
     for index, (role, kind) in enumerate(zip(roles, types, strict=True)):
-        path: Path = ("spec", "roles", index)
+        path: LeafPath = ("spec", "roles", index)
         if is_service and kind:
             own = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role["name"]}
             tree, more = _member(tree, path, own)
@@ -89,7 +98,7 @@ def _set(tree: Tree, name: str) -> tuple[Tree, tuple[Rule, ...]]:
     return tree, tuple(rules)
 
 
-def _member(tree: Tree, path: Path, own: Mapping[str, str]) -> tuple[Tree, tuple[Rule, ...]]:
+def _member(tree: Tree, path: LeafPath, own: Mapping[str, str]) -> tuple[Tree, tuple[OutcomeRule, ...]]:
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
     value, group = mapping(plain(at(tree, *path))), _group(tree, (*path, *GROUP))
     excluded = [(*path, *one) for one in _EXCLUDED if _is_excluded(value, one)]
@@ -100,13 +109,13 @@ def _member(tree: Tree, path: Path, own: Mapping[str, str]) -> tuple[Tree, tuple
         found = _without(found, one)
     added = {**own, **group.annotations, **_scheduler(value)}
     placed = tuple(
-        Rule((*path, *below), _ANNOTATED) for below in (("metadata",), ("metadata", "annotations"))
+        OutcomeRule((*path, *below), _ANNOTATED) for below in (("metadata",), ("metadata", "annotations"))
     )
-    gone = tuple(Rule(one, dropped(NO_COUNTERPART, _DEADLOCK)) for one in excluded)
+    gone = tuple(OutcomeRule(one, dropped(NO_COUNTERPART, _DEADLOCK)) for one in excluded)
     return _annotated(found, path, added), (*placed, *gone, *group.rules)
 
 
-_EXCLUDED: Final[tuple[Path, ...]] = (
+_EXCLUDED: Final[tuple[LeafPath, ...]] = (
     ("metadata", "annotations", EXCLUSIVE_TOPOLOGY),
     ("spec", "startupPolicy"),
 )
@@ -119,7 +128,7 @@ _DEADLOCK: Final = (
 )
 
 
-def _is_excluded(value: Object, path: Path) -> bool:
+def _is_excluded(value: Object, path: LeafPath) -> bool:
     """Return whether a group cannot be a gang because of a field: `LeaderReady`, or an exclusive topology."""
     found = at(value, *path)
     several = integer(mapping(at(value, *GROUP)).get("size")) > 1
@@ -146,15 +155,15 @@ def _why_not(*, is_service: bool) -> str:
     return "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
 
 
-def _noted(path: Path, why: str, code: str = "") -> Rule:
-    return Rule(path, Outcome("kept", reason=why, code=code))
+def _noted(path: LeafPath, why: str, code: str = "") -> OutcomeRule:
+    return OutcomeRule(path, Outcome("kept", reason=why, code=code))
 
 
 _ANNOTATED: Final = default("annotations of FusionInfer stand here")
 """For an empty map, which is a leaf."""
 
 
-def _annotated(tree: Tree, path: Path, added: Mapping[str, str]) -> Tree:
+def _annotated(tree: Tree, path: LeafPath, added: Mapping[str, str]) -> Tree:
     """Add annotations that the author has not written; none where they would not be a map."""
     above = _map(at(tree, *path).get("metadata"))
     written = _map((above or {}).get("annotations"))
@@ -174,7 +183,7 @@ def _map(tree: Tree) -> Mapping[str, Tree] | None:
 # --- the launch ---------------------------------------------------------------------------------------
 
 
-def _group(tree: Tree, path: Path) -> _Group:
+def _group(tree: Tree, path: LeafPath) -> _Group:
     """Replace the launch in the templates of a group, if it is recognised."""
     group = mapping(plain(at(tree, *path)))
     templates = {field: group[field] for field in TEMPLATES if isinstance(group.get(field), dict)}
@@ -195,7 +204,7 @@ def _group(tree: Tree, path: Path) -> _Group:
     return _stays(tree, paths, launch.why) if isinstance(launch, Stays) else _replaced(tree, paths, launch)
 
 
-def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
+def _replaced(tree: Tree, paths: Sequence[LeafPath], launch: GroupLaunch) -> _Group:
     container = at(tree, *paths[0])
     items = [*items_at(container, "command"), *items_at(container, "args")]
     new = {
@@ -206,7 +215,7 @@ def _replaced(tree: Tree, paths: Sequence[Path], launch: Launch) -> _Group:
     for path in paths:
         old = {key: one for key, one in at(tree, *path).items() if key not in {"command", "args"}}
         tree = put(tree, path, _beside_image({**old, **new}))
-    rules = tuple(Rule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args"))
+    rules = tuple(OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args"))
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, rules)
 
 
@@ -216,12 +225,12 @@ def _beside_image(container: Tree) -> Tree:
     return {key: container[key] for key in (*first, *(one for one in container if one not in first))}
 
 
-def _stays(tree: Tree, paths: Sequence[Path], why: str) -> _Group:
+def _stays(tree: Tree, paths: Sequence[LeafPath], why: str) -> _Group:
     rules = [_noted((*path, *below), why, KEPT_LAUNCH) for path in paths for below in _LAUNCHES]
     return _Group(tree, {LAUNCHER: "none"}, tuple(rules), stays=True)
 
 
-_LAUNCHES: Final[tuple[Path, ...]] = (("image",), ("command",), ("args",))
+_LAUNCHES: Final[tuple[LeafPath, ...]] = (("image",), ("command",), ("args",))
 
 
 def _engine(template: Object) -> int | None:
@@ -247,6 +256,6 @@ def _is_engine(container: Object) -> bool:
     return looks_like_engine(command, args, text(container.get("image")))
 
 
-def _without(tree: Tree, path: Path) -> Tree:
+def _without(tree: Tree, path: LeafPath) -> Tree:
     above = at(tree, *path[:-1])
     return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from importer.leaves import Leaf, Origin, Path, Tree, leaves, plain, written
+from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, plain, written
 from importer.stored import BY_SERVER
 from intent import Object
 from intent.errors import FieldError, printable
 from intent.shapes import mapping, metadata, text
 
-Kind = Literal["kept", "translated", "default", "dropped"]
-KINDS: Final[Mapping[Kind, str]] = {
+OutcomeKind = Literal["kept", "translated", "default", "dropped"]
+KINDS: Final[Mapping[OutcomeKind, str]] = {
     "kept": "the same field of the output has the same value",
     "translated": "another field of the output has the value, or a value that was made from it",
     "default": "FusionInfer does the same by itself",
@@ -41,7 +41,7 @@ ANY: Final = "*"
 class Outcome:
     """What became of one leaf."""
 
-    kind: Kind
+    kind: OutcomeKind
     to: tuple[str, ...] = ()
     """Where it is in the output, if it is kept or translated."""
     reason: str = ""
@@ -64,30 +64,30 @@ def dropped(code: str, reason: str) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OutcomeRule:
     """The outcome of the leaves at and below a path that do not stand in the output.
 
     For those that do, an outcome of the same kind adds its reason.
     """
 
-    path: Path
+    path: LeafPath
     """`*` is any key or index."""
     outcome: Outcome
 
-    def covers(self, path: Path) -> bool:
+    def covers(self, path: LeafPath) -> bool:
         """Return whether a leaf is at or below the path."""
         return len(path) >= len(self.path) and all(
             step in (ANY, one) for step, one in zip(self.path, path, strict=False)
         )
 
 
-def rule(path: str, outcome: Outcome) -> Rule:
-    """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `Rule`."""
-    return Rule(tuple(path.split(".")), outcome)
+def rule(path: str, outcome: Outcome) -> OutcomeRule:
+    """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `OutcomeRule`."""
+    return OutcomeRule(tuple(path.split(".")), outcome)
 
 
 OF_SERVER: Final = tuple(
-    Rule(path, dropped(STORED, "it belongs to the object in the cluster, and to no manifest"))
+    OutcomeRule(path, dropped(STORED, "it belongs to the object in the cluster, and to no manifest"))
     for path in BY_SERVER
 )
 """They hold for the objects of every system."""
@@ -99,6 +99,15 @@ class Problem:
 
     document: int
     error: FieldError
+
+
+class UntranslatableError(Exception):
+    """An object of the input cannot be imported."""
+
+    def __init__(self, path: str, message: str, code: str = UNREADABLE) -> None:
+        super().__init__(message)
+        self.path = path
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +123,7 @@ class Imported:
     """The output of an importer: trees of objects, and rules for the leaves that are not in them."""
 
     objects: tuple[Tree, ...] = ()
-    rules: Mapping[int, tuple[Rule, ...]] = field(default_factory=dict)
+    rules: Mapping[int, tuple[OutcomeRule, ...]] = field(default_factory=dict)
     """By the index of the object in the input, beside `OF_SERVER`."""
     problems: tuple[Problem, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -131,7 +140,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ImportReport:
     """All leaves of the input, in their order."""
 
     lines: tuple[Line, ...]
@@ -152,7 +161,7 @@ class Report:
 # --- the outcome of each leaf -------------------------------------------------------------------------
 
 
-def report(given: Sequence[Object], imported: Imported) -> Report:
+def report(given: Sequence[Object], imported: Imported) -> ImportReport:
     """Return the outcome of each leaf of the input."""
     found = _placed(given, imported.objects)
     failed = {one.document: one.error for one in imported.problems}
@@ -161,7 +170,7 @@ def report(given: Sequence[Object], imported: Imported) -> Report:
         for number, one in enumerate(given)
         for path, value in leaves(one)
     )
-    return Report(tuple(lines), imported.notes)
+    return ImportReport(tuple(lines), imported.notes)
 
 
 def _placed(given: Sequence[Object], objects: Iterable[Tree]) -> dict[Origin, Outcome]:
@@ -181,7 +190,7 @@ def _placed(given: Sequence[Object], objects: Iterable[Tree]) -> dict[Origin, Ou
     }
 
 
-def _is_at(obj: Any, path: Path, value: Any) -> bool:
+def _is_at(obj: Any, path: LeafPath, value: Any) -> bool:
     """Return whether an object has a value at an existing path."""
     for step in path:
         obj = obj[step]
@@ -192,7 +201,7 @@ def _outcome(
     origin: Origin,
     placed: Mapping[Origin, Outcome],
     failed: Mapping[int, FieldError],
-    rules: Mapping[int, tuple[Rule, ...]],
+    rules: Mapping[int, tuple[OutcomeRule, ...]],
 ) -> Outcome:
     covering = [one for one in (*rules.get(origin.document, ()), *OF_SERVER) if one.covers(origin.path)]
     longest = max(covering, key=lambda one: len(one.path)).outcome if covering else None
@@ -216,7 +225,7 @@ def described(obj: Any) -> str:
     return printable(" ".join(one for one in parts if one))
 
 
-def as_text(found: Report, given: Sequence[Object], places: Sequence[str]) -> Iterator[str]:
+def as_text(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a report; `places` has file and number of each object."""
     for number, one in enumerate(given):
         yield f"{described(one)}, {places[number]}:"
@@ -235,7 +244,7 @@ def _shown(line: Line) -> str:
     return printable(f"{kind:10} {line.path or 'the object'}{where}{why}{code}")
 
 
-def as_data(found: Report, given: Sequence[Object], places: Sequence[str]) -> Object:
+def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Object:
     """Return a report as JSON. Fields may be added; none is removed or changes its meaning."""
     return {
         "fields": [

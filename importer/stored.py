@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from importer.leaves import Path, Tree
+from importer.leaves import LeafPath, Tree
 
-BY_SERVER: Final[tuple[Path, ...]] = (
+BY_SERVER: Final[tuple[LeafPath, ...]] = (
     ("status",),
     *(
         ("metadata", name)
@@ -25,7 +25,7 @@ def manifest(tree: Tree) -> Tree:
     return tree
 
 
-def _without(tree: Tree, path: Path) -> Tree:
+def _without(tree: Tree, path: LeafPath) -> Tree:
     key, *below = path
     if not isinstance(tree, dict) or key not in tree:
         return tree

@@ -10,7 +10,7 @@ from importer.keep import Compare
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.llmd import translate as llmd
-from importer.report import UNREADABLE, Imported, Problem, Report, report
+from importer.report import UNREADABLE, Imported, ImportReport, Problem, report
 from importer.stored import manifest
 from intent import Object
 from intent.errors import FieldError
@@ -36,11 +36,11 @@ class Importer:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ImportResult:
     """What an import made of all objects."""
 
     objects: tuple[Object, ...]
-    report: Report
+    report: ImportReport
     problems: tuple[Problem, ...]
 
 
@@ -86,7 +86,7 @@ OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
 BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS for kind in one.kinds}
 
 
-def import_all(objects: Sequence[Object], same: Compare | None = None) -> Result:
+def import_all(objects: Sequence[Object], same: Compare | None = None) -> ImportResult:
     """Import all objects: the output of each importer in the order of the table, then the others.
 
     Bases become templates where `same` finds that services stay the same; without it, never.
@@ -104,7 +104,7 @@ def import_all(objects: Sequence[Object], same: Compare | None = None) -> Result
         tuple(sorted(chain.from_iterable(one.problems for one in parts), key=lambda one: one.document)),
         tuple(chain.from_iterable(one.notes for one in parts)),
     )
-    return Result(
+    return ImportResult(
         tuple(plain(tree) for tree in whole.objects),
         report(objects, whole),
         whole.problems,

@@ -14,8 +14,8 @@ from importer.report import (
     UNREADABLE,
     Imported,
     Outcome,
+    OutcomeRule,
     Problem,
-    Rule,
     default,
     dropped,
 )
@@ -82,16 +82,16 @@ def _known(tree: Tree, schema: Object) -> Tree:
     return tree
 
 
-def _noted(reason: str, *path: str) -> Rule:
-    return Rule((*_ROLE, *path), Outcome("kept", reason=reason))
+def _noted(reason: str, *path: str) -> OutcomeRule:
+    return OutcomeRule((*_ROLE, *path), Outcome("kept", reason=reason))
 
 
-_RULES: Final[tuple[Rule, ...]] = (
+_RULES: Final[tuple[OutcomeRule, ...]] = (
     *(
-        Rule((*_ROLE, alias), dropped(OVERRIDDEN, f"`{'.'.join(field)}` has the value"))
+        OutcomeRule((*_ROLE, alias), dropped(OVERRIDDEN, f"`{'.'.join(field)}` has the value"))
         for alias, field in _ALIASES.items()
     ),
-    Rule((*_ROLE, "podReplicas"), default("a replica has one pod, or `multinode` says how many")),
+    OutcomeRule((*_ROLE, "podReplicas"), default("a replica has one pod, or `multinode` says how many")),
     _noted("upstream does not read it; here a Gateway is made", "gateway"),
     _noted("upstream writes rules of its own; here these hold", "httproute", "rules"),
     _noted("upstream's pods have only the `spec`; here the metadata too", "template", "metadata"),

@@ -105,7 +105,7 @@ NOT_DIGESTED: Final = {"digest": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ValueCheck:
     """A check of the text of one annotation, with the message and code of its violation."""
 
     accepts: Callable[[str], object]
@@ -124,18 +124,18 @@ _LONGEST: Final = 4096
 _LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
 
 
-def _one_of(*values: str) -> Check:
-    return Check(values.__contains__, f"must be one of {', '.join(values)}", values=values)
+def _one_of(*values: str) -> ValueCheck:
+    return ValueCheck(values.__contains__, f"must be one of {', '.join(values)}", values=values)
 
 
-def _list_of(what: str, accepts: Callable[[str], bool], code: str = "FI104") -> Check:
+def _list_of(what: str, accepts: Callable[[str], bool], code: str = "FI104") -> ValueCheck:
     """Build the check of a list separated by commas, without duplicates."""
 
     def is_list(text: str) -> bool:
         items = [item.strip() for item in text.split(",")] if len(text) <= _LONGEST else []
         return bool(items) and len(set(items)) == len(items) and all(map(accepts, items))
 
-    return Check(is_list, f"must be {what} {_LIST}", code)
+    return ValueCheck(is_list, f"must be {what} {_LIST}", code)
 
 
 def _is_gateway(text: str) -> bool:
@@ -177,7 +177,7 @@ class Key:
     """Documentation of the value, in Markdown."""
     default: str
     """Documentation of what applies if the annotation is absent."""
-    check: Check | None
+    check: ValueCheck | None
     parse: Callable[[str], Any]
     service: str
     """Use on an InferenceService: `CARRIED`, `OF_ROUTER`, `OF_SERVICE`, or the field that replaces it."""
@@ -205,7 +205,7 @@ class Key:
 def _annotation(  # noqa: PLR0913 - the columns of the table
     key: str,
     value: str,
-    check: Check | None = None,
+    check: ValueCheck | None = None,
     *,
     absent: str = "-",
     parse: Callable[[str], Any] = str,
@@ -239,7 +239,7 @@ class Routing:
         metadata=_annotation(
             GATEWAY,
             "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to",
-            Check(_is_gateway, "must be the name of a Gateway, or namespace/name"),
+            ValueCheck(_is_gateway, "must be the name of a Gateway, or namespace/name"),
             absent="no HTTPRoute",
             service="spec.roles[{router}].httproute",
             noun="the gateway",
@@ -283,7 +283,7 @@ class Routing:
         metadata=_annotation(
             PICKER_REPLICAS,
             "number of endpoint picker replicas, of which one is active: 1 to 9",
-            Check(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9"),
+            ValueCheck(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9"),
             absent="the operator's",
             parse=int,
             service=OF_ROUTER,
@@ -296,7 +296,7 @@ class Routing:
             PRIORITY,
             f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
             "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
-            Check(is_priority, ACCEPTED, values=tuple(PRIORITIES)),
+            ValueCheck(is_priority, ACCEPTED, values=tuple(PRIORITIES)),
             absent="that of other requests: 0",
             service="spec.priority",
             noun="the priority",
@@ -324,7 +324,7 @@ class Annotations:
         metadata=_annotation(
             SERVICE,
             "name of the service, a DNS-1035 label. **Its presence opts in.**",
-            Check(
+            ValueCheck(
                 is_dns_1035_label,
                 "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, "
                 "at most 63 characters",
@@ -348,7 +348,7 @@ class Annotations:
         metadata=_annotation(
             ROLE_NAME,
             "unique in the service; of a DisaggregatedSet, in one revision",
-            Check(
+            ValueCheck(
                 is_label,
                 "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
                 "FI105",
@@ -374,7 +374,7 @@ class Annotations:
         metadata=_annotation(
             SCHEDULER_NAME,
             "scheduler of the gang; `default-scheduler`: no gang",
-            Check(
+            ValueCheck(
                 re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
                 "must be the name of a scheduler, for example volcano or default-scheduler",
             ),
@@ -387,7 +387,7 @@ class Annotations:
         metadata=_annotation(
             LAUNCHER,
             "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
-            Check(is_label, "must be the name of a launcher, auto or none"),
+            ValueCheck(is_label, "must be the name of a launcher, auto or none"),
             absent="`auto`",
         ),
     )
@@ -396,7 +396,7 @@ class Annotations:
         metadata=_annotation(
             ENGINE_CONTAINER,
             "name of the container to wrap",
-            Check(is_label, "must be the name of a container"),
+            ValueCheck(is_label, "must be the name of a container"),
             absent="found by accelerator, engine, or being alone",
         ),
     )
@@ -415,7 +415,7 @@ class Annotations:
             PARALLELISM,
             "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
             "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
-            Check(lambda text: not fault(text), "must be parallel sizes", "FI115", explain=fault),
+            ValueCheck(lambda text: not fault(text), "must be parallel sizes", "FI115", explain=fault),
             absent="from the arguments",
             parse=read_parallelism,
             service="spec.roles[{role}].parallelism",
@@ -426,7 +426,7 @@ class Annotations:
         metadata=_annotation(
             MODEL,
             f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
-            Check(lambda text: not uri_fault(text), "must be a model URI", "FI110", explain=uri_fault),
+            ValueCheck(lambda text: not uri_fault(text), "must be a model URI", "FI110", explain=uri_fault),
             absent="from the arguments",
             service="spec.model.uri",
         ),
@@ -436,7 +436,7 @@ class Annotations:
         metadata=_annotation(
             MODEL_NAME,
             "name under which the engine serves the model",
-            Check(
+            ValueCheck(
                 lambda text: _MODEL_NAME.fullmatch(text) and not REFERENCE.search(text),
                 "must be one word of at most 253 characters without $(...), for clients to send",
             ),
@@ -449,7 +449,7 @@ class Annotations:
         metadata=_annotation(
             MODEL_SECRET,
             "name of the Secret with the token or the keys for the download",
-            Check(is_subdomain, "must be the name of a Secret"),
+            ValueCheck(is_subdomain, "must be the name of a Secret"),
             absent="none",
             service="spec.model.secretName",
         ),
@@ -460,7 +460,7 @@ class Annotations:
             MODEL_CACHE,
             "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
             "`download`: an init container downloads them, not the engine",
-            Check(lambda text: not cache_fault(text), "must be a cache", "FI111", explain=cache_fault),
+            ValueCheck(lambda text: not cache_fault(text), "must be a cache", "FI111", explain=cache_fault),
             absent="an emptyDir",
             service="spec.model.cache",
         ),
@@ -471,7 +471,7 @@ class Annotations:
             LORA,
             "LoRA adapters as `NAME=URI`, separated by commas, and limits "
             f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/lora.md`",
-            Check(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
+            ValueCheck(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
             absent="none",
             service="spec.lora",
         ),
@@ -482,7 +482,7 @@ class Annotations:
             BASE_REFS,
             f"names of InferenceTemplates, in order, separated by commas, at most {TEMPLATES_LIMIT}: later "
             "ones win, and the object wins over all; see `docs/templates.md`",
-            Check(
+            ValueCheck(
                 lambda text: _ARE_TEMPLATES(text) and text.count(",") < TEMPLATES_LIMIT,
                 f"must be at most {TEMPLATES_LIMIT} names of InferenceTemplates, separated by commas, "
                 "each once",
@@ -500,7 +500,7 @@ class Annotations:
             SIDECAR,
             "options of the routing sidecar of a decoder: `connector=sglang,tls=prefiller+decoder,"
             "insecureSkipVerify=prefiller,secretName=NAME`",
-            Check(is_options, FORM),
+            ValueCheck(is_options, FORM),
             absent="`nixlv2` without TLS",
             parse=read_sidecar_options,
             service="spec.roles[{role}].sidecar",
@@ -519,7 +519,7 @@ class Annotations:
         metadata=_annotation(
             INJECT,
             "`disabled`: bypass both webhooks for this object",
-            Check(
+            ValueCheck(
                 {"disabled"}.__contains__,
                 "must be disabled, to bypass the webhooks for this object, or absent",
                 values=("disabled",),
@@ -533,7 +533,7 @@ class Annotations:
         metadata=_annotation(
             PAUSED,
             "`true`: the controller writes nothing for the service; one paused member is enough",
-            Check({"true", "false"}.__contains__, "must be true or false", values=("true", "false")),
+            ValueCheck({"true", "false"}.__contains__, "must be true or false", values=("true", "false")),
             absent="`false`",
             service=OF_SERVICE,
             digest=False,

@@ -13,7 +13,7 @@ from intent.shapes import listed, mapping, number, strings, text
 from intent.template import TEMPLATES_LIMIT
 
 
-class Source(NamedTuple):
+class TemplateVersion(NamedTuple):
     """One version of a template, as a record names it."""
 
     name: str
@@ -22,7 +22,7 @@ class Source(NamedTuple):
     generation: int
 
 
-def recorded(record: Any) -> tuple[Source, ...]:
+def recorded(record: Any) -> tuple[TemplateVersion, ...]:
     """Return the templates whose content an expanded object has, from the text of its record."""
     if not isinstance(record, str) or '"base":' not in record:
         return ()
@@ -33,10 +33,14 @@ def recorded(record: Any) -> tuple[Source, ...]:
     return tuple(_sources(listed(base.get("from"))[:TEMPLATES_LIMIT]))
 
 
-def _sources(entries: list[Any]) -> Iterator[Source]:
+def _sources(entries: list[Any]) -> Iterator[TemplateVersion]:
     """Yield what could be templates: a record may hold anything, and its readers ask for these names."""
     for one in entries:
-        if isinstance(one, list) and len(one) == len(Source._fields) and strings(one[:3]) == tuple(one[:3]):
+        if (
+            isinstance(one, list)
+            and len(one) == len(TemplateVersion._fields)
+            and strings(one[:3]) == tuple(one[:3])
+        ):
             name, namespace, uid = map(text, one[:3])
             if is_subdomain(name) and is_label(namespace):
-                yield Source(name, namespace, uid, number(one[3]))
+                yield TemplateVersion(name, namespace, uid, number(one[3]))

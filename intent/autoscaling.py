@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from intent import Object, quantity
 from intent.names import is_label
-from intent.schema import Check, Rules
+from intent.schema import FieldCheck, Rules
 from intent.shapes import listed, mapping
 
 SOURCES: Final = {
@@ -32,19 +32,19 @@ _SEGMENT: Final = ("/", "%")
 """Parts that a segment of a URL's path must not contain."""
 
 
-def _one_of(field: str, known: tuple[str, ...]) -> Check:
+def _one_of(field: str, known: tuple[str, ...]) -> FieldCheck:
     """Return the check of a text field."""
     message = f"{field} must be one of {', '.join(known)}"
     return lambda value: message if value.get(field, known[0]) not in known else ""
 
 
-def _between(field: str, least: int, most: int) -> Check:
+def _between(field: str, least: int, most: int) -> FieldCheck:
     """Return the check of a number; an absent one is accepted."""
     message = f"{field} must be from {least} to {most}"
     return lambda value: "" if least <= value.get(field, least) <= most else message
 
 
-def _at_least(field: str, least: int) -> Check:
+def _at_least(field: str, least: int) -> FieldCheck:
     """Return the check of a number without an upper limit; an absent one is accepted."""
     return lambda value: "" if value.get(field, least) >= least else f"{field} must be at least {least}"
 
@@ -80,17 +80,17 @@ def _source(metric: Object) -> str:
     return f"{others[0]} must be absent where type is {metric['type']}" if others else ""
 
 
-def _exactly_one(*fields: str) -> Check:
+def _exactly_one(*fields: str) -> FieldCheck:
     message = f"must have exactly one of {' and '.join(fields)}"
     return lambda target: "" if sum(field in target for field in fields) == 1 else message
 
 
-def _one_or_more(*fields: str) -> Check:
+def _one_or_more(*fields: str) -> FieldCheck:
     message = f"must have {' or '.join(fields)}"
     return lambda target: "" if any(field in target for field in fields) else message
 
 
-def _positive(field: str) -> Check:
+def _positive(field: str) -> FieldCheck:
     """Return the check of a quantity; an absent one is accepted."""
     return lambda target: f"{field} must be more than 0" if _amount(target, field, 1) <= 0 else ""
 
@@ -100,7 +100,7 @@ def _amount(value: Object, field: str, otherwise: int) -> Any:
     return otherwise if found is None else found
 
 
-def _segment(field: str) -> Check:
+def _segment(field: str) -> FieldCheck:
     """Return the check of a name that becomes part of a URL."""
 
     def check(value: Object) -> str:
@@ -112,7 +112,7 @@ def _segment(field: str) -> Check:
     return check
 
 
-def _named(field: str) -> Check:
+def _named(field: str) -> FieldCheck:
     return lambda value: "" if value[field] else f"{field} must not be empty"
 
 
@@ -120,7 +120,7 @@ def _container(source: Object) -> str:
     return "" if is_label(source["container"]) else "container must be the name of a container"
 
 
-_TARGET: Final[tuple[Check, ...]] = (
+_TARGET: Final[tuple[FieldCheck, ...]] = (
     _one_of("type", TARGETS),
     _positive("value"),
     _positive("averageValue"),
@@ -128,7 +128,7 @@ _TARGET: Final[tuple[Check, ...]] = (
 )
 
 
-def _of_source(field: str, target: Check, *checks: Check) -> dict[str, tuple[Check, ...]]:
+def _of_source(field: str, target: FieldCheck, *checks: FieldCheck) -> dict[str, tuple[FieldCheck, ...]]:
     """Return the rules about a source of metrics, and about its target."""
     path = f".metrics[].{field}"
     return {path: checks, f"{path}.target": (*_TARGET, target)}
@@ -145,7 +145,7 @@ def _tolerance(rules: Object) -> str:
     return "tolerance must be at least 0" if _amount(rules, "tolerance", 0) < 0 else ""
 
 
-def _of_direction(field: str) -> dict[str, tuple[Check, ...]]:
+def _of_direction(field: str) -> dict[str, tuple[FieldCheck, ...]]:
     """Return the rules about scaling in one direction."""
     path = f".behavior.{field}"
     return {

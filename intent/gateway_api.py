@@ -15,7 +15,7 @@ from typing import Any, Final
 from catalog.pickers.generations import POOLS
 from intent import Object
 from intent.names import DNS_HOSTNAME, DNS_SUBDOMAIN, LABEL
-from intent.schema import Check, Rules
+from intent.schema import FieldCheck, Rules
 from intent.shapes import listed, mapping
 
 FILTERS: Final = {
@@ -248,7 +248,7 @@ def _distinct_addresses(addresses: list[Object]) -> str:
 # --- by path ------------------------------------------------------------------------------------------
 
 
-def _of_filters(path: str) -> dict[str, tuple[Check, ...]]:
+def _of_filters(path: str) -> dict[str, tuple[FieldCheck, ...]]:
     """Return the rules about a list of filters."""
     return {
         path: (_repeated_filters,),

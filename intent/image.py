@@ -53,7 +53,7 @@ class Image:
         return f"{self.repository.rpartition('/')[2][-30:]} {version}"
 
 
-class Facts(NamedTuple):
+class ImageFacts(NamedTuple):
     """The facts about one image."""
 
     entrypoint: Entrypoint
@@ -113,13 +113,13 @@ def _version(tag: str) -> Version:
 
 
 @lru_cache(maxsize=256)
-def facts(image: Image, engines: Engines = ENGINES) -> Facts:
+def facts(image: Image, engines: Engines = ENGINES) -> ImageFacts:
     """Return the facts about an image; an unknown version has those of the newest one."""
     row = next((row for row in engines.images if _describes(row, image)), None)
     entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
     version = image.version or LATEST
     traits = [has(engines, "vllm", name, version) for name in (NAMES_EXECUTOR, NNODES, NATIVE_DATA)]
-    return Facts(
+    return ImageFacts(
         row.entrypoint or entrypoint if row else entrypoint, row.ray if row else UNKNOWN_RAY, *traits
     )
 

@@ -29,7 +29,7 @@ from intent.command_line.flags import (
     resolve,
 )
 from intent.errors import FieldError
-from intent.image import Facts, Image, facts, read_image
+from intent.image import Image, ImageFacts, facts, read_image
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
 
@@ -45,7 +45,7 @@ class Launch:
     template: Template
     engine: Engine
     image: Image
-    facts: Facts
+    facts: ImageFacts
     command: Command
 
     @property

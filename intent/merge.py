@@ -57,7 +57,7 @@ WHOLE: Final = frozenset({"seccompProfile", "appArmorProfile", "valueFrom"})
 """Objects that are replaced: their fields depend on each other."""
 CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
 
-Arguments = Callable[[Object, Object], list[str]]
+MergeArguments = Callable[[Object, Object], list[str]]
 """The arguments of a merged container, from both containers, which both have `args`."""
 
 
@@ -66,7 +66,7 @@ def replaced(_base: Object, over: Object) -> list[str]:
     return list(over["args"])
 
 
-def merged(base: Object, over: Object, arguments: Arguments = replaced) -> Object:
+def merged(base: Object, over: Object, arguments: MergeArguments = replaced) -> Object:
     """Return base ⊕ over for two pod templates. Neither is changed; values that only one has are shared.
 
     `arguments` merges the arguments of two containers (`intent.command_line.merge.MODES`).
@@ -74,7 +74,7 @@ def merged(base: Object, over: Object, arguments: Arguments = replaced) -> Objec
     return _objects("", base, over, arguments)
 
 
-def _objects(field: str, base: Object, over: Object, arguments: Arguments) -> Object:
+def _objects(field: str, base: Object, over: Object, arguments: MergeArguments) -> Object:
     """Merge two values of a field that is an object, or two items of a list of objects."""
     set_by_over = {key: value for key, value in over.items() if value is not None}
     found = _left(field, base, set_by_over)
@@ -95,7 +95,7 @@ def _left(field: str, base: Object, over: Object) -> Object:
     return {key: value for key, value in base.items() if key not in gone and value is not None}
 
 
-def _values(key: str, base: Any, over: Any, arguments: Arguments) -> Any:
+def _values(key: str, base: Any, over: Any, arguments: MergeArguments) -> Any:
     if isinstance(over, dict) and isinstance(base, dict) and key not in WHOLE:
         return _objects(key, base, over, arguments)
     if isinstance(over, list) and isinstance(base, list) and over:
@@ -106,7 +106,7 @@ def _values(key: str, base: Any, over: Any, arguments: Arguments) -> Any:
     return over
 
 
-def _items(field: str, base: list[Object], over: list[Object], arguments: Arguments) -> list[Object]:
+def _items(field: str, base: list[Object], over: list[Object], arguments: MergeArguments) -> list[Object]:
     """Merge two lists by the keys of their items; new items are appended."""
     found = {identity(field, item): item for item in base}
     for item in over:

@@ -72,7 +72,7 @@ class Uri:
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class ModelCache:
     """Where the files of a model are kept: in a claim, or with the pod."""
 
     claim: str = ""
@@ -83,7 +83,7 @@ class Cache:
     """Whether an init container downloads a model that the engine could download itself."""
 
 
-NO_CACHE: Final = Cache()
+NO_CACHE: Final = ModelCache()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Model:
     name: str
     """The name under which the engine serves it; empty: the engine's own default."""
     secret: str = ""
-    cache: Cache = NO_CACHE
+    cache: ModelCache = NO_CACHE
 
     @property
     def is_downloaded(self) -> bool:
@@ -152,13 +152,13 @@ def read_model(uri: str, name: str, secret: str, cache: str, service: str) -> Mo
     if not isinstance(found, Uri):
         return None
     kept = read_cache(cache)
-    model = Model(found, name, secret, kept if isinstance(kept, Cache) else NO_CACHE)
+    model = Model(found, name, secret, kept if isinstance(kept, ModelCache) else NO_CACHE)
     return model if name or model.is_cached else Model(found, service, secret, model.cache)
 
 
 # --- URIs -----------------------------------------------------------------------------------------------
 
-Reader = Callable[[str, str], Uri | str]
+UriReader = Callable[[str, str], Uri | str]
 """Reads a URI: the whole text, and what follows `://`. A string is the message about what is wrong."""
 
 
@@ -277,7 +277,7 @@ def _oci(text: str, rest: str) -> Uri | str:
     return Uri("oci", text, image=image, path=path.strip("/") if mark else IN_IMAGE)
 
 
-def _bucket(scheme: Literal["s3", "gs"]) -> Reader:
+def _bucket(scheme: Literal["s3", "gs"]) -> UriReader:
     def read(text: str, rest: str) -> Uri | str:
         bucket, _, key = rest.partition("/")
         if not _BUCKET.fullmatch(bucket):
@@ -297,7 +297,7 @@ def _https(text: str, rest: str) -> Uri | str:
     return Uri("https", text)
 
 
-_READERS: Final[dict[str, Reader]] = {
+_READERS: Final[dict[str, UriReader]] = {
     "hf": _hf,
     "pvc": _pvc,
     "pvc+hf": _pvc_hf,
@@ -315,20 +315,20 @@ _ALL: Final = ", ".join(f"{scheme}://" for scheme in SCHEMES)
 _CACHES: Final = "must be pvc://CLAIM/PATH, a size such as 500Gi, download, or download,SIZE"
 
 
-def read_cache(text: str) -> Cache | str:
+def read_cache(text: str) -> ModelCache | str:
     """Read the value of `model-cache`; return a message if it is invalid."""
     if not text:
         return NO_CACHE
     if text.startswith("pvc://"):
         found = _pvc(text, text.removeprefix("pvc://"))
-        return found if isinstance(found, str) else Cache(found.claim, found.path)
+        return found if isinstance(found, str) else ModelCache(found.claim, found.path)
     words = [word.strip() for word in text.split(",")]
     sizes = [word for word in words if word != DOWNLOAD]
     if len(words) > 2 or len(sizes) > 1 or len(words) - len(sizes) > 1:
         return _CACHES
     if sizes and not ((amount := parse(sizes[0])) and amount > 0):
         return f"{_CACHES}: {sizes[0][:80] or 'nothing'} is no size"
-    return Cache(size="".join(sizes), download=DOWNLOAD in words)
+    return ModelCache(size="".join(sizes), download=DOWNLOAD in words)
 
 
 def uri_fault(text: str) -> str:

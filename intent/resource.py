@@ -19,7 +19,7 @@ from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
 from intent.rollout import OF_ROLLOUT
-from intent.schema import Check, Rules, Violation, violations
+from intent.schema import FieldCheck, Rules, Violation, violations
 from intent.shapes import listed, mapping, metadata, text, without_nulls
 
 MOST_PODS: Final = 2**31 - 1
@@ -30,7 +30,7 @@ Beyond = Callable[[Object], Iterator[Violation]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind that is read from files."""
 
     name: str
@@ -65,13 +65,13 @@ class Kind:
         return re.sub(r"\[\]", lambda _: next(positions, "[]"), place)
 
 
-def kind_of(obj: Object) -> Kind | None:
+def kind_of(obj: Object) -> FileKind | None:
     """Return the kind of an object, of any version; None for kinds that are not checked."""
     group = text(obj.get("apiVersion")).partition("/")[0]
     return next((one for one in KINDS if (one.name, one.group) == (obj.get("kind"), group)), None)
 
 
-def violations_of(obj: Object, kind: Kind) -> Iterator[Violation]:
+def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
     """Yield the violations by an object, of its metadata first."""
     found = list(_by_schema(obj, kind))
     yield from found
@@ -79,7 +79,7 @@ def violations_of(obj: Object, kind: Kind) -> Iterator[Violation]:
     yield from (one for one in kind.beyond(obj) if not one.path.startswith(wrong or ("\0",)))
 
 
-def _by_schema(obj: Object, kind: Kind) -> Iterator[Violation]:
+def _by_schema(obj: Object, kind: FileKind) -> Iterator[Violation]:
     for name in obj:
         if name not in FIELDS:
             yield Violation(name, None, "unknown field", name, FIELDS)
@@ -93,7 +93,7 @@ def _by_schema(obj: Object, kind: Kind) -> Iterator[Violation]:
 # --- metadata -----------------------------------------------------------------------------------------
 
 
-def _name(obj: Object, kind: Kind) -> Iterator[Violation]:
+def _name(obj: Object, kind: FileKind) -> Iterator[Violation]:
     if not isinstance(obj.get("metadata"), dict | None):
         return
     name = metadata(obj).get("name")
@@ -125,11 +125,11 @@ OF_METADATA: Final[Rules] = {".labels": (_labels,), ".annotations": (_annotation
 # --- LeaderWorkerSet ----------------------------------------------------------------------------------
 
 
-def _least(limit: int) -> Check:
+def _least(limit: int) -> FieldCheck:
     return lambda value: "" if value >= limit else f"must be at least {limit}"
 
 
-def _different(**keys: Any) -> Check:
+def _different(**keys: Any) -> FieldCheck:
     """Return the check that items of a list differ in some keys, of which one has a default.
 
     The schemas of `catalog.schemas` have no defaults, and treat such a list as a whole.
@@ -232,19 +232,19 @@ def _of_inferencetemplate() -> Schema:
 
 
 KINDS: Final = (
-    Kind(
+    FileKind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", _schema(LEADER_WORKER_SET)),
         *(OF_LEADER_WORKER_SET, _of_lws, frozenset({"spec.networkConfig.subdomainPolicy"})),
         is_name=is_dns_1035_label,
         name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
         "a letter first, at most 63 characters",
     ),
-    Kind(
+    FileKind(
         *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", _schema(DISAGGREGATED_SET)),
         *(OF_DISAGGREGATED_SET, _of_roles),
     ),
-    Kind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
-    Kind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate),
+    FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
+    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate),
 )
 """The kinds that are checked in files."""
 

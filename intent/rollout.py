@@ -9,14 +9,14 @@ import re
 from typing import Any, Final
 
 from intent import Object
-from intent.schema import Check, Rules
+from intent.schema import FieldCheck, Rules
 from intent.shapes import mapping
 
 _PERCENT: Final = re.compile(r"([0-9]{1,9})%").fullmatch
 HUNDRED: Final = 100
 
 
-def _amount(field: str) -> Check:
+def _amount(field: str) -> FieldCheck:
     """Return the check of a number of groups, or of their share; an absent one is accepted."""
     message = f"{field} must be a whole number from 0, or a percentage from 0% to 100%"
     return lambda configuration: "" if _fits(configuration.get(field, 0)) else message

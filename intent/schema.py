@@ -19,9 +19,9 @@ from intent import Object
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
 from intent.shapes import EMPTY, without_nulls
 
-Check = Callable[[Any], str]
+FieldCheck = Callable[[Any], str]
 """Returns the violation by a value of the right type; empty for none."""
-Rules = Mapping[str, tuple[Check, ...]]
+Rules = Mapping[str, tuple[FieldCheck, ...]]
 """Rules by the path of a field: `.rules[].filters[]`."""
 NO_RULES: Final[Rules] = {}
 Violations = Iterator["Violation"]

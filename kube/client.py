@@ -26,7 +26,7 @@ from yaml import YAMLError
 
 from intent import Object
 from intent.shapes import mapping
-from kube.limit import Limit
+from kube.limit import RateLimit
 from kube.request import Request, within
 from kube.server_time import ServerTime
 from kube.trust import Trust
@@ -96,7 +96,7 @@ class ApiError(Exception):
         """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""
 
 
-class TooLargeError(Exception):
+class AnswerTooLargeError(Exception):
     """An answer is longer than its reader accepts; a page of fewer objects may not be."""
 
 
@@ -110,7 +110,7 @@ class Client:
     refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
-    limit: Limit = field(default_factory=Limit)
+    limit: RateLimit = field(default_factory=RateLimit)
     """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
     unanswered: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
@@ -119,7 +119,7 @@ class Client:
     async def call(self, request: Request, seconds: float = TIMEOUT, at_most: float = math.inf) -> Object:
         """Send a request and return the answer's JSON, of at most so many bytes.
 
-        Raises `TooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
+        Raises `AnswerTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
         """
         await self.limit.wait()
         return await self._call(request, seconds, at_most)
@@ -148,7 +148,7 @@ class Client:
     async def page(self, request: Request, at_most: float = math.inf) -> Page:
         """Read one page of a list, of at most so many bytes.
 
-        Raises `TooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
+        Raises `AnswerTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
         """
         async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
             body = await _body(response, at_most)
@@ -310,12 +310,12 @@ def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
 
 
 async def _body(response: aiohttp.ClientResponse, at_most: float) -> bytes:
-    """Read a body. Raises `TooLargeError` as soon as it has more bytes."""
+    """Read a body. Raises `AnswerTooLargeError` as soon as it has more bytes."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > at_most:
-            raise TooLargeError
+            raise AnswerTooLargeError
     return bytes(body)
 
 

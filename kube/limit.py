@@ -10,7 +10,7 @@ BURST: Final = 1.0
 
 
 @dataclass(slots=True)
-class Limit:
+class RateLimit:
     """At most `rate` requests a second; 0 is no limit."""
 
     rate: float = 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from plan.amounts import UNLIMITED
-from plan.pool import Earlier, Pool
+from plan.pool import Earlier, NodePool
 from plan.progress import DEFAULT, Order, Placed, Progress, count, start
 from plan.scoring import VOLCANO, Scoring
 from plan.ungrouped import place_singly
@@ -29,7 +29,7 @@ class Cycle:
     One of different pods may, since they take other nodes then; not before anything else was placed.
     """
 
-    pool: Pool
+    pool: NodePool
     rules: Scoring = VOLCANO
     order: Order = DEFAULT
     hopeless: set[Signature] = field(default_factory=set)

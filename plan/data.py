@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from plan.forecast import Forecast, Step
-from plan.simulation import Key
+from plan.forecast import Forecast, ForecastStep
+from plan.simulation import WorkloadGroup
 from plan.supply import shape
 from plan.words import capacity, status
 
@@ -63,12 +63,12 @@ def _service(plan: Forecast, at: int) -> dict[str, Any]:
     }
 
 
-def _group(plan: Forecast, key: Key) -> dict[str, Any]:
+def _group(plan: Forecast, key: WorkloadGroup) -> dict[str, Any]:
     one = plan.workloads[key[0]]
     return {"namespace": one.namespace, "service": one.name, "group": one.label(key[1])}
 
 
-def _row(plan: Forecast, step: Step) -> dict[str, Any]:
+def _row(plan: Forecast, step: ForecastStep) -> dict[str, Any]:
     services = []
     for at, one in enumerate(plan.workloads):
         services.append(

@@ -30,7 +30,7 @@ class Requirement:
     field: bool = False
 
 
-Term = tuple[Requirement, ...]
+NodeSelectorTerm = tuple[Requirement, ...]
 """Requirements that must all hold; a term without any matches no node."""
 
 
@@ -53,9 +53,9 @@ class Demand:
     compared: tuple[int, int] = (0, 0)
     """CPU and memory as they count where nodes are compared."""
     selector: tuple[tuple[str, str], ...] = ()
-    required: tuple[Term, ...] | None = None
+    required: tuple[NodeSelectorTerm, ...] | None = None
     """Terms of which one must match; None: no such requirement."""
-    preferred: tuple[tuple[int, Term], ...] = ()
+    preferred: tuple[tuple[int, NodeSelectorTerm], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     priority: int = 0
     scheduler: str = DEFAULT_SCHEDULER
@@ -127,12 +127,12 @@ def _items(table: object) -> list[tuple[str, object]]:
     return list(mapping(table).items())
 
 
-def _terms(terms: object) -> Iterator[Term]:
+def _terms(terms: object) -> Iterator[NodeSelectorTerm]:
     for term in map(mapping, listed(terms)):
         yield _term(term)
 
 
-def _term(term: Object) -> Term:
+def _term(term: Object) -> NodeSelectorTerm:
     return tuple(
         Requirement(
             text(one.get("key")), text(one.get("operator")), strings(one.get("values")), field=is_field
@@ -142,7 +142,7 @@ def _term(term: Object) -> Term:
     )
 
 
-def _preferred(terms: object) -> Iterator[tuple[int, Term]]:
+def _preferred(terms: object) -> Iterator[tuple[int, NodeSelectorTerm]]:
     for one in map(mapping, listed(terms)):
         if term := _term(mapping(one.get("preference"))):
             yield number(one.get("weight")), term

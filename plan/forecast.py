@@ -12,7 +12,7 @@ from plan.missing import MOST_SHAPES, Further, Idle, Shortage, further, idle, sh
 from plan.pool import first
 from plan.progress import DEFAULT, Order, Placed
 from plan.scoring import VOLCANO, Scoring
-from plan.simulation import Key, Simulation, random
+from plan.simulation import Simulation, WorkloadGroup, random
 from plan.supply import Supply
 from plan.workload import Workload, demands
 
@@ -25,14 +25,14 @@ TRIALS: Final = 8
 
 
 @dataclass(frozen=True)
-class Step:
+class ForecastStep:
     """What is so after nodes were added."""
 
     nodes: int
     accelerators: int
-    started: frozenset[Key]
+    started: frozenset[WorkloadGroup]
     """All groups that have started, however equally good nodes are chosen."""
-    uncertain: frozenset[Key] = frozenset()
+    uncertain: frozenset[WorkloadGroup] = frozenset()
     """The groups that start or not, depending on which of equally good nodes the scheduler takes."""
     alone: tuple[tuple[int, frozenset[int]], ...] = ()
     """By workload that is blocked: the required roles of which one group would fit by itself."""
@@ -49,8 +49,8 @@ class Forecast:
 
     workloads: tuple[Workload, ...]
     nodes: tuple[Supply, ...]
-    steps: tuple[Step, ...]
-    placed: tuple[tuple[Key, Placed], ...]
+    steps: tuple[ForecastStep, ...]
+    placed: tuple[tuple[WorkloadGroup, Placed], ...]
     """The nodes of the pods that were placed, at the end."""
     shortages: tuple[Shortage, ...]
     further: tuple[Further, ...]
@@ -64,7 +64,7 @@ class Forecast:
         """Whether every group starts."""
         return sum(len(one.groups) for one in self.workloads) == len(self.steps[-1].started)
 
-    def accelerators(self, key: Key) -> int:
+    def accelerators(self, key: WorkloadGroup) -> int:
         """Return how many accelerators a group has."""
         role = self.workloads[key[0]].roles[key[1][0]]
         each = [role.leader, *([role.worker] * (role.size - 1))]
@@ -118,7 +118,7 @@ def _sizes(count: int, present: int) -> list[int]:
     return [*range(present, count, by), count]
 
 
-def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterator[Step]:
+def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterator[ForecastStep]:
     count = 0
     offered = [at for at, name in enumerate(end.pool.resources) if is_accelerator(name)]
     detailed = len(end.progress) <= DETAILED
@@ -126,7 +126,7 @@ def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterat
         end.add(nodes[count:size])
         count = size
         gpus = sum(end.pool.whole[at] for at in offered) // UNIT
-        yield Step(count, gpus, end.started, alone=tuple(_alone(end)) if detailed else ())
+        yield ForecastStep(count, gpus, end.started, alone=tuple(_alone(end)) if detailed else ())
 
 
 def _alone(end: Simulation) -> Iterator[tuple[int, frozenset[int]]]:
@@ -137,11 +137,11 @@ def _alone(end: Simulation) -> Iterator[tuple[int, frozenset[int]]]:
             yield at, frozenset(role for role in needed if not trial(end, one, [(role, 0)]).reason)
 
 
-def _merged(steps: list[Step]) -> Step:
+def _merged(steps: list[ForecastStep]) -> ForecastStep:
     """Return what holds however equally good nodes are chosen."""
-    sure = frozenset[Key].intersection(*(one.started for one in steps))
-    some = frozenset[Key].union(*(one.started for one in steps))
-    return Step(steps[0].nodes, steps[0].accelerators, sure, some - sure, steps[0].alone)
+    sure = frozenset[WorkloadGroup].intersection(*(one.started for one in steps))
+    some = frozenset[WorkloadGroup].union(*(one.started for one in steps))
+    return ForecastStep(steps[0].nodes, steps[0].accelerators, sure, some - sure, steps[0].alone)
 
 
 def _orders(workloads: Sequence[Workload]) -> Iterator[Order]:

@@ -8,10 +8,10 @@ from typing import Final
 from intent.accelerators import is_accelerator
 from plan.amounts import PODS, UNIT, shown
 from plan.placing import NAME
-from plan.pool import Pool
+from plan.pool import NodePool
 from plan.progress import Progress
 from plan.scoring import KUBERNETES
-from plan.simulation import Key, Simulation
+from plan.simulation import Simulation, WorkloadGroup
 from plan.supply import Supply, shape
 from plan.workload import GroupKey
 
@@ -48,7 +48,7 @@ class Further:
     shape: str
     tried: int
     """How many were tried: 0 if no pending pod may use them, or they are too small."""
-    starts: tuple[Key, ...] = ()
+    starts: tuple[WorkloadGroup, ...] = ()
     """What that many start, and fewer do not; empty if nothing."""
 
 
@@ -121,7 +121,7 @@ def shortages(end: Simulation) -> Iterator[Shortage]:
             yield Shortage(at, groups, found.pods, found.fit, found.reason or ELSEWHERE)
 
 
-def _reason(pool: Pool, number: int, own: set[int]) -> str:
+def _reason(pool: NodePool, number: int, own: set[int]) -> str:
     """Return why no node has room for a pod: how many nodes there are, and what each lacks.
 
     `own`: the nodes that the other pods of the group are on.
@@ -144,7 +144,7 @@ def _reason(pool: Pool, number: int, own: set[int]) -> str:
     return f"a pod requests {', '.join(asked) or 'nothing'}; {nodes}"
 
 
-def _lack(pool: Pool, number: int, kind: int, free: tuple[int, ...]) -> str:
+def _lack(pool: NodePool, number: int, kind: int, free: tuple[int, ...]) -> str:
     match pool.way(number, kind).obstacle:
         case "selector":
             return "excluded by its node selector or affinity"
@@ -185,7 +185,7 @@ def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
         yield _further(end, like, words, min(MOST_FURTHER, useful[words]))
 
 
-def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
+def _most_useful(pool: NodePool, kind: int, pending: list[Progress]) -> int:
     """Return how many nodes of a kind are enough to start something, if any are: one for each pod on them."""
     counts = [0]
     for one in pending:
@@ -194,7 +194,7 @@ def _most_useful(pool: Pool, kind: int, pending: list[Progress]) -> int:
     return max(counts)
 
 
-def _is_usable(pool: Pool, number: int, kind: int) -> bool:
+def _is_usable(pool: NodePool, number: int, kind: int) -> bool:
     """Return whether a pod has room on an empty node of a kind."""
     has = pool.kinds[kind].allocatable
     return not pool.way(number, kind).obstacle and all(has[at] >= need for at, need in pool.needs[number])
@@ -223,7 +223,7 @@ def _enough(end: Simulation, like: Supply, most: int) -> int:
     return min(count, most)
 
 
-def _starts(end: Simulation, like: Supply, count: int) -> frozenset[Key]:
+def _starts(end: Simulation, like: Supply, count: int) -> frozenset[WorkloadGroup]:
     goes_on = end.copy()
     names = [f"further-{at}" for at in range(count)]
     goes_on.add(

@@ -11,7 +11,7 @@ from plan.amounts import accelerators
 from plan.forecast import Forecast
 from plan.rows import overview, table
 from plan.sentences import counted, further, idle, short, size, waiting
-from plan.simulation import Key
+from plan.simulation import WorkloadGroup
 from plan.supply import Supply
 from plan.words import PENDING, SCHEDULED, UNCERTAIN
 
@@ -110,7 +110,7 @@ def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _drawing(plan: Forecast) -> Iterator[str]:
     """Yield a box for each node, with the pods on it and what is free."""
-    on_node: dict[int, list[tuple[Key, int]]] = {}
+    on_node: dict[int, list[tuple[WorkloadGroup, int]]] = {}
     for key, pods in plan.placed:
         for pod, node in pods.items():
             on_node.setdefault(node, []).append((key, pod))
@@ -122,7 +122,7 @@ def _drawing(plan: Forecast) -> Iterator[str]:
         yield f"<p>{more} more nodes are not drawn.</p>"
 
 
-def _node(plan: Forecast, node: Supply, pods: list[tuple[Key, int]]) -> Iterator[str]:
+def _node(plan: Forecast, node: Supply, pods: list[tuple[WorkloadGroup, int]]) -> Iterator[str]:
     whole, used = accelerators(node.allocatable), accelerators(node.used)
     marks = "".join(f" {key}={value}" for key, value in sorted(node.labels.items()) if node.partial)
     yield f'<div class="node" data-node="{escape(node.name)}">'

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
-from plan.demand import Demand, Requirement, Term, Toleration
+from plan.demand import Demand, NodeSelectorTerm, Requirement, Toleration
 from plan.supply import Taint
 
 NAME: Final = "metadata.name"
@@ -40,7 +40,7 @@ def keys(demand: Demand) -> frozenset[str]:
     return frozenset(named | {key for key, _ in demand.selector})
 
 
-def _matches(term: Term, labels: Mapping[str, str]) -> bool:
+def _matches(term: NodeSelectorTerm, labels: Mapping[str, str]) -> bool:
     return bool(term) and all(_holds(one, labels) for one in term)
 
 

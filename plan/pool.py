@@ -9,10 +9,10 @@ from intent.accelerators import is_accelerator
 from plan.amounts import CPU, MEMORY, UNLIMITED
 from plan.demand import Demand
 from plan.placing import NAME, Obstacle, disliked, keys, obstacle, preference
-from plan.scoring import BALANCED, Fill, Scoring, preferred, score, tainted
+from plan.scoring import BALANCED, ResourceUse, Scoring, preferred, score, tainted
 from plan.supply import Supply, Taint
 
-State = tuple[int, tuple[int, ...], tuple[int, int]]
+NodeState = tuple[int, tuple[int, ...], tuple[int, int]]
 """The kind of a node, what is free of each resource, and what counts as requested for comparison."""
 Choose = Callable[[int], int]
 """Returns which of so many equally good classes is taken."""
@@ -51,7 +51,7 @@ def first(_: int) -> int:
     return 0
 
 
-class Pool:
+class NodePool:
     """Nodes, and the pods that were placed on them. A demand is named by its position in `demands`."""
 
     def __init__(self, demands: Sequence[Demand], choose: Choose = first) -> None:
@@ -59,7 +59,7 @@ class Pool:
         self.demands = demands
         self.choose = choose
         self.nodes: list[Supply] = []
-        self.states: list[State] = []
+        self.states: list[NodeState] = []
         self.kinds: list[NodeKind] = []
         self.work = [0]
         """How many times a class was compared with a pod, here and in copies."""
@@ -73,18 +73,18 @@ class Pool:
         ]
         self.whole = [0] * len(self.resources)
         """What all nodes have together."""
-        self._classes: dict[State, list[int]] = {}
+        self._classes: dict[NodeState, list[int]] = {}
         """The nodes of each state, as a heap; nodes that have left are dropped when they come first."""
-        self._sizes: dict[State, int] = {}
+        self._sizes: dict[NodeState, int] = {}
         self._numbers: dict[NodeKind, int] = {}
         self._labels = frozenset[str]().union(*map(keys, demands))
         self._ways: dict[tuple[int, int], Way] = {}
-        self._scores: dict[tuple[int, State, Scoring], float] = {}
+        self._scores: dict[tuple[int, NodeState, Scoring], float] = {}
         self._exact = [self.resources.index(name) for name in EXACT]
 
-    def copy(self, choose: Choose | None = None) -> "Pool":
+    def copy(self, choose: Choose | None = None) -> "NodePool":
         """Return a pool with the same nodes, which changes by itself."""
-        other = Pool(self.demands, choose or self.choose)
+        other = NodePool(self.demands, choose or self.choose)
         other.nodes, other.states, other.whole = [*self.nodes], [*self.states], [*self.whole]
         other.work = self.work
         other.kinds, other._numbers = [*self.kinds], dict(self._numbers)
@@ -95,7 +95,7 @@ class Pool:
     # --- nodes ---------------------------------------------------------------------------------------
 
     @property
-    def classes(self) -> Iterable[tuple[State, int]]:
+    def classes(self) -> Iterable[tuple[NodeState, int]]:
         """The states that some node is in, and how many are."""
         return self._sizes.items()
 
@@ -155,14 +155,14 @@ class Pool:
             self._move(node, self._with(state, demand, 1))
         return node
 
-    def _has_room(self, demand: int, state: State) -> bool:
+    def _has_room(self, demand: int, state: NodeState) -> bool:
         free = state[1]
         for at, amount in self.needs[demand]:
             if free[at] < amount:
                 return False
         return not self.way(demand, state[0]).obstacle
 
-    def _allowed(self, state: State, earlier: Earlier | None) -> int | None:
+    def _allowed(self, state: NodeState, earlier: Earlier | None) -> int | None:
         """Return the first node of a class that may be taken."""
         if earlier is None or self._has_room(earlier.demand, state):
             return self._first(state)
@@ -172,7 +172,7 @@ class Pool:
         """Remove a pod from its node."""
         self._move(node, self._with(self.states[node], demand, -1))
 
-    def _best(self, states: list[State], demand: int, rules: Scoring) -> State:
+    def _best(self, states: list[NodeState], demand: int, rules: Scoring) -> NodeState:
         """Return the state with the highest score. Among equal ones the scheduler takes any."""
         ways = [self.way(demand, one[0]) for one in states]
         taints = tainted([one.disliked for one in ways])
@@ -189,25 +189,28 @@ class Pool:
         best.sort(key=self._first)
         return best[self.choose(len(best))]
 
-    def _score(self, state: State, demand: int, rules: Scoring) -> float:
+    def _score(self, state: NodeState, demand: int, rules: Scoring) -> float:
         found = self._scores.get((demand, state, rules))
         if found is None:
             found = self._scores[demand, state, rules] = score(rules, *self._fills(state, demand))
         return found
 
-    def _fills(self, state: State, demand: int) -> tuple[tuple[Fill, ...], tuple[Fill, ...]]:
+    def _fills(
+        self, state: NodeState, demand: int
+    ) -> tuple[tuple[ResourceUse, ...], tuple[ResourceUse, ...]]:
         number, free, compared = state
         has, needs, assumed = self.kinds[number].allocatable, dict(self.needs[demand]), self.demands[demand]
         exact = tuple(
-            Fill(has[at], has[at] - free[at] + needs.get(at, 0), needs.get(at, 0)) for at in self._exact
+            ResourceUse(has[at], has[at] - free[at] + needs.get(at, 0), needs.get(at, 0))
+            for at in self._exact
         )
         of_comparison = tuple(
-            Fill(has[self._exact[at]], before + own, own)
+            ResourceUse(has[self._exact[at]], before + own, own)
             for at, (before, own) in enumerate(zip(compared, assumed.compared, strict=True))
         )
         return of_comparison, exact
 
-    def _with(self, state: State, demand: int, times: int) -> State:
+    def _with(self, state: NodeState, demand: int, times: int) -> NodeState:
         number, free, (cpu, memory) = state
         left = [*free]
         for at, amount in self.needs[demand]:
@@ -216,7 +219,7 @@ class Pool:
         own_cpu, own_memory = self.demands[demand].compared
         return number, tuple(left), (cpu + times * own_cpu, memory + times * own_memory)
 
-    def _move(self, node: int, state: State) -> None:
+    def _move(self, node: int, state: NodeState) -> None:
         """Put a node into another class."""
         before = self.states[node]
         self._sizes[before] -= 1
@@ -225,11 +228,11 @@ class Pool:
         self.states[node] = state
         self._enter(state, node)
 
-    def _enter(self, state: State, node: int) -> None:
+    def _enter(self, state: NodeState, node: int) -> None:
         heappush(self._classes.setdefault(state, []), node)
         self._sizes[state] = self._sizes.get(state, 0) + 1
 
-    def _first(self, state: State) -> int:
+    def _first(self, state: NodeState) -> int:
         """Return the first node of a class."""
         members = self._classes[state]
         while self.states[members[0]] != state:

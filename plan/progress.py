@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from plan.pool import Pool
+from plan.pool import NodePool
 from plan.workload import GroupKey, Workload
 
 Placed = dict[int, int]
@@ -101,7 +101,7 @@ class Progress:
         )
 
 
-def begin(workload: Workload, pool: Pool, order: Order = DEFAULT) -> Progress:
+def begin(workload: Workload, pool: NodePool, order: Order = DEFAULT) -> Progress:
     """Return the progress of a workload before the first cycle: what is bound already."""
     index = {one: at for at, one in enumerate(pool.demands)}
     numbers = {
@@ -141,7 +141,7 @@ def start(one: Progress, key: GroupKey) -> None:
     one.ready[key[0]] += 1
 
 
-def count(one: Progress, pool: Pool, demand: int, times: int) -> None:
+def count(one: Progress, pool: NodePool, demand: int, times: int) -> None:
     """Count a pod that was placed, or with -1 one that was removed."""
     one.pods += times
     for at, amount in pool.needs[demand]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from plan.forecast import Forecast, Step
+from plan.forecast import Forecast, ForecastStep
 from plan.words import capacity, mark, started, status
 from plan.workload import Workload
 
@@ -16,8 +16,8 @@ MOST_COLUMNS = 12
 class Interval:
     """Consecutive steps at which something is the same."""
 
-    first: Step
-    last: Step
+    first: ForecastStep
+    last: ForecastStep
 
     @property
     def nodes(self) -> str:
@@ -34,7 +34,7 @@ def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def intervals(plan: Forecast, same: Callable[[Step], Hashable]) -> Iterator[Interval]:
+def intervals(plan: Forecast, same: Callable[[ForecastStep], Hashable]) -> Iterator[Interval]:
     """Yield the intervals at which `same` returns one value."""
     begun = plan.steps[0]
     for before, step in pairwise(plan.steps):
@@ -52,7 +52,7 @@ def columns(plan: Forecast, at: int) -> tuple[str, ...]:
     return tuple(_parts(one))
 
 
-def cells(plan: Forecast, step: Step, at: int) -> tuple[str, ...]:
+def cells(plan: Forecast, step: ForecastStep, at: int) -> tuple[str, ...]:
     """Return the cells of these columns."""
     one = plan.workloads[at]
     if len(one.groups) <= MOST_COLUMNS:
@@ -103,7 +103,7 @@ def overview(plan: Forecast) -> list[tuple[str, ...]]:
     return found
 
 
-def _states(plan: Forecast, step: Step) -> tuple[int, int, int]:
+def _states(plan: Forecast, step: ForecastStep) -> tuple[int, int, int]:
     """Count the workloads that are full, partial, and blocked."""
     by_workload = [sum(started(plan, step, at)) for at in range(len(plan.workloads))]
     full = sum(has == len(one.groups) for has, one in zip(by_workload, plan.workloads, strict=True))

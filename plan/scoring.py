@@ -35,7 +35,7 @@ KUBERNETES: Final = Scoring(binpack=False, balanced_accelerator=False, affinity_
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class ResourceUse:
     """One resource of a node: how much there is, is requested with the pod, and the pod requests."""
 
     has: int
@@ -48,7 +48,7 @@ class Fill:
         return 0 < self.has < UNLIMITED
 
 
-def score(rules: Scoring, compared: tuple[Fill, ...], exact: tuple[Fill, ...]) -> float:
+def score(rules: Scoring, compared: tuple[ResourceUse, ...], exact: tuple[ResourceUse, ...]) -> float:
     """Score a node by what is requested of it.
 
     `compared`: CPU and memory as they count for comparison; `exact`: CPU, memory, the balanced accelerator.
@@ -57,13 +57,13 @@ def score(rules: Scoring, compared: tuple[Fill, ...], exact: tuple[Fill, ...]) -
     return found + binpacked(exact[:2]) if rules.binpack else found
 
 
-def least_allocated(fills: tuple[Fill, ...]) -> int:
+def least_allocated(fills: tuple[ResourceUse, ...]) -> int:
     """Score the free part of CPU and memory."""
     each = [(MOST * max(0, one.has - one.requested)) // one.has for one in fills if one.counts]
     return sum(each) // len(each) if each else 0
 
 
-def balanced(fills: tuple[Fill, ...]) -> int:
+def balanced(fills: tuple[ResourceUse, ...]) -> int:
     """Score how equally resources are used. An accelerator counts only for pods that request it."""
     if not any(one.own for one in fills):
         return 0
@@ -83,7 +83,7 @@ def balanced(fills: tuple[Fill, ...]) -> int:
     return int((1 - deviation) * MOST)
 
 
-def binpacked(fills: tuple[Fill, ...]) -> float:
+def binpacked(fills: tuple[ResourceUse, ...]) -> float:
     """Score the used part of CPU and memory."""
     asked = [one for one in fills if one.own]
     if not asked:

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Iterator
 
 from plan.forecast import Forecast
 from plan.missing import Shortage
-from plan.simulation import Key
+from plan.simulation import WorkloadGroup
 
 MOST_NAMES = 8
 """The most groups that are listed by name."""
 MOST_SHORTAGES = 20
 
 
-def names(plan: Forecast, keys: Iterable[Key]) -> str:
+def names(plan: Forecast, keys: Iterable[WorkloadGroup]) -> str:
     """Return the names of groups with their services; of many, the first ones and their number."""
     found = [_name(plan, key) for key in keys]
     listed = ", ".join(found[:MOST_NAMES])
     return listed if len(found) <= MOST_NAMES else f"{listed} and {len(found) - MOST_NAMES} more"
 
 
-def _name(plan: Forecast, key: Key) -> str:
+def _name(plan: Forecast, key: WorkloadGroup) -> str:
     one = plan.workloads[key[0]]
     label = one.label(key[1])
     return label if len(plan.workloads) == 1 else f"{short(plan, key[0])}/{label}"

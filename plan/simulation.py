@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from plan.cycle import Cycle
-from plan.pool import Choose, Pool, first
+from plan.pool import Choose, NodePool, first
 from plan.progress import DEFAULT, Order, Progress, begin
 from plan.scoring import VOLCANO, Scoring
 from plan.supply import Supply
 from plan.workload import GroupKey, Workload, demands
 
-Key = tuple[int, GroupKey]
+WorkloadGroup = tuple[int, GroupKey]
 """The position of a workload, and a group of it."""
 
 
@@ -18,7 +18,7 @@ Key = tuple[int, GroupKey]
 class Simulation:
     """Nodes and workloads, and what was placed so far."""
 
-    pool: Pool
+    pool: NodePool
     progress: list[Progress]
     rules: Scoring = VOLCANO
     order: Order = DEFAULT
@@ -32,7 +32,7 @@ class Simulation:
         order: Order = DEFAULT,
     ) -> "Simulation":
         """Return the simulation before the first node. `order`: that of the pods of no gang."""
-        pool = Pool(demands(workloads), choose)
+        pool = NodePool(demands(workloads), choose)
         return cls(pool, [begin(one, pool, order) for one in workloads], rules, order)
 
     def add(self, nodes: Iterable[Supply]) -> None:
@@ -45,7 +45,7 @@ class Simulation:
         Cycle(self.pool, self.rules, self.order).run(self.progress)
 
     @property
-    def started(self) -> frozenset[Key]:
+    def started(self) -> frozenset[WorkloadGroup]:
         """All groups that have started."""
         return frozenset((at, key) for at, one in enumerate(self.progress) for key in one.started)
 

@@ -7,7 +7,7 @@ for the rest of its group, so pods hold what they have.
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from plan.pool import Pool
+from plan.pool import NodePool
 from plan.progress import DEFAULT, Order, Progress, Single, count, start
 from plan.scoring import KUBERNETES
 
@@ -15,7 +15,7 @@ Rank = tuple[int, int]
 """The priority of a pod, with a minus, and its workload."""
 
 
-def place_singly(waiting: Sequence[Progress], pool: Pool, order: Order = DEFAULT) -> None:
+def place_singly(waiting: Sequence[Progress], pool: NodePool, order: Order = DEFAULT) -> None:
     """Place every pod that has room. If a pod has none, the others with its demand have none either."""
     turns = [
         (_rank(pool, at, demand, order), at, pods[-1], demand)
@@ -40,12 +40,12 @@ def place_singly(waiting: Sequence[Progress], pool: Pool, order: Order = DEFAULT
             heappush(turns, (_rank(pool, at, demand, order), at, left[-1], demand))
 
 
-def _rank(pool: Pool, at: int, demand: int, order: Order) -> Rank:
+def _rank(pool: NodePool, at: int, demand: int, order: Order) -> Rank:
     priority = pool.demands[demand].priority
     return (priority, -at) if order.lowest_first else (-priority, at)
 
 
-def _keep(one: Progress, pool: Pool, pod: Single, where: tuple[int, int]) -> None:
+def _keep(one: Progress, pool: NodePool, pod: Single, where: tuple[int, int]) -> None:
     demand, node = where
     one.placed.setdefault(pod.key, {})[pod.pod] = node
     count(one, pool, demand, 1)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from plan.forecast import Forecast, Step
+from plan.forecast import Forecast, ForecastStep
 from plan.workload import GroupKey, Workload
 
 LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W"}
@@ -11,25 +11,25 @@ PENDING: Final = "pending"
 UNCERTAIN: Final = "uncertain"
 
 
-def mark(step: Step, at: int, key: GroupKey) -> str:
+def mark(step: ForecastStep, at: int, key: GroupKey) -> str:
     """Return whether a group of a workload has started."""
     if (at, key) in step.started:
         return SCHEDULED
     return UNCERTAIN if (at, key) in step.uncertain else PENDING
 
 
-def capacity(plan: Forecast, step: Step, at: int) -> int:
+def capacity(plan: Forecast, step: ForecastStep, at: int) -> int:
     """Return the percentage of the groups of a workload that have started."""
     count = len(plan.workloads[at].groups)
     return 100 * sum(started(plan, step, at)) // count if count else 100
 
 
-def started(plan: Forecast, step: Step, at: int) -> list[int]:
+def started(plan: Forecast, step: ForecastStep, at: int) -> list[int]:
     """Return how many groups of each role of a workload have started."""
     return [step.counts[at, role] for role in range(len(plan.workloads[at].roles))]
 
 
-def status(plan: Forecast, step: Step, at: int) -> str:
+def status(plan: Forecast, step: ForecastStep, at: int) -> str:
     """Return the status of a workload."""
     one = plan.workloads[at]
     counts = started(plan, step, at)

@@ -25,7 +25,7 @@ from sync.runtime.occurrences import Occurrence
 from sync.status.compare import by_type
 from sync.status.templates import FOLLOWED
 
-Verb = Literal["created", "changed", "deleted", "restored", "recreated"]
+ChangeVerb = Literal["created", "changed", "deleted", "restored", "recreated"]
 """`restored`: another client had changed the object; `recreated`: another client had deleted it."""
 FEW: Final = 3
 """Changed fields, and clients, that a message names."""
@@ -56,7 +56,7 @@ EVENTS: Final[dict[str, tuple[EventType, str]]] = {
 class Change:
     """A write to one object that took effect."""
 
-    verb: Verb
+    verb: ChangeVerb
     kind: str
     namespace: str
     name: str

@@ -17,7 +17,7 @@ from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
 from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
-from sync.observed.inferencetemplate import InferenceTemplate, cached_template
+from sync.observed.inferencetemplate import InferenceTemplateProjection, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
 from sync.observed.pod_fields import read_pod
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
@@ -296,7 +296,7 @@ POD: Final = Kind(
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
 
 
-def templates(shared: str) -> Kind[CachedObject[InferenceTemplate]]:
+def templates(shared: str) -> Kind[CachedObject[InferenceTemplateProjection]]:
     """Return the row of InferenceTemplates, of which those of the namespace `shared` serve all namespaces."""
     resource = Resource(v1alpha1.API_VERSION, template.KIND, template.PLURAL)
     return Kind(resource, partial(cached_template, shared=shared))

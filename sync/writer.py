@@ -16,7 +16,7 @@ from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
-from sync.changes import Change, Verb
+from sync.changes import Change, ChangeVerb
 from sync.desired.gang import Refusal
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, part_of
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
@@ -37,7 +37,7 @@ UNTYPED: Final = 500
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
 NO_OWNERS: Final[frozenset[str]] = frozenset()
-VERBS: Final[dict[tuple[bool, bool], Verb]] = {
+VERBS: Final[dict[tuple[bool, bool], ChangeVerb]] = {
     (False, False): "created",
     (False, True): "recreated",
     (True, False): "changed",
@@ -201,7 +201,7 @@ class Writer:
             return {}
 
     def _note(
-        self, key: ServiceKey, verb: Verb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN
+        self, key: ServiceKey, verb: ChangeVerb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN
     ) -> None:
         """Note a write that took effect; the controller records it as an Event."""
         change = Change(verb, kind, row.namespace, row.name, row.uid, row.owners, takeover)

@@ -8,13 +8,13 @@ import pytest
 from sync.changes import EVENTS
 from sync.status import status
 from sync.status.components import PHASES
-from sync.status.reasons import CONDITIONS, REASONS, Reason, State
+from sync.status.reasons import CONDITIONS, REASONS, ConditionStatus, Reason
 from tests.sync.status.samples import NOW, routes, seen, waiting
 from tests.test_readme import ANY_TABLE, table
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "status.md"
 
-GOOD: Final[dict[str, State]] = {**dict.fromkeys(CONDITIONS, "True"), "Failed": "False"}
+GOOD: Final[dict[str, ConditionStatus]] = {**dict.fromkeys(CONDITIONS, "True"), "Failed": "False"}
 """The status of a condition when all is well; `Progressing` is neither good nor bad."""
 
 

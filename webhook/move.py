@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, Sidecar
+from catalog.pickers.generations import PICKERS, SidecarRelease
 from intent.annotations import ENGINE_CONTAINER, SIDECAR, SKIP
 from intent.command_line.flags import END, HOST, PORT
 from intent.container import ROUTING_PROXY
@@ -28,7 +28,7 @@ _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared
 _HIGHEST: Final = 65535
 
 
-def sidecar_of(intent: Intent, settings: Settings) -> Sidecar | None:
+def sidecar_of(intent: Intent, settings: Settings) -> SidecarRelease | None:
     """Return the sidecar of the endpoint picker in the annotation or the settings; None if it has none."""
     picker = PICKERS.get(intent.picker or settings.disaggregated_picker)
     return picker.sidecar if picker else None

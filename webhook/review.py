@@ -29,7 +29,7 @@ from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.state import at_once, inspect
 from webhook.templates.content import needed
 
-Outcome = Literal["unchanged", "patched", "allowed", "denied"]
+ReviewOutcome = Literal["unchanged", "patched", "allowed", "denied"]
 
 MESSAGE_LIMIT: Final = 4096
 """Bytes of the message of a denial. The API server accepts more, terminals and Events do not."""
@@ -68,7 +68,7 @@ class AdmissionAnswer(NamedTuple):
     """The body of the answer, and its outcome, for the metrics."""
 
     body: bytes
-    outcome: Outcome
+    outcome: ReviewOutcome
 
 
 def wanted(body: bytes) -> Wanted:

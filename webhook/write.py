@@ -31,8 +31,8 @@ from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
 from webhook.templates.content import key_of
-from webhook.templates.fill import Filling
-from webhook.templates.refill import Around, refill
+from webhook.templates.fill import FilledObject
+from webhook.templates.refill import WriteContext, refill
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Write:
     """The original, parsed."""
     facts: Object
     """The facts of the Intent that digests cover; empty if there is none."""
-    filling: Filling | None = None
+    filling: FilledObject | None = None
     """What templates put under the author's object; None if it names none."""
 
     @cached_property
@@ -189,7 +189,7 @@ def read_write(
     file = written(live, old) if record.put_on else {}
     reverted, filling = revert(live, old, record, stored, file), None
     if record.base is not None or BASE_REFS in annotations(live):
-        around = Around(old, record, stored, file)
+        around = WriteContext(old, record, stored, file)
         reverted, filling = refill(reverted, around, templates)
     reading = read_lws(reverted.original)
     original = without_leftover(reverted.original, reading.intent, record)

@@ -31,12 +31,12 @@ OBJECTIVES_API: Final = f"{OBJECTIVES}/v1alpha2"
 OBJECTIVE_HEADER: Final = "x-gateway-inference-objective"
 """The header with which a client names its InferenceObjective; llm-d 0.9 and later know it too."""
 
-Right = tuple[str, str]
+PickerRight = tuple[str, str]
 """API group and resource, with the verbs list and watch; `get` is never requested."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sidecar:
+class SidecarRelease:
     """The proxy in a decode pod, which sends the prompt to a prefiller first."""
 
     image: str
@@ -72,7 +72,7 @@ class Picker:
 
     name: str
     image: str
-    sidecar: Sidecar | None = None
+    sidecar: SidecarRelease | None = None
     """None: it does not support prefill and decode."""
     plugins: Plugins = field(default_factory=dict)
     fields: Fields = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Picker:
     flags: tuple[str, ...] = ()
     """In addition to those of every generation."""
     env: tuple[tuple[str, str], ...] = ()
-    rights: tuple[Right, ...] = ()
+    rights: tuple[PickerRight, ...] = ()
     needs: tuple[str, ...] = ()
     """CustomResourceDefinitions that it needs to start."""
     disaggregation: Disaggregation | None = None
@@ -107,12 +107,12 @@ def pulled_from(registry: str, image: str) -> str:
     return f"{registry}/{image.partition('/')[2]}" if registry else image
 
 
-_WATCHES: Final[tuple[Right, ...]] = (
+_WATCHES: Final[tuple[PickerRight, ...]] = (
     ("", "pods"),
     (POOLS, "inferencepools"),
     (OBJECTIVES, "inferenceobjectives"),
 )
-_REWRITES: Final[Right] = (OBJECTIVES, "inferencemodelrewrites")
+_REWRITES: Final[PickerRight] = (OBJECTIVES, "inferencemodelrewrites")
 """Read since GIE 1.3, like objectives, if the CRD exists."""
 _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 """GIE before 1.3 does not check that it exists (`pkg/epp/server/controller_manager.go`)."""
@@ -174,7 +174,7 @@ PICKERS: Final = {
         Picker(
             "llm-d-0.4",
             f"{_LLM_D}:v0.4.0",
-            Sidecar(
+            SidecarRelease(
                 f"{_SIDECAR}:v0.4.0",
                 "--connector",
                 ("nixlv2", "lmcache", "sglang"),
@@ -198,7 +198,7 @@ PICKERS: Final = {
         Picker(
             "llm-d-0.7",
             f"{_LLM_D}:v0.7.1",
-            Sidecar(
+            SidecarRelease(
                 f"{_SIDECAR}:v0.7.1",
                 "--kv-connector",
                 ("nixlv2", "shared-storage", "sglang"),

@@ -81,7 +81,7 @@ def _kind_of(obj: Object) -> str:
     return INFERENCE_SERVICE.kind if is_inferenceservice(obj) else ""
 
 
-Named = dict[ServiceKey, set[tuple[str, str]]]
+NamedServices = dict[ServiceKey, set[tuple[str, str]]]
 """Kind and name of the objects that a user named, by service."""
 
 
@@ -103,12 +103,12 @@ async def read_services(
     return tuple(services), found
 
 
-async def find_services(client: Client, wanted: Iterable[Target]) -> tuple[Named, list[str]]:
+async def find_services(client: Client, wanted: Iterable[Target]) -> tuple[NamedServices, list[str]]:
     """Return the services of the wanted objects, and which objects have none.
 
     Raises `UnreadableClusterError`.
     """
-    named: Named = defaultdict(set)
+    named: NamedServices = defaultdict(set)
     missing: list[str] = []
     for one in dict.fromkeys(wanted):
         found = await _get(client, KINDS[one.kind], one.namespace, one.name)

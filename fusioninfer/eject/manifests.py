@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fusioninfer.eject.service import LiveService, described
-from fusioninfer.eject.steps import Instruction, Note, notes, steps
+from fusioninfer.eject.steps import EjectNote, Instruction, notes, steps
 from intent import Object
 from intent.annotations import PREFIX
 from intent.inferenceservice import v1alpha1
@@ -38,7 +38,7 @@ class Ejection:
     """Plain manifests in the order in which they are applied, notes, and the steps that restart nothing."""
 
     objects: tuple[Object, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[EjectNote, ...]
     steps: tuple[Instruction, ...]
 
 

@@ -27,7 +27,7 @@ FILE: Final = "ejected.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class EjectNote:
     """What no longer happens by itself, and to which object."""
 
     object: str
@@ -105,19 +105,19 @@ NOTES: Final[tuple[tuple[str, Callable[[Object], bool], str], ...]] = (
 """Kind, condition and text of each note about one object."""
 
 
-def notes(service: LiveService) -> Iterator[Note]:
+def notes(service: LiveService) -> Iterator[EjectNote]:
     """Yield what no longer happens by itself to the objects of a service."""
     whole = [service.inferenceservice] if service.inferenceservice else []
     for obj in (*whole, *service.members, *service.made):
         for kind, applies, message in NOTES:
             if obj["kind"] == kind and applies(obj):
-                yield Note(described(obj), message)
+                yield EjectNote(described(obj), message)
     if service.made:
         name = f"service {service.namespace}/{service.name}"
-        yield Note(
+        yield EjectNote(
             name, "what the controller made is neither repaired nor deleted: delete it with the service"
         )
-        yield Note(name, f"server-side apply conflicts once with {FIELD_MANAGER}: add --force-conflicts")
+        yield EjectNote(name, f"server-side apply conflicts once with {FIELD_MANAGER}: add --force-conflicts")
 
 
 # --- steps --------------------------------------------------------------------------------------------

@@ -7,14 +7,14 @@ from typing import Final
 from fusioninfer.files.documents import Document
 from fusioninfer.files.library import NONE, Library, seen_by
 from fusioninfer.files.paths import is_at_or_below
-from fusioninfer.files.shape import INVALID, REQUIRED, UNKNOWN, Shape, errors, read_shape, value_hint
+from fusioninfer.files.shape import INVALID, REQUIRED, UNKNOWN, CheckedShape, errors, read_shape, value_hint
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
-from intent.resource import Kind, kind_of
+from intent.resource import FileKind, kind_of
 from intent.settings import Settings
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
@@ -34,7 +34,7 @@ def as_it_is(error: FieldError) -> FieldError:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CheckedObject:
     """A LeaderWorkerSet that a document becomes, or another object as it is."""
 
     object: Object
@@ -47,7 +47,7 @@ class Checked:
 
     document: Document
     errors: tuple[FieldError, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[CheckedObject, ...]
     service: InferenceServiceIntent | None = None
     """The InferenceService, if it can be read."""
 
@@ -56,7 +56,7 @@ def checked(document: Document, settings: Settings, templates: Library = NONE) -
     """Check a document. Objects of other kinds have no findings."""
     kind = kind_of(document.object)
     if kind is None:
-        return Checked(document, (), (Part(document.object),))
+        return Checked(document, (), (CheckedObject(document.object),))
     shape = read_shape(document.object, kind)
     parts, service = _parts(shape, kind)
     found = [*_version(document.object, kind), *_findings(document.object, shape, kind, settings, templates)]
@@ -72,7 +72,7 @@ def _distinct(found: list[FieldError]) -> Iterator[FieldError]:
             yield one
 
 
-def _version(obj: Object, kind: Kind) -> Iterator[FieldError]:
+def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
     """FI922: the version is the one that is served. An InferenceService is checked by its schema."""
     if obj["apiVersion"] != kind.api_version and kind.name != INFERENCE_SERVICE:
         yield FieldError(
@@ -81,7 +81,7 @@ def _version(obj: Object, kind: Kind) -> Iterator[FieldError]:
 
 
 def _findings(
-    obj: Object, shape: Shape, kind: Kind, settings: Settings, templates: Library
+    obj: Object, shape: CheckedShape, kind: FileKind, settings: Settings, templates: Library
 ) -> Iterator[FieldError]:
     """Yield the findings about the shape, and those of admission; about one path only one error."""
     admitted = [
@@ -104,7 +104,7 @@ def _findings(
             yield one
 
 
-def _unread(found: list[FieldError], shape: Shape) -> Iterator[FieldError]:
+def _unread(found: list[FieldError], shape: CheckedShape) -> Iterator[FieldError]:
     """Yield the findings about what the reader of InferenceServices does not look into.
 
     That is the metadata, and what is in a misspelt field.
@@ -133,30 +133,32 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
             yield late
 
 
-def _written(shape: Shape) -> Written:
+def _written(shape: CheckedShape) -> Written:
     return lambda error: replace(error, path=shape.as_written(error.path))
 
 
-def _parts(shape: Shape, kind: Kind) -> tuple[tuple[Part, ...], InferenceServiceIntent | None]:
+def _parts(
+    shape: CheckedShape, kind: FileKind
+) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:
     """Return the LeaderWorkerSets that a document becomes, and the InferenceService that can be read."""
     written = _written(shape)
     if kind.name == lws.KIND:
-        return (Part(shape.meant, written),), None
+        return (CheckedObject(shape.meant, written),), None
     if kind.name == disaggregatedset.KIND:
         return tuple(_of_roles(shape.meant, written)), None
     if kind.name == INFERENCE_TEMPLATE:
-        return (Part(shape.meant, written),), None
+        return (CheckedObject(shape.meant, written),), None
     service, found = read(shape.meant)
     if service is None or any(error.severity == "error" for error in found):
-        return (Part(shape.meant, written),), None
+        return (CheckedObject(shape.meant, written),), None
     return tuple(_of_service(service, written)), service
 
 
-def _of_roles(obj: Object, written: Written) -> Iterator[Part]:
+def _of_roles(obj: Object, written: Written) -> Iterator[CheckedObject]:
     for index, made in disaggregatedset.leader_worker_sets(obj):
-        yield Part(made, lambda error, at=index: written(disaggregatedset.at_role(error, at)))  # type: ignore[misc] # bound
+        yield CheckedObject(made, lambda error, at=index: written(disaggregatedset.at_role(error, at)))  # type: ignore[misc] # bound
 
 
-def _of_service(service: InferenceServiceIntent, written: Written) -> Iterator[Part]:
+def _of_service(service: InferenceServiceIntent, written: Written) -> Iterator[CheckedObject]:
     for role, made in zip(service.roles, leader_worker_sets(service), strict=True):
-        yield Part(made, lambda error, of=role: written(authored(error, service, of)))  # type: ignore[misc] # bound
+        yield CheckedObject(made, lambda error, of=role: written(authored(error, service, of)))  # type: ignore[misc] # bound

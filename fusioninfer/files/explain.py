@@ -21,7 +21,7 @@ from intent.template import Templates
 from webhook import mutate
 from webhook.expand import expanded, wish
 from webhook.mutate import rule_for
-from webhook.mutate.concern import ENGINE, TEMPLATE, Cause, Rule
+from webhook.mutate.concern import ENGINE, TEMPLATE, CausePath, Rule
 from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
 from webhook.overlay.overlay import COPY, Overlay
 from webhook.state import Fresh, state
@@ -227,7 +227,7 @@ def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str
     return "", None
 
 
-def _steps(given: Cause, path: str, intent: Intent) -> Iterator[str]:
+def _steps(given: CausePath, path: str, intent: Intent) -> Iterator[str]:
     """Yield the steps of an input's path, with the field's own template and engine container."""
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])

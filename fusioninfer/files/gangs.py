@@ -35,7 +35,7 @@ VOLCANO: Final = "volcano"
 MOST_SIZE: Final = 4096
 
 
-class TooLargeError(ValueError):
+class TooManyPodsError(ValueError):
     """Raised if there are more pods than are planned."""
 
 
@@ -60,7 +60,7 @@ class Gangs:
 def workloads(objects: Iterable[Object], pods: Iterable[Object] = ()) -> tuple[Workload, ...]:
     """Return the services of expanded objects, in the order of their first LeaderWorkerSet.
 
-    `pods`: those of the cluster; the ones on nodes count as started. Raises `TooLargeError`.
+    `pods`: those of the cluster; the ones on nodes count as started. Raises `TooManyPodsError`.
     """
     objects = tuple(objects)
     known = Gangs(_priorities(objects), _pod_groups(objects), _bound(pods))
@@ -100,7 +100,9 @@ def _workload(key: GangKey, members: list[Object], known: Gangs, at: int) -> Wor
     policies = dict(_policies(spec))
     roles = tuple(_role(one, policies.get(_name(one)), known) for one in members)
     if sum(role.replicas * role.size for role in roles) > MOST_GROUPS:
-        raise TooLargeError(f"{_title(members)}: more than {MOST_GROUPS} pods of one service are not planned")
+        raise TooManyPodsError(
+            f"{_title(members)}: more than {MOST_GROUPS} pods of one service are not planned"
+        )
     is_gang = not group.startswith("lws/")
     class_name = text(spec.get("priorityClassName"))
     return Workload(
@@ -146,10 +148,12 @@ def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:
 
 
 def _bounded(value: object, most: int, lws: Object) -> int:
-    """Return a count, which is 1 by default. Raises `TooLargeError`."""
+    """Return a count, which is 1 by default. Raises `TooManyPodsError`."""
     count = 1 if value is None else whole(value)
     if count is None or count > most:
-        raise TooLargeError(f"LeaderWorkerSet {_name(lws)}: size and replicas of at most {most} are planned")
+        raise TooManyPodsError(
+            f"LeaderWorkerSet {_name(lws)}: size and replicas of at most {most} are planned"
+        )
     return count
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from fusioninfer.files.paths import Step, is_at_or_below, steps_of, value_at, with_field, with_value
 from intent import Object
 from intent.errors import FieldError, each_nearest, nearest, suggested
-from intent.resource import Kind, violations_of
+from intent.resource import FileKind, violations_of
 from intent.schema import Violation
 
 UNKNOWN: Final = "FI920"
@@ -29,7 +29,7 @@ OBVIOUS: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CheckedShape:
     """The violations by an object, and the object without its obvious mistakes."""
 
     violations: tuple[Violation, ...]
@@ -42,7 +42,7 @@ class Shape:
         return _as_written(path, self.renamed)
 
 
-def read_shape(obj: Object, kind: Kind) -> Shape:
+def read_shape(obj: Object, kind: FileKind) -> CheckedShape:
     """Hold an object against the schema of its kind, and correct its obvious mistakes."""
     found: dict[tuple[str, str], Violation] = {}
     renamed: list[tuple[str, str]] = []
@@ -67,7 +67,7 @@ def read_shape(obj: Object, kind: Kind) -> Shape:
                 renamed.append((place, written.path))
         if obj is before:
             break
-    return Shape(tuple(found.values()), obj, tuple(renamed))
+    return CheckedShape(tuple(found.values()), obj, tuple(renamed))
 
 
 REQUIRED: Final = "is required"
@@ -85,7 +85,7 @@ def _as_written(path: str, renamed: Iterable[tuple[str, str]]) -> str:
 # --- corrections --------------------------------------------------------------------------------------
 
 
-def _corrected(obj: Object, one: Violation, kind: Kind) -> Object:
+def _corrected(obj: Object, one: Violation, kind: FileKind) -> Object:
     """Return an object without an invalid value, if it is obvious what it means, or if it must be removed."""
     steps = steps_of(obj, one.path)
     if not steps or not one.schema:
@@ -121,7 +121,7 @@ def _renamed(obj: Object, one: Violation, missing: Container[str]) -> tuple[Obje
     return with_value(obj, steps[:-1], named), above + name
 
 
-def _moved(obj: Object, one: Violation, kind: Kind) -> tuple[Object, str] | None:
+def _moved(obj: Object, one: Violation, kind: FileKind) -> tuple[Object, str] | None:
     """Move a field to where it belongs, unless there is one; return its new path."""
     steps, place = steps_of(obj, one.path), _elsewhere(one, kind)
     if not steps or not place:
@@ -130,7 +130,7 @@ def _moved(obj: Object, one: Violation, kind: Kind) -> tuple[Object, str] | None
     return None if made is None else (made, f"{place}.{one.unknown}")
 
 
-def _elsewhere(one: Violation, kind: Kind) -> str:
+def _elsewhere(one: Violation, kind: FileKind) -> str:
     """Return the path of the object that an unknown field belongs to; empty for one that is misspelt."""
     return "" if nearest(one.unknown, one.known, OBVIOUS) else kind.place_of(one.path, one.unknown)
 
@@ -173,7 +173,7 @@ def _words(line: str) -> list[str] | None:
 # --- findings -----------------------------------------------------------------------------------------
 
 
-def errors(shape: Shape, kind: Kind) -> Iterator[FieldError]:
+def errors(shape: CheckedShape, kind: FileKind) -> Iterator[FieldError]:
     """Report the violations by an object."""
     meant = each_nearest((one.unknown, one.known) for one in shape.violations if one.unknown)
     for one in shape.violations:
@@ -193,7 +193,7 @@ def value_hint(one: Violation) -> str:
     return f'; quote it: "{json.dumps(one.value)}"' if is_bare else ""
 
 
-def _hint(one: Violation, meant: str, kind: Kind) -> str:
+def _hint(one: Violation, meant: str, kind: FileKind) -> str:
     """Return what to write in the place of an unknown field."""
     if elsewhere := _elsewhere(one, kind):
         return f"; it belongs in {elsewhere}"

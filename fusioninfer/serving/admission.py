@@ -24,7 +24,7 @@ from webhook.request import VERSION
 from webhook.server import app, metrics
 from webhook.server.listen import CUTS, Limits
 from webhook.server.offload import Offload
-from webhook.server.reading import Reading
+from webhook.server.reading import TemplateLoader
 
 log: Final = structlog.stdlib.get_logger(__name__)
 
@@ -69,7 +69,7 @@ The first of a namespace would take several times as long, and might count as ex
 
 
 async def webhook(  # noqa: PLR0913 - each is a flag of the command
-    source: reload.Source,
+    source: reload.CertificateDirectory,
     settings: Settings,
     client_names: frozenset[str] = frozenset(),
     *,
@@ -95,18 +95,18 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     from fusioninfer.serving.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
 
     async with reader(templates_namespace, kubeconfig) as read:
-        await run(reading=Reading(read, partial(templated.answered, settings=settings)))
+        await run(reading=TemplateLoader(read, partial(templated.answered, settings=settings)))
 
 
 async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
     sockets: tuple[socket.socket, socket.socket],
-    source: reload.Source,
+    source: reload.CertificateDirectory,
     answers: Reviews,
     limits: Limits,
     *,
     client_names: frozenset[str] = frozenset(),
     poll_seconds: float = 10.0,
-    reading: Reading | None = None,
+    reading: TemplateLoader | None = None,
 ) -> None:
     """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
 
@@ -142,14 +142,14 @@ def reviews(settings: Settings) -> Reviews:
     }
 
 
-def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.Source) -> None:
+def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.CertificateDirectory) -> None:
     """Bind the gauges to what they show; it is read on a scrape, so requests do not pay for it."""
     shown.inflight.set_function(lambda: len(state.waiting))
     shown.connections.set_function(lambda: len(state.tracker.connections) if state.tracker else 0)
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 
-def _unready(state: app.ServerState, source: reload.Source) -> str:
+def _unready(state: app.ServerState, source: reload.CertificateDirectory) -> str:
     """Return why admission requests would not be answered now; empty if they would."""
     if state.draining:
         return "draining"

@@ -99,12 +99,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
 
     Exit code 0: stopped by a signal; 2: a file cannot be read, or a port is in use.
     """
-    from certs.reload import Source  # noqa: PLC0415 - the offline subcommands do not need it
+    from certs.reload import CertificateDirectory  # noqa: PLC0415 - the offline subcommands do not need it
     from fusioninfer.serving import admission, process  # noqa: PLC0415 - other subcommands start without it
 
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
-    source, settings = Source(cert_dir, names, client_ca), read_settings(config)
+    source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
     ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port}
     serving = admission.webhook(source, settings, frozenset(client_names), host=host, **ports, **templates)
     process.run(serving, log_level.upper())

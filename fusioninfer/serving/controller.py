@@ -19,7 +19,7 @@ from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
-from kube.limit import Limit
+from kube.limit import RateLimit
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import watched
@@ -74,7 +74,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
-    client.limit = Limit(qps)
+    client.limit = RateLimit(qps)
     try:
         return await until_stopped(
             _serve(
@@ -105,7 +105,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     measured, leadership = metrics(__version__), Leadership(timing)
     answers = Answers(measured)
     client.timed = answers.note
-    unlimited = replace(client, limit=Limit())  # nothing may delay a renewal of the Lease
+    unlimited = replace(client, limit=RateLimit())  # nothing may delay a renewal of the Lease
     caches: Caches = {kind.kind: Cache(kind) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     recorder = EventRecorder(measured.findings)

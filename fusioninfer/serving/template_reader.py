@@ -15,10 +15,10 @@ from intent.inferencetemplate.v1alpha1 import KIND, PLURAL
 from intent.names import is_label, is_subdomain
 from intent.shapes import metadata
 from intent.template import APPLY_IT, Templates, Unavailable
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, ConfigError, TooLargeError, connect
+from kube.client import NO_ANSWER, NOT_FOUND, AnswerTooLargeError, ApiError, Client, ConfigError, connect
 from kube.request import get
 from webhook.review import Wanted
-from webhook.server.reading import Read
+from webhook.server.reading import ReadTemplates
 
 log: Final = structlog.stdlib.get_logger(__name__)
 LARGEST: Final = 512 * 1024
@@ -35,7 +35,7 @@ NOT_ALLOWED: Final = (
 
 
 @asynccontextmanager
-async def reader(namespace: str, kubeconfig: str | None = None) -> AsyncIterator[Read]:
+async def reader(namespace: str, kubeconfig: str | None = None) -> AsyncIterator[ReadTemplates]:
     """Connect to the API server, and yield what reads templates; `namespace` is the operator's.
 
     Raises OSError without credentials.
@@ -81,7 +81,7 @@ async def _attempts(client: Client, namespace: str, name: str) -> Object | Unava
             fault = _refused(error)
             if is_last or not _may_pass(error):
                 return fault
-        except TooLargeError:
+        except AnswerTooLargeError:
             return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes: make it smaller")
         except ValueError:
             return Unavailable("cannot be read: the answer of the API server is not JSON")

@@ -7,11 +7,11 @@ from typing import Final
 
 from importer.gotemplate.functions import Function
 from importer.gotemplate.parse import (
-    Block,
+    Branch,
     Call,
     Constant,
     Dot,
-    Fields,
+    FieldChain,
     Node,
     Pipeline,
     TemplateError,
@@ -52,7 +52,7 @@ class Evaluation:
         for node in nodes:
             if isinstance(node, Text):
                 self.print(node.text, 0)
-            elif isinstance(node, Block):
+            elif isinstance(node, Branch):
                 self.block(node, dot)
             else:
                 value = self.pipeline(node.pipeline, dot)
@@ -67,7 +67,7 @@ class Evaluation:
             raise self.error(f"the output is longer than {LONGEST} characters", at)
         self.output.append(text)
 
-    def block(self, node: Block, dot: Value) -> None:
+    def block(self, node: Branch, dot: Value) -> None:
         """Print the part of a block that its value chooses."""
         value = self.pipeline(node.pipeline, dot)
         if node.keyword == "range":
@@ -136,7 +136,7 @@ class Evaluation:
             return self.call(node, dot, ())
         return self.fields(node, dot)
 
-    def fields(self, node: Fields, dot: Value) -> Value:
+    def fields(self, node: FieldChain, dot: Value) -> Value:
         """Return a field of a field of a value."""
         value = self.term(node.of, dot)
         for name, at in node.names:

@@ -73,7 +73,7 @@ class Constant(NamedTuple):
     at: int
 
 
-class Fields(NamedTuple):
+class FieldChain(NamedTuple):
     """`.A.B`, `$.A`, `(pipeline).A`: fields of what a term has, with the place of each."""
 
     of: "Term"
@@ -104,7 +104,7 @@ class Pipeline(NamedTuple):
     at: int
 
 
-Term = Constant | Fields | Dot | Pipeline | Call
+Term = Constant | FieldChain | Dot | Pipeline | Call
 
 
 class Text(NamedTuple):
@@ -119,7 +119,7 @@ class Print(NamedTuple):
     pipeline: Pipeline
 
 
-class Block(NamedTuple):
+class Branch(NamedTuple):
     """`if`, `with` or `range`, with the part after `else`."""
 
     keyword: str
@@ -128,7 +128,7 @@ class Block(NamedTuple):
     other: tuple["Node", ...]
 
 
-Node = Text | Print | Block
+Node = Text | Print | Branch
 
 
 class _Token(NamedTuple):
@@ -210,7 +210,7 @@ class _Parser:
             return self.block(first.text, self.operands(tokens))
         return Print(self.pipeline(tokens))
 
-    def block(self, keyword: str, tokens: list[_Token]) -> Block:
+    def block(self, keyword: str, tokens: list[_Token]) -> Branch:
         """Read the parts of a block up to its `end`; `else if` is a block in the part after `else`."""
         start = tokens[0].at
         self.deeper(start)
@@ -227,7 +227,7 @@ class _Parser:
                 raise self.error(f"{keyword} needs an end", start)
             self.ended(rest, "end")
         self.depth -= 1
-        return Block(keyword, pipeline, then, other)
+        return Branch(keyword, pipeline, then, other)
 
     def operands(self, tokens: list[_Token]) -> list[_Token]:
         """Return the tokens after the word of a block: a value must be there."""
@@ -315,7 +315,7 @@ class _Parser:
             raise self.error(f"{token.text} has no fields", names[0][1])
         if names and isinstance(found, Dot) and not found.is_root and token.kind == "dot":
             raise self.error("a field follows . without another .", names[0][1])
-        return (Fields(found, tuple(names), token.at) if names else found), at
+        return (FieldChain(found, tuple(names), token.at) if names else found), at
 
     def term(self, tokens: list[_Token], at: int) -> tuple[Term, int]:
         token = tokens[at]

@@ -4,20 +4,20 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from importer.leaves import Tree, origins
-from importer.report import Outcome, Rule
+from importer.report import Outcome, OutcomeRule
 
 
 @dataclass(slots=True)
 class Account:
     """The outcomes of parts that are left out of the output, by the index of their objects."""
 
-    rules: defaultdict[int, list[Rule]] = field(default_factory=lambda: defaultdict(list))
+    rules: defaultdict[int, list[OutcomeRule]] = field(default_factory=lambda: defaultdict(list))
 
     def leave(self, tree: Tree, outcome: Outcome) -> None:
         """Record the outcome of all leaves of a part."""
         for document, path in origins(tree):
-            self.rules[document].append(Rule(path, outcome))
+            self.rules[document].append(OutcomeRule(path, outcome))
 
-    def say(self, document: int, rules: tuple[Rule, ...]) -> None:
+    def say(self, document: int, rules: tuple[OutcomeRule, ...]) -> None:
         """Record rules for an object."""
         self.rules[document].extend(rules)

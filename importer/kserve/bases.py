@@ -15,19 +15,19 @@ SYSTEM: Final = "kserve"
 """The namespace of presets."""
 
 
-class Key(NamedTuple):
+class ConfigKey(NamedTuple):
     """Namespace and name of an LLMInferenceServiceConfig."""
 
     namespace: str
     name: str
 
 
-Configs = Mapping[Key, Tree]
+Configs = Mapping[ConfigKey, Tree]
 
 
-def found(configs: Configs, namespace: str, name: str) -> Key | None:
+def found(configs: Configs, namespace: str, name: str) -> ConfigKey | None:
     """Return the config of a name: in the namespace of the service, else of KServe, else without one."""
-    candidates = (Key(space, name) for space in (namespace, SYSTEM, ""))
+    candidates = (ConfigKey(space, name) for space in (namespace, SYSTEM, ""))
     return next((key for key in candidates if key in configs), None)
 
 

@@ -5,7 +5,7 @@ A part that is left out for what it contains, and not for its place, is recorded
 
 from typing import Final
 
-from importer.report import IGNORED, NO_COUNTERPART, Outcome, Rule, default, dropped, rule
+from importer.report import IGNORED, NO_COUNTERPART, Outcome, OutcomeRule, default, dropped, rule
 
 
 def _lost(reason: str) -> Outcome:
@@ -25,7 +25,7 @@ _ADAPTER: Final = Outcome(
 )
 _DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
 
-OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
+OF_EVERY_SPEC: Final[tuple[OutcomeRule, ...]] = (
     rule("spec.baseRefs", default("the output has the fields of the bases")),
     rule("spec.storageInitializer", default("`spec.model` decides whether files are downloaded")),
     rule("spec.model.criticality", _CRITICALITY),
@@ -37,7 +37,7 @@ OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
     rule("spec.worker", default("the number of nodes follows from the parallel sizes")),
     rule("spec.prefill", default("the role `prefill` is made from it")),
     *(
-        Rule((*path, "parallelism", name), _SIZES)
+        OutcomeRule((*path, "parallelism", name), _SIZES)
         for path in (("spec",), ("spec", "prefill"))
         for name in ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert")
     ),
@@ -56,12 +56,14 @@ OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
     rule("spec.router.scheduler.tokenizer", _PICKER_OF_ITS_OWN),
     rule("spec.router.scheduler.config.inline", default("there is no configuration in it")),
     *(
-        Rule((*path, "kvCacheOffloading"), _ignored("KServe's script passes it to vLLM 0.22 and later alone"))
+        OutcomeRule(
+            (*path, "kvCacheOffloading"), _ignored("KServe's script passes it to vLLM 0.22 and later alone")
+        )
         for path in (("spec",), ("spec", "prefill"))
     ),
     rule("spec.tracing", _lost("without an endpoint, nothing is traced")),
     *(
-        Rule((*path, "annotations", "serving.kserve.io/model-based-routing-enabled"), routing)
+        OutcomeRule((*path, "annotations", "serving.kserve.io/model-based-routing-enabled"), routing)
         for path in (("spec",), ("spec", "prefill"))
         for routing in (default("routes by the name of the model are written out"),)
     ),
@@ -70,7 +72,7 @@ OF_EVERY_SPEC: Final[tuple[Rule, ...]] = (
 )
 """By the path in an LLMInferenceService or an LLMInferenceServiceConfig."""
 
-OF_SERVICES: Final[tuple[Rule, ...]] = (
+OF_SERVICES: Final[tuple[OutcomeRule, ...]] = (
     rule("apiVersion", default("the output is an InferenceService")),
     rule("kind", default("the output is an InferenceService")),
     rule("spec.router.scheduler.template", _PICKER_OF_ITS_OWN),
@@ -79,19 +81,21 @@ OF_SERVICES: Final[tuple[Rule, ...]] = (
         _lost("the controller makes the InferencePool: its port and selector are its own"),
     ),
     *(
-        Rule(("metadata", "annotations", f"serving.kserve.io/exp-dra-{name}"), _DRA)
+        OutcomeRule(("metadata", "annotations", f"serving.kserve.io/exp-dra-{name}"), _DRA)
         for name in ("device-class", "device-count", "cel-selector", "container-name")
     ),
-    Rule(("metadata", "annotations", "serving.kserve.io/stop"), _lost("set `replicas: 0` of each role")),
+    OutcomeRule(
+        ("metadata", "annotations", "serving.kserve.io/stop"), _lost("set `replicas: 0` of each role")
+    ),
     *OF_EVERY_SPEC,
 )
 """Of an LLMInferenceService, and of a base that its author wrote."""
-OF_BASES: Final[tuple[Rule, ...]] = (
+OF_BASES: Final[tuple[OutcomeRule, ...]] = (
     rule("apiVersion", default("the output has its fields: in services, or in a template")),
     rule("kind", default("the output has its fields: in services, or in a template")),
     rule("metadata", default("the output has its fields: in services, or in a template")),
     *OF_SERVICES[2:],
 )
-OF_PRESETS: Final[tuple[Rule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)
-UNUSED: Final = Rule((), _ignored("no service in the files refers to it"))
+OF_PRESETS: Final[tuple[OutcomeRule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)
+UNUSED: Final = OutcomeRule((), _ignored("no service in the files refers to it"))
 """Of a base that is not used."""

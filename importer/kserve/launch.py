@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
 from intent.image import read_image
 from intent.shapes import text
@@ -57,7 +58,6 @@ OURS: Final[Mapping[str, int]] = {
     "--headless": 0,
 }
 """Flags of the script that `parallelism` and the launcher give, with the number of their values."""
-Version = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

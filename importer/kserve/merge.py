@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, Final
 
-from importer.leaves import Leaf, Path, Tree
+from importer.leaves import Leaf, LeafPath, Tree
 
 MERGE_KEYS: Final = {
     "containers": "name",
@@ -107,7 +107,7 @@ def _is_set(field: str, value: Any) -> bool:
     )
 
 
-def nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:
+def nodes(tree: Tree, path: LeafPath = ()) -> Iterator[tuple[LeafPath, Tree]]:
     """Yield every object of a tree with its path, the outer ones first."""
     if isinstance(tree, dict):
         yield path, tree

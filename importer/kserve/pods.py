@@ -44,7 +44,7 @@ _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no s
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class OwningService:
     """The service that a pod belongs to: its spec with all bases, its name and namespace."""
 
     spec: Tree
@@ -53,7 +53,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class PodTemplate:
     """The spec of a pod template."""
 
     spec: Tree
@@ -61,7 +61,7 @@ class Pod:
     """Whether the engine has the command of a preset, plain: FusionInfer adds launch, sizes and sidecar."""
 
 
-def pod_of(pod: Tree, workload: Tree, owner: Owner, account: Account) -> Pod:
+def pod_of(pod: Tree, workload: Tree, owner: OwningService, account: Account) -> PodTemplate:
     """Return a pod of KServe as the spec of a pod template."""
     found = dict(pod) if isinstance(pod, dict) else {}
     found = _with_tiers(found, at(workload, "kvCacheOffloading", "secondary"))
@@ -74,7 +74,7 @@ def pod_of(pod: Tree, workload: Tree, owner: Owner, account: Account) -> Pod:
     volumes = found.pop("volumes", None)
     if isinstance(volumes, list) and (kept := list(_without(volumes, CERTIFICATES, account))):
         found["volumes"] = kept
-    return Pod(found, launch is not None)
+    return PodTemplate(found, launch is not None)
 
 
 def has_sidecar(pod: Tree) -> bool:
@@ -149,7 +149,7 @@ def _without_certificates(container: Tree, account: Account) -> dict[str, Tree]:
 
 
 def _init_containers(
-    containers: list[Tree], launch: Launched | None, owner: Owner, account: Account
+    containers: list[Tree], launch: Launched | None, owner: OwningService, account: Account
 ) -> Iterator[Tree]:
     for one in containers:
         name = value_at(one, "name")
@@ -163,7 +163,7 @@ def _init_containers(
             yield one
 
 
-def _sidecar(container: dict[str, Tree], owner: Owner, account: Account) -> Tree:
+def _sidecar(container: dict[str, Tree], owner: OwningService, account: Account) -> Tree:
     """Return the routing sidecar of KServe as one of the author's, which leads to our pool.
 
     It cannot read the pool: KServe gives the pods a ServiceAccount with that right, FusionInfer gives none.
@@ -189,7 +189,7 @@ def _flagged(word: Tree, values: Mapping[str, str]) -> Tree:
     return word.having(flag + values[flag]) if flag in values else word
 
 
-def _initializer(container: Tree, owner: Owner, account: Account) -> Iterator[Tree]:
+def _initializer(container: Tree, owner: OwningService, account: Account) -> Iterator[Tree]:
     """Yield the author's changes of the init container that downloads the model."""
     uri = at(owner.spec, "model", "uri")
     if not isinstance(uri, Leaf) or not text(uri.value).startswith(("hf://", "s3://")):
@@ -204,7 +204,7 @@ def _initializer(container: Tree, owner: Owner, account: Account) -> Iterator[Tr
 # --- the engine ---------------------------------------------------------------------------------------
 
 
-def _container(container: Tree, launch: Launched | None, owner: Owner, account: Account) -> Tree:
+def _container(container: Tree, launch: Launched | None, owner: OwningService, account: Account) -> Tree:
     if not isinstance(container, dict) or value_at(container, "name") != MAIN:
         return container
     found = _without_certificates(container, account)

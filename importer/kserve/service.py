@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from importer.kserve.account import Account
-from importer.kserve.pods import Owner, Pod, engine, has_sidecar, pod_of
+from importer.kserve.pods import OwningService, PodTemplate, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.kserve.scaling import scaled
@@ -38,9 +38,9 @@ class Merged:
     """The spec without presets."""
 
     @property
-    def owner(self) -> Owner:
+    def owner(self) -> OwningService:
         """What its pods depend on."""
-        return Owner(self.spec, text(value_at(self.metadata, "name")), self.namespace)
+        return OwningService(self.spec, text(value_at(self.metadata, "name")), self.namespace)
 
 
 def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
@@ -164,7 +164,7 @@ def _role(name: str, component: str, workload: Tree, service: Merged, account: A
     return role
 
 
-def _template(pod: Pod, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
+def _template(pod: PodTemplate, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
     _trace(engine(pod.spec), role, service)
     notes = {**_passed(service, "annotations", PASSED_ANNOTATIONS), **_map(workload, "annotations"), **ours}
     notes.pop(ROUTING, None)

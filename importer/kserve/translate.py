@@ -3,15 +3,25 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.keep import Base, Compare, Flat, Source, keep
+from importer.keep import BaseTemplate, Compare, Flat, Source, keep
 from importer.kserve import drops
 from importer.kserve.account import Account
-from importer.kserve.bases import PREFIX, SYSTEM, Configs, Key, found, presets, references, seen
+from importer.kserve.bases import PREFIX, SYSTEM, ConfigKey, Configs, found, presets, references, seen
 from importer.kserve.merge import merged
 from importer.kserve.service import Merged, translated
 from importer.kserve.variables import ExpressionError, data, rendered
 from importer.leaves import Leaf, Origin, Tree, at, origins, plain, tagged, value_at, written
-from importer.report import EXPRESSION, MISSING, OVERRIDDEN, UNREADABLE, Imported, Problem, Rule, dropped
+from importer.report import (
+    EXPRESSION,
+    MISSING,
+    OVERRIDDEN,
+    UNREADABLE,
+    Imported,
+    OutcomeRule,
+    Problem,
+    UntranslatableError,
+    dropped,
+)
 from intent import Object
 from intent.errors import FieldError
 from intent.names import SYSTEM_NAMESPACE
@@ -26,15 +36,6 @@ _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has anot
 _IS_PRESET: Final = f"{PREFIX}config-llm-"
 
 
-class UntranslatableError(Exception):
-    """A service cannot be imported."""
-
-    def __init__(self, path: str, message: str, code: str) -> None:
-        super().__init__(message)
-        self.path = path
-        self.code = code
-
-
 def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imported:
     """Translate all services, each with the bases that are among the objects.
 
@@ -42,7 +43,7 @@ def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imp
     """
     trees = {number: tagged(number, one) for number, one in objects.items()}
     configs = configs_of(trees)
-    account, used, made, problems = Account(), set[Key](), list[Flat](), list[Problem]()
+    account, used, made, problems = Account(), set[ConfigKey](), list[Flat](), list[Problem]()
     for number, tree in trees.items():
         if not _is(objects[number], SERVICE):
             continue
@@ -71,10 +72,10 @@ _VARIABLES: Final = {
 """Expressions of KServe, by the variables of templates that have the same value."""
 
 
-def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[Base, ...]:
+def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[BaseTemplate, ...]:
     """Return the bases that a service names itself, without presets, each once."""
     refs = at(service, "spec", "baseRefs")
-    found_bases: dict[Key, Base] = {}
+    found_bases: dict[ConfigKey, BaseTemplate] = {}
     for ref in refs if isinstance(refs, list) else []:
         key = found(configs, namespace, text(value_at(ref, "name")))
         if key is None or key.name.startswith(_IS_PRESET):
@@ -83,7 +84,7 @@ def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[Base, ...]:
         named = {one: own[one] for one in ("name", "namespace") if isinstance(at(own, one), Leaf)}
         if key.namespace == SYSTEM and namespace != SYSTEM:
             named["namespace"] = named["namespace"].having(SYSTEM_NAMESPACE)
-        found_bases.setdefault(key, Base(own["name"].origins[0].document, named, ref["name"]))
+        found_bases.setdefault(key, BaseTemplate(own["name"].origins[0].document, named, ref["name"]))
     return tuple(found_bases.values())
 
 
@@ -99,8 +100,8 @@ def _is(obj: Object, kind: str) -> bool:
     return obj.get("kind") == kind
 
 
-def _key(config: Object) -> Key:
-    return Key(*(text(metadata(config).get(name)) for name in ("namespace", "name")))
+def _key(config: Object) -> ConfigKey:
+    return ConfigKey(*(text(metadata(config).get(name)) for name in ("namespace", "name")))
 
 
 def configs_of(trees: Mapping[int, Tree]) -> Configs:
@@ -109,11 +110,13 @@ def configs_of(trees: Mapping[int, Tree]) -> Configs:
     return {_key(found[number]): tree for number, tree in trees.items() if _is(found[number], CONFIG)}
 
 
-def _rules(config: Object) -> tuple[Rule, ...]:
+def _rules(config: Object) -> tuple[OutcomeRule, ...]:
     return drops.OF_PRESETS if _key(config).name.startswith(_IS_PRESET) else drops.OF_BASES
 
 
-def whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tuple[Merged, frozenset[Key]]:
+def whole(
+    service: Object, tree: Tree, configs: Configs, account: Account
+) -> tuple[Merged, frozenset[ConfigKey]]:
     """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
 
     Raises:
@@ -146,7 +149,7 @@ def whole(service: Object, tree: Tree, configs: Configs, account: Account) -> tu
     for layer in (*layers, spec):
         for document, path in origins(layer):
             if (document, path) not in kept and path[:2] != ("spec", "baseRefs"):
-                account.rules[document].append(Rule(path, _OVERRIDDEN))
+                account.rules[document].append(OutcomeRule(path, _OVERRIDDEN))
     return Merged(at(tree, "metadata"), namespace, complete, authors), frozenset((*known, *own))
 
 

@@ -14,7 +14,7 @@ from intent.shapes import text
 ROLES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
 ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
 """The keys of a base that ask for an endpoint picker."""
-Base = Mapping[str, Tree]
+BaseConfigObjects = Mapping[str, Tree]
 """The objects of a BaseConfig by their keys."""
 
 
@@ -23,7 +23,7 @@ class Given:
     """A ModelService, its rendered base, the files of its model, and what renders its own templates."""
 
     service: Tree
-    base: Base
+    base: BaseConfigObjects
     model: Artifact
     render: Render
 
@@ -53,7 +53,7 @@ def translated(given: Given) -> tuple[Tree, ...]:
     return made, *_services(service, base, found), *_config_maps(service, base)
 
 
-def _is_asked(spec: Tree, base: Base, role: str) -> bool:
+def _is_asked(spec: Tree, base: BaseConfigObjects, role: str) -> bool:
     return any(plain(one) is not None for one in (at(spec, role), base.get(f"{role}Deployment")))
 
 
@@ -90,7 +90,7 @@ def _ordered(obj: Tree) -> Tree:
 # --- routes -------------------------------------------------------------------------------------------
 
 
-def _router(spec: Tree, base: Base) -> Tree:
+def _router(spec: Tree, base: BaseConfigObjects) -> Tree:
     """Return the role of the router; None if neither the service nor its base asks for routes."""
     gateways = at(spec, "routing", "gatewayRefs")
     has_gateways = isinstance(gateways, list) and bool(gateways)
@@ -115,7 +115,7 @@ def _rule(rule: Tree) -> Tree:
 # --- what stays ---------------------------------------------------------------------------------------
 
 
-def _services(service: Tree, base: Base, roles: list[str]) -> list[Tree]:
+def _services(service: Tree, base: BaseConfigObjects, roles: list[str]) -> list[Tree]:
     """Return the Services of roles: their selectors are labels that the pods keep."""
     found = []
     for role in roles:
@@ -133,7 +133,7 @@ def _named(service: Tree, suffix: str) -> dict[str, Tree]:
     return {**found, "namespace": namespace} if isinstance(namespace, Leaf) else found
 
 
-def _config_maps(service: Tree, base: Base) -> list[Tree]:
+def _config_maps(service: Tree, base: BaseConfigObjects) -> list[Tree]:
     given = base.get("configMaps")
     namespace = at(service, "metadata", "namespace")
     own = {"metadata": {"namespace": namespace}} if isinstance(namespace, Leaf) else {}

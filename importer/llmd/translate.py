@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from importer.gotemplate import TemplateError, render
-from importer.keep import Base, Compare, Flat, Source, keep
-from importer.leaves import Leaf, Origin, Path, Tree, leaves, origins, tagged, value_at, written
+from importer.keep import BaseTemplate, Compare, Flat, Source, keep
+from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, origins, tagged, value_at, written
 from importer.leaves import at as value_tree
 from importer.llmd.service import Given, translated
 from importer.llmd.variables import artifact, functions, variables
@@ -17,11 +17,11 @@ from importer.report import (
     MISSING,
     NO_COUNTERPART,
     OVERRIDDEN,
-    UNREADABLE,
     Imported,
     Outcome,
+    OutcomeRule,
     Problem,
-    Rule,
+    UntranslatableError,
     default,
     dropped,
     rule,
@@ -45,22 +45,13 @@ _OF_TEXT: Final = 2
 _EXPRESSION: Final = "{{"
 
 
-class UntranslatableError(Exception):
-    """A ModelService cannot be imported."""
-
-    def __init__(self, path: str, message: str, code: str = UNREADABLE) -> None:
-        super().__init__(message)
-        self.path = path
-        self.code = code
-
-
 @dataclass(slots=True)
 class _Bases:
     """The BaseConfigs of the input, with the leaves of the objects that stand in their texts."""
 
     numbers: Mapping[tuple[str, str], int]
     objects: Mapping[int, Object]
-    inner: defaultdict[int, dict[str, set[Path]]] = field(default_factory=lambda: defaultdict(dict))
+    inner: defaultdict[int, dict[str, set[LeafPath]]] = field(default_factory=lambda: defaultdict(dict))
     """By ConfigMap and key: the leaves of the object in the text."""
 
     def raw(self, origin: Origin) -> Any:
@@ -106,7 +97,7 @@ _VARIABLES: Final = {".ModelServiceName": "service.name", ".ModelServiceNamespac
 """Expressions of llm-d, by the variables of templates that have the same value."""
 
 
-def _templates(number: int, service: Object, known: _Bases) -> tuple[Base, ...]:
+def _templates(number: int, service: Object, known: _Bases) -> tuple[BaseTemplate, ...]:
     key = _reference(service)
     if key is None:
         return ()
@@ -114,7 +105,7 @@ def _templates(number: int, service: Object, known: _Bases) -> tuple[Base, ...]:
     own = value_tree(tagged(document, known.objects[document]), "metadata")
     named = {one: own[one] for one in ("name", "namespace") if one in own}
     reference = value_tree(tagged(number, service), "spec", "baseConfigMapRef", "name")
-    return (Base(document, named, reference),)
+    return (BaseTemplate(document, named, reference),)
 
 
 def _is_service(obj: Object) -> bool:
@@ -212,30 +203,32 @@ def _document(source: str) -> Any:
 # --- the texts of BaseConfigs -------------------------------------------------------------------------
 
 
-def _collapsed(made: list[Tree], known: _Bases) -> tuple[tuple[Tree, ...], dict[int, tuple[Rule, ...]]]:
+def _collapsed(
+    made: list[Tree], known: _Bases
+) -> tuple[tuple[Tree, ...], dict[int, tuple[OutcomeRule, ...]]]:
     """Return the output with the texts of BaseConfigs as origins, and the rules for these texts.
 
     A text of which a part is lost is lost in the report, with the part: then no leaf has it as its origin.
     """
     placed = {origin for tree in made for origin in origins(tree)}
-    rules: dict[int, tuple[Rule, ...]] = {}
+    rules: dict[int, tuple[OutcomeRule, ...]] = {}
     lost: set[Origin] = set()
     for number in known.numbers.values():
-        found: list[Rule] = []
+        found: list[OutcomeRule] = []
         for key, inner in known.inner[number].items():
             left = sorted((path for path in inner if Origin(number, path) not in placed), key=str)
             outcomes = [(path, _inner(path)) for path in left]
             gone = [(path, one) for path, one in outcomes if one.is_lost]
             if gone:
                 lost.add(Origin(number, ("data", key)))
-                found.append(Rule(("data", key), _partly(gone)))
+                found.append(OutcomeRule(("data", key), _partly(gone)))
             elif outcomes:
-                found.append(Rule(("data", key), outcomes[0][1]))
+                found.append(OutcomeRule(("data", key), outcomes[0][1]))
         rules[number] = (*found, *_OF_BASES)
     return tuple(_with_texts(tree, lost, frozenset(known.numbers.values())) for tree in made), rules
 
 
-def _partly(gone: list[tuple[Path, Outcome]]) -> Outcome:
+def _partly(gone: list[tuple[LeafPath, Outcome]]) -> Outcome:
     names = ", ".join(written(path[2:]) for path, _ in gone[:_SHOWN])
     more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
     return dropped(NO_COUNTERPART, f"of its object, {names}{more} are lost: {gone[0][1].reason}")
@@ -253,7 +246,7 @@ def _with_texts(tree: Tree, lost: set[Origin], maps: frozenset[int]) -> Tree:
     return Leaf(tree.value, tuple(dict.fromkeys(one for one in whole if one not in lost)))
 
 
-def _inner(path: Path) -> Outcome:
+def _inner(path: LeafPath) -> Outcome:
     """Return the outcome of a leaf of an object in a text that is not in the output."""
     covering = [one for one in OF_OBJECTS if one.covers(path[1:])]
     return max(covering, key=lambda one: len(one.path)).outcome if covering else _OVERRIDDEN
@@ -276,34 +269,34 @@ _MERGED: Final = default("the output has its fields: in services, or in a templa
 _OF_BASES: Final = (
     *(rule(path, _MERGED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),
     rule("data.*", dropped(IGNORED, "llm-d reads no such key")),
-    *(Rule(("data", key), default("the object adds nothing")) for key in KEYS),
+    *(OutcomeRule(("data", key), default("the object adds nothing")) for key in KEYS),
 )
-OF_OBJECTS: Final[tuple[Rule, ...]] = (
+OF_OBJECTS: Final[tuple[OutcomeRule, ...]] = (
     *(
         row
         for key in ("prefillDeployment", "decodeDeployment")
         for row in (
-            Rule((key,), _METADATA),
-            *(Rule((key, one), _OURS) for one in ("apiVersion", "kind", "status")),
-            *(Rule((key, "metadata", one), _OURS) for one in ("name", "namespace")),
-            Rule((key, "spec", "selector"), _OURS),
-            Rule((key, "spec", "strategy"), _ROLLOUT),
-            *(Rule((key, "spec", one), _OVERRIDDEN) for one in ("replicas", "template")),
+            OutcomeRule((key,), _METADATA),
+            *(OutcomeRule((key, one), _OURS) for one in ("apiVersion", "kind", "status")),
+            *(OutcomeRule((key, "metadata", one), _OURS) for one in ("name", "namespace")),
+            OutcomeRule((key, "spec", "selector"), _OURS),
+            OutcomeRule((key, "spec", "strategy"), _ROLLOUT),
+            *(OutcomeRule((key, "spec", one), _OVERRIDDEN) for one in ("replicas", "template")),
         )
     ),
-    *(Rule((key,), _OVERRIDDEN) for key in ("prefillService", "decodeService", "configMaps")),
-    Rule(("httpRoute",), _OURS),
-    Rule(("inferencePool",), _OURS),
-    Rule(("inferenceModel",), _OURS),
-    Rule(("eppService",), _OURS),
-    Rule(("eppDeployment",), _PICKER),
-    *(Rule(("eppDeployment", one), _OURS) for one in ("apiVersion", "kind")),
-    Rule(("eppDeployment", "metadata"), _OURS),
-    Rule(("eppDeployment", "spec", "selector"), _OURS),
+    *(OutcomeRule((key,), _OVERRIDDEN) for key in ("prefillService", "decodeService", "configMaps")),
+    OutcomeRule(("httpRoute",), _OURS),
+    OutcomeRule(("inferencePool",), _OURS),
+    OutcomeRule(("inferenceModel",), _OURS),
+    OutcomeRule(("eppService",), _OURS),
+    OutcomeRule(("eppDeployment",), _PICKER),
+    *(OutcomeRule(("eppDeployment", one), _OURS) for one in ("apiVersion", "kind")),
+    OutcomeRule(("eppDeployment", "metadata"), _OURS),
+    OutcomeRule(("eppDeployment", "spec", "selector"), _OURS),
 )
 """By the key of a BaseConfig, and the path in its object."""
 
-OF_SERVICES: Final[tuple[Rule, ...]] = (
+OF_SERVICES: Final[tuple[OutcomeRule, ...]] = (
     rule("apiVersion", default("the output is an InferenceService")),
     rule("kind", default("the output is an InferenceService")),
     rule("spec.baseConfigMapRef", default("the output has the fields of the BaseConfig")),

@@ -4,9 +4,9 @@
     replaced    the author's arguments alone
     appended    the template's arguments, then the author's
 
-Each function takes two containers that both have `args`, base and over (`intent.merge.Arguments`). `by_flag`
-is the default for the command of a known engine. Any other command, and a script, gets `replaced`: without
-its flags, one cannot tell which of them set the same thing.
+Each function takes two containers that both have `args`, base and over (`intent.merge.MergeArguments`).
+`by_flag` is the default for the command of a known engine. Any other command, and a script, gets `replaced`:
+without its flags, one cannot tell which of them set the same thing.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from intent import Object
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import END, MODEL, Flag
 from intent.image import read_image
-from intent.merge import Arguments, replaced
+from intent.merge import MergeArguments, replaced
 
 
 def by_flag(base: Object, over: Object) -> list[str]:
@@ -46,7 +46,7 @@ def appended(base: Object, over: Object) -> list[str]:
     return [*base["args"], *over["args"]]
 
 
-MODES: Final[Mapping[str, Arguments]] = {"merge": by_flag, "replace": replaced, "append": appended}
+MODES: Final[Mapping[str, MergeArguments]] = {"merge": by_flag, "replace": replaced, "append": appended}
 """The words of a template's `args`."""
 DEFAULT_MODE: Final = "merge"
 

@@ -42,7 +42,7 @@ KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
 MODELS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE)
-Path = tuple[int | str, ...]
+SpecPath = tuple[int | str, ...]
 ROUTER_KEYS: Final = frozenset({*v1alpha1.ROUTER_FIELDS, "template"})
 MOST: Final = 256
 """The most findings reported; an object may have one for each of its fields."""
@@ -98,7 +98,7 @@ class RoleIntent:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigRef:
+class ConfigMapKey:
     """The key of a ConfigMap in the namespace of the service, which has its EndpointPickerConfig."""
 
     name: str
@@ -120,7 +120,7 @@ class Router:
     """The spec of an Ingress, as its author wrote it, without nulls; None: none is created."""
     template: Object = field(default_factory=dict)
     """Changes of the endpoint picker's pods, a PodTemplateSpec without nulls; empty: none."""
-    config_ref: ConfigRef | None = None
+    config_ref: ConfigMapKey | None = None
     """Where its EndpointPickerConfig is; None: in `routing`."""
     pool: str = ""
     """The name of an InferencePool of its author; empty: the controller makes one, and a picker."""
@@ -323,9 +323,9 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
             )
 
 
-def _config_ref(role: v1alpha1.Role) -> ConfigRef | None:
+def _config_ref(role: v1alpha1.Role) -> ConfigMapKey | None:
     found = role.config_ref
-    return ConfigRef(found.name, found.key) if "configRef" in role.given else None
+    return ConfigMapKey(found.name, found.key) if "configRef" in role.given else None
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
@@ -362,7 +362,7 @@ def violations(found: ValidationError) -> Iterator[FieldError]:
             yield FieldError(where, _value(one["input"]), message, "FI701")
 
 
-def shown(path: Path) -> str:
+def shown(path: SpecPath) -> str:
     """Format a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "".join(steps).removeprefix(".")
@@ -377,5 +377,5 @@ def _value(given: Any) -> Any:
     return None if isinstance(given, dict | list) else given
 
 
-def _hint(path: Path, meant: str) -> str:
+def _hint(path: SpecPath, meant: str) -> str:
     return f"did you mean {meant}?" if meant else f"known are {', '.join(fields_at(path[:-1]))}"

@@ -45,7 +45,7 @@ NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format":
 Size = Annotated[int, Field(ge=1, le=LARGEST, json_schema_extra={"format": "int32"})]
 Port = Annotated[int, Field(ge=1, le=65535, json_schema_extra={"format": "int32"})]
 Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
-Limit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "int32"})]
+LoraLimit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Priority = Annotated[Any, Field(json_schema_extra={"x-kubernetes-int-or-string": True})]
@@ -284,11 +284,11 @@ class LoraAdapters(ApiModel):
         list[LoraAdapter], Field(min_length=1, max_length=MOST, json_schema_extra=_keyed_by("name"))
     ]
     """The adapters."""
-    max_rank: Limit = 0
+    max_rank: LoraLimit = 0
     """Highest rank of an adapter. Absent: the engine's own default; vLLM's is 16."""
-    max_adapters: Limit = 0
+    max_adapters: LoraLimit = 0
     """Adapters that one batch may use. Absent: all of them with vLLM, 8 with SGLang."""
-    max_cpu_adapters: Limit = 0
+    max_cpu_adapters: LoraLimit = 0
     """Adapters that are kept in memory. Absent: the engine's own default."""
 
 

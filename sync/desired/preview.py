@@ -22,7 +22,7 @@ from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.inferencetemplate import NONE_NAMED, Named, cached_template
+from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates, cached_template
 from sync.observed.snapshot import Situation, Snapshot
 
 
@@ -90,7 +90,7 @@ def _configuration(
 
 def _templates(
     service: CachedInferenceService | None, templates: Callable[[InferenceServiceIntent], Templates]
-) -> Named:
+) -> NamedTemplates:
     """Return the templates that a service names, as far as they are among the files."""
     value = service.value if service else None
     if value is None or not value.base_refs:
@@ -98,7 +98,7 @@ def _templates(
     known = templates(value)
     found = {name: known[name] for name in value.base_refs if name in known}
     rows = {name: cached_template(one, "") for name, one in found.items() if not isinstance(one, Unavailable)}
-    return Named(value.base_refs, rows)
+    return NamedTemplates(value.base_refs, rows)
 
 
 def _cached(service: InferenceServiceIntent) -> CachedInferenceService:

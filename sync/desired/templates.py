@@ -10,12 +10,12 @@ from typing import Final
 
 from intent import Object
 from intent.annotations import BASE_REFS, TEMPLATES_VERSION
-from intent.applied import Source
+from intent.applied import TemplateVersion
 from intent.errors import FieldError, Finding
 from intent.shapes import annotations
 from sync.kinds import LWS, rows_of
 from sync.observed.cached import digest
-from sync.observed.inferencetemplate import Named
+from sync.observed.inferencetemplate import NamedTemplates
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.snapshot import Snapshot
 
@@ -33,7 +33,7 @@ def versioned(sets: Iterable[Object], snapshot: Snapshot) -> Iterator[Object]:
         yield _with_version(lws, version) if version else lws
 
 
-def _version(lws: Object, stored: LeaderWorkerSet | None, named: Named, *, follows: bool) -> str:
+def _version(lws: Object, stored: LeaderWorkerSet | None, named: NamedTemplates, *, follows: bool) -> str:
     """Return the version of a role: while it cannot be known, or does not follow, the stored one.
 
     Without the stored one admission would read the templates again.
@@ -52,7 +52,7 @@ def _with_version(lws: Object, version: str) -> Object:
     return {**lws, "metadata": {**of, "annotations": {**of["annotations"], TEMPLATES_VERSION: version}}}
 
 
-def outdated(named: Named, applied: Iterable[Source]) -> tuple[Source, ...]:
+def outdated(named: NamedTemplates, applied: Iterable[TemplateVersion]) -> tuple[TemplateVersion, ...]:
     """Return the applied templates that were changed or deleted since; none while they are not known."""
     return () if named.trouble else tuple(one for one in applied if named.source(one.name) != one)
 

@@ -148,7 +148,7 @@ class TooDeepError(Exception):
     """An object is nested too deeply to be walked through safely."""
 
 
-class TooLargeError(Exception):
+class ObjectTooLargeError(Exception):
     """An object is larger than the limit up to which objects are read."""
 
 

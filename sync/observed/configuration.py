@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from intent.inferenceservice.read import ConfigRef, InferenceServiceIntent
+from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent
 from intent.shapes import mapping
 
 KIND: Final = "ConfigMap"
@@ -23,7 +23,7 @@ class Configuration:
     """Whether another read may succeed without a change of the ConfigMap."""
 
 
-def configuration(ref: ConfigRef, config_map: Object | None) -> Configuration:
+def configuration(ref: ConfigMapKey, config_map: Object | None) -> Configuration:
     """Return the configuration in a ConfigMap; None: there is no such ConfigMap."""
     if config_map is None:
         return Configuration(problem=f"there is no ConfigMap {ref.name} in this namespace")
@@ -37,7 +37,7 @@ def configuration(ref: ConfigRef, config_map: Object | None) -> Configuration:
     return Configuration(problem=f"ConfigMap {ref.name} has no key {ref.key}: {known}")
 
 
-def reference(service: InferenceServiceIntent | None) -> ConfigRef | None:
+def reference(service: InferenceServiceIntent | None) -> ConfigMapKey | None:
     """Return the ConfigMap that a router refers to; None if there is no reference, or it has no effect."""
     router = service.router if service else None
     return router.config_ref if router and not router.pool else None
@@ -48,6 +48,6 @@ def is_config_map(obj: Object) -> bool:
     return obj.get("kind") == KIND and obj.get("apiVersion") == "v1"
 
 
-def unread(ref: ConfigRef, why: str) -> Configuration:
+def unread(ref: ConfigMapKey, why: str) -> Configuration:
     """Return that a ConfigMap could not be read."""
     return Configuration(problem=f"ConfigMap {ref.name} cannot be read: {why}", is_transient=True)

@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from intent import Object
-from intent.applied import Source
+from intent.applied import TemplateVersion
 from intent.inferencetemplate.v1alpha1 import KIND
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
@@ -23,7 +23,7 @@ _FASTEST: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class InferenceTemplate:
+class InferenceTemplateProjection:
     """What a cache holds of a template beyond the common fields."""
 
     generation: int = 0
@@ -36,17 +36,17 @@ class InferenceTemplate:
         return mapping(orjson.loads(zlib.decompress(self.packed))) if self.packed else {}
 
 
-def cached_template(obj: Object, shared: str) -> CachedObject[InferenceTemplate]:
+def cached_template(obj: Object, shared: str) -> CachedObject[InferenceTemplateProjection]:
     """Project a template; those of the namespace `shared` concern the services of all namespaces."""
     return watched_object(obj, project, lambda one: tuple(_keys(one, shared)))
 
 
-def project(obj: Object) -> InferenceTemplate:
+def project(obj: Object) -> InferenceTemplateProjection:
     """Project what services need of a template."""
     spec = mapping(obj.get("spec"))
     used = {name: spec[name] for name in _USED if name in spec}
     packed = zlib.compress(orjson.dumps(used), _FASTEST) if used else b""
-    return InferenceTemplate(number(mapping(obj.get("metadata")).get("generation")), packed)
+    return InferenceTemplateProjection(number(mapping(obj.get("metadata")).get("generation")), packed)
 
 
 def _keys(obj: Object, shared: str) -> Iterator[ServiceKey]:
@@ -67,11 +67,11 @@ def keys_of(namespace: str, names: Iterable[str]) -> tuple[ServiceKey, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTemplates:
     """The templates that a service names, as far as they are known."""
 
     names: tuple[str, ...] = ()
-    found: Mapping[str, CachedObject[InferenceTemplate]] = field(default_factory=dict)
+    found: Mapping[str, CachedObject[InferenceTemplateProjection]] = field(default_factory=dict)
     trouble: str = ""
     """Why they are not known; empty if they are."""
 
@@ -80,10 +80,10 @@ class Named:
         """The names of those that do not exist, or are not known."""
         return tuple(name for name in self.names if name not in self.found)
 
-    def source(self, name: str) -> Source | None:
+    def source(self, name: str) -> TemplateVersion | None:
         """Return the version of a template as it is now; None if there is none."""
         row = self.found.get(name)
-        return Source(name, row.namespace, row.uid, row.projection.generation) if row else None
+        return TemplateVersion(name, row.namespace, row.uid, row.projection.generation) if row else None
 
 
-NONE_NAMED: Final = Named()
+NONE_NAMED: Final = NamedTemplates()

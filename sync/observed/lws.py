@@ -6,13 +6,13 @@ from typing import Final
 
 from intent import Object, budget
 from intent.annotations import EXPANSION, INJECT, SERVICE, TEMPLATES_VERSION
-from intent.applied import Source, recorded
+from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice import v1alpha1
 from intent.names import API_ENDING, PICKER_ENDING
 from intent.service.member import Member, ejected, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
-from sync.observed.cached import CachedObject, TooLargeError, cached_object, is_applied
+from sync.observed.cached import CachedObject, ObjectTooLargeError, cached_object, is_applied
 from sync.observed.condition import ObservedCondition, conditions, generation
 from sync.observed.index_keys import leader_worker_set_keys
 
@@ -37,7 +37,7 @@ class LeaderWorkerSet:
 
     Empty if there is none, or if it was `kubectl scale`: the controller reverts that like any manual edit.
     """
-    templates: tuple[Source, ...] = ()
+    templates: tuple[TemplateVersion, ...] = ()
     """The templates whose content it has."""
     templates_version: str = ""
     """The annotation by which it took them."""
@@ -68,7 +68,8 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
     It does if it is a member, was ejected, has an InferenceService, or was applied by the controller. So does
     one that may have the name of a service's Service: LWS makes a Service of that name too.
 
-    Raises TooLargeError for an expanded object far over the budget of admission: reading it takes seconds.
+    Raises ObjectTooLargeError for an expanded object far over the budget of admission: reading it takes
+    seconds.
     """
     one = ejected(obj)
     if not (one or _is_relevant(obj)):
@@ -92,7 +93,7 @@ def _is_namesake(obj: Object) -> bool:
 def _project(obj: Object, one: Member | None) -> LeaderWorkerSetProjection:
     annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
     if EXPANSION in annotations and (over := budget.of_expanded(obj)):
-        raise TooLargeError(over.message)
+        raise ObjectTooLargeError(over.message)
     report = project(obj) if _is_controlled(obj) else None
     disabled = annotations.get(INJECT) == "disabled"
     return LeaderWorkerSetProjection(member(obj), one, report, disabled)

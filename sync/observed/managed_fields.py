@@ -14,7 +14,7 @@ from kube.request import FIELD_MANAGER, KEEPER
 from sync.observed.cached import managed
 
 OURS: Final = frozenset({FIELD_MANAGER, KEEPER})
-Path = tuple[str, ...]
+ManagedPath = tuple[str, ...]
 """Keys of `fieldsV1`: `f:` and the name of a field, `k:` and the key of a list item, `v:` and a value."""
 
 
@@ -40,16 +40,16 @@ def taken_over(before: Object, after: Object) -> Takeover:
     )
 
 
-def _owned(obj: Object) -> Mapping[str, set[Path]]:
+def _owned(obj: Object) -> Mapping[str, set[ManagedPath]]:
     """Return the paths that each manager owns; those of a status do not count."""
-    found: dict[str, set[Path]] = {}
+    found: dict[str, set[ManagedPath]] = {}
     for entry in managed(obj):
         if entry.get("subresource") != "status":
             found.setdefault(text(entry.get("manager")), set()).update(_paths(entry.get("fieldsV1")))
     return found
 
 
-def _paths(fields: object, above: Path = ()) -> Iterator[Path]:
+def _paths(fields: object, above: ManagedPath = ()) -> Iterator[ManagedPath]:
     """Yield the paths of the fields of an entry that contain no other field."""
     inner = {key: value for key, value in mapping(fields).items() if key != "."}
     if not inner and above:
@@ -58,7 +58,7 @@ def _paths(fields: object, above: Path = ()) -> Iterator[Path]:
         yield from _paths(value, (*above, key))
 
 
-def _written(path: Path) -> str:
+def _written(path: ManagedPath) -> str:
     """Write a path as people do: `spec.template.spec.containers[{"name":"vllm"}].image`."""
     parts = (key.partition(":") for key in path)
     return "".join(f".{key}" if kind == "f" else f"[{key}]" for kind, _, key in parts).removeprefix(".")

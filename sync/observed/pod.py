@@ -16,7 +16,7 @@ from intent.shapes import EMPTY, listed, mapping, number, text
 from sync.observed.cached import shared
 from sync.observed.condition import shortened
 
-Amounts = tuple[tuple[str, int], ...]
+AcceleratorCounts = tuple[tuple[str, int], ...]
 """Resources and their amounts, sorted by name."""
 
 FAILURES: Final = frozenset(
@@ -63,7 +63,7 @@ class ObservedPod:
     scheduled: bool = False
     held: str = ""
     """Why it is not scheduled: the scheduler's message."""
-    accelerators: Amounts = ()
+    accelerators: AcceleratorCounts = ()
     failure: Failure | None = None
     deleting: bool = False
 
@@ -96,7 +96,7 @@ def _group_size(metadata: Object) -> int:
     return int(size) if size.isdecimal() and len(size) < 10 else 0
 
 
-def accelerators(spec: Object) -> Amounts:
+def accelerators(spec: Object) -> AcceleratorCounts:
     """Return the sum of what the containers of a pod request."""
     total: Counter[str] = Counter()
     for container in listed(spec.get("containers")):
@@ -107,7 +107,7 @@ def accelerators(spec: Object) -> Amounts:
 
 
 @lru_cache(maxsize=128)
-def _one(amounts: Amounts) -> Amounts:
+def _one(amounts: AcceleratorCounts) -> AcceleratorCounts:
     """Return equal amounts, which most pods of a cluster have, as one object in memory."""
     return amounts
 

@@ -12,7 +12,7 @@ from intent.service.member import Member, ServiceKey
 from intent.service.rules import present
 from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.inferencetemplate import NONE_NAMED, Named
+from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
 from sync.observed.pod_group import PodGroup
 
 
@@ -70,7 +70,7 @@ class Snapshot:
     """The gangs of the revisions of its DisaggregatedSets."""
     configuration: Configuration | None = None
     """The EndpointPickerConfig that its router refers to; None if it refers to none, or was not read."""
-    templates: Named = NONE_NAMED
+    templates: NamedTemplates = NONE_NAMED
     """The InferenceTemplates that it names."""
 
     @property

@@ -24,9 +24,9 @@ from kube.client import (
     NO_ANSWER,
     NOT_FOUND,
     PAGE_BYTES,
+    AnswerTooLargeError,
     ApiError,
     Client,
-    TooLargeError,
     read_at_any_depth,
 )
 from kube.request import PAGE, get, page, watch
@@ -104,7 +104,7 @@ async def _list(client: Client, cache: Cache[R], namespace: str, rows: list[R | 
         try:
             asked = page(_path(cache, namespace), cache.kind.resource.selector, token, most)
             answer = await client.page(asked, at_most)
-        except TooLargeError:
+        except AnswerTooLargeError:
             cache.hear(namespace)
             most //= 2
             continue

@@ -16,7 +16,7 @@ from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS,
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import gang_keys, index_key
-from sync.observed.inferencetemplate import NONE_NAMED, OFF, Named
+from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import InferencePool
@@ -101,19 +101,19 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     )
 
 
-def _templates(service: InferenceServiceIntent, caches: Caches) -> Named:
+def _templates(service: InferenceServiceIntent, caches: Caches) -> NamedTemplates:
     """Return the templates that a service names: of its namespace, else of the operator's."""
     names = service.base_refs
     cache = caches.get(TEMPLATE)
     if not names or cache is None:
-        return Named(names, trouble=OFF)
+        return NamedTemplates(names, trouble=OFF)
     found = {
         name: row
         for name in names
         for where in ("", service.namespace)
         for row in cache.of(index_key(TEMPLATE, where, name))
     }
-    return Named(names, found, cache.trouble_in(service.namespace))
+    return NamedTemplates(names, found, cache.trouble_in(service.namespace))
 
 
 def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:

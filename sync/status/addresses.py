@@ -18,7 +18,7 @@ SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedAddress:
     """A URL, and the object that serves it."""
 
     name: str
@@ -32,20 +32,20 @@ class Served:
         return {"name": self.name, "url": self.url}
 
 
-def served(seen: Observed) -> tuple[Served, ...]:
+def served(seen: Observed) -> tuple[ServedAddress, ...]:
     """Return the addresses of the service: of gateways that accept its route, of its Ingress, its Service."""
     found = (*_outside(seen), *_of_service(seen))
     return tuple({(one.name, one.url): one for one in found}.values())[:MOST_ADDRESSES]
 
 
-def addresses(found: tuple[Served, ...]) -> Object:
+def addresses(found: tuple[ServedAddress, ...]) -> Object:
     """Return `status.url`, the first address outside of the cluster, and `status.addresses`, if any."""
     first = next((one.url for one in found if not one.is_internal), "")
     listed = [one.address for one in found]
     return {**({"url": first} if first else {}), **({"addresses": listed} if listed else {})}
 
 
-def _outside(seen: Observed) -> Iterator[Served]:
+def _outside(seen: Observed) -> Iterator[ServedAddress]:
     routes = seen.routes
     if routes is None:
         return
@@ -55,19 +55,19 @@ def _outside(seen: Observed) -> Iterator[Served]:
         yield from _of_ingress(routes.ingress)
 
 
-def _of_service(seen: Observed) -> Iterator[Served]:
+def _of_service(seen: Observed) -> Iterator[ServedAddress]:
     """Yield the address of the Service on the leaders; every DNS of a cluster resolves this short form."""
     if seen.api:
         url = f"http://{seen.api}.{seen.service.namespace}.svc"
-        yield Served(f"Service {seen.api}", url, is_internal=True)
+        yield ServedAddress(f"Service {seen.api}", url, is_internal=True)
 
 
-def _of_ingress(ingress: Ingress) -> Iterator[Served]:
+def _of_ingress(ingress: Ingress) -> Iterator[ServedAddress]:
     """Yield the URLs of an Ingress that has an address: of its hosts, else of its addresses."""
     scheme = "https" if ingress.tls else "http"
     for host, path in ingress.entries if ingress.addresses else ():
         for name in (host,) if host else ingress.addresses:
-            yield Served(f"Ingress {ingress.name}", f"{scheme}://{_authority(name)}{path}")
+            yield ServedAddress(f"Ingress {ingress.name}", f"{scheme}://{_authority(name)}{path}")
 
 
 def _authority(host: str) -> str:
@@ -75,13 +75,13 @@ def _authority(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _of_gateways(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[Served]:
+def _of_gateways(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[ServedAddress]:
     by_name = {gateway.key: gateway for gateway in gateways}
     for parent in accepted_by(route):
         gateway = by_name.get(parent.gateway)
         for listener in gateway.listeners if gateway and parent.kind == "Gateway" else ():
             for host in _hosts(route, listener, gateway) if gateway and _is_meant(listener, parent) else ():
-                yield Served(str(gateway), f"{_origin(listener, host)}{route.prefix}")
+                yield ServedAddress(str(gateway), f"{_origin(listener, host)}{route.prefix}")
 
 
 def _is_meant(listener: Listener, parent: Parent) -> bool:

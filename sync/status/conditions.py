@@ -14,7 +14,7 @@ from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import Wait, absent, counted, group_size, groups, placed, ready, updating, wait
 from sync.status.inputs import Observed, behind, desired, unapplied
-from sync.status.reasons import STATES, State, Verdict
+from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
 from sync.status.templates import templates_applied
 
@@ -201,7 +201,7 @@ JUDGES: Final[dict[str, Callable[[Observed], Verdict | None]]] = {
 """By type of condition, in the order of the list; None: it does not concern the service."""
 
 
-def state(condition: str, verdict: Verdict) -> State:
+def state(condition: str, verdict: Verdict) -> ConditionStatus:
     """Return the status of a reason."""
     return STATES[condition, verdict.reason]
 

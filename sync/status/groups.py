@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from intent.inferenceservice.read import RoleIntent
-from sync.observed.pod import Amounts, ObservedPod
+from sync.observed.pod import AcceleratorCounts, ObservedPod
 from sync.status.inputs import Observed
 
 Group = tuple[ObservedPod, ...]
@@ -21,7 +21,7 @@ class Wait:
 
     role: str
     pods: int
-    accelerators: Amounts = ()
+    accelerators: AcceleratorCounts = ()
     message: str = ""
     """The scheduler's message about one of the pods."""
 

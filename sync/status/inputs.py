@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from intent.applied import Source
+from intent.applied import TemplateVersion
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.observed.inferencetemplate import NONE_NAMED, Named
+from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
@@ -70,14 +70,14 @@ class Observed:
     """Whether everything that serves, routes aside, is stored as this generation desires it, and observed."""
     is_scaled: bool = True
     """Whether all desired autoscalers are stored; nothing serves less without them."""
-    templates: Named = NONE_NAMED
+    templates: NamedTemplates = NONE_NAMED
     """The InferenceTemplates that it names."""
 
     memory: FailureMemory = FailureMemory()
     """What the stored status remembers; `status` reads it."""
 
     @property
-    def applied(self) -> tuple[Source, ...]:
+    def applied(self) -> tuple[TemplateVersion, ...]:
         """The versions of templates that its roles have, each once, in the order in which it names them."""
         found = {one for lws in self.sets.values() for one in lws.templates}
         names = self.templates.names

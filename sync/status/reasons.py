@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-State = Literal["True", "False", "Unknown"]
+ConditionStatus = Literal["True", "False", "Unknown"]
 
 CONDITIONS: Final = {
     "Initialized": "this generation could be read, and every role has its LeaderWorkerSet",
@@ -30,7 +30,7 @@ class Reason:
 
     condition: str
     reason: str
-    status: State
+    status: ConditionStatus
     meaning: str
     remedy: str = ""
     """Empty if nothing needs to be done."""

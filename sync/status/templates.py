@@ -3,7 +3,7 @@
 from typing import Final
 
 from intent import Object
-from intent.applied import Source
+from intent.applied import TemplateVersion
 from intent.inferenceservice.v1alpha1 import MOST_APPLIED
 from sync.desired.templates import outdated
 from sync.status.inputs import Observed
@@ -21,7 +21,7 @@ def applied_templates(seen: Observed) -> Object:
     return {"appliedTemplates": found[:MOST_APPLIED]} if found and not seen.templates.trouble else {}
 
 
-def _entry(one: Source, *, is_current: bool) -> Object:
+def _entry(one: TemplateVersion, *, is_current: bool) -> Object:
     return {
         "name": one.name,
         "namespace": one.namespace,
@@ -58,7 +58,7 @@ def _missing(seen: Observed) -> list[str]:
     ]
 
 
-def _changes(seen: Observed, changed: tuple[Source, ...]) -> str:
+def _changes(seen: Observed, changed: tuple[TemplateVersion, ...]) -> str:
     gone = set(seen.templates.missing)
     return ", ".join(
         f"InferenceTemplate {one.namespace}/{one.name} was {'deleted' if one.name in gone else 'changed'}"

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from certs.reload import Source
+from certs.reload import CertificateDirectory
 from fusioninfer.serving import admission, process
 from webhook.review import AdmissionAnswer
 from webhook.server.listen import Limits
@@ -30,7 +30,7 @@ def main(directory: str) -> None:
     """Serve on free ports of loopback; the log line `listening` says which."""
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     answers = {"/mutate": allow, "/validate": allow}
-    process.run(admission.webhook_on(sockets, Source(Path(directory)), answers, Limits()))
+    process.run(admission.webhook_on(sockets, CertificateDirectory(Path(directory)), answers, Limits()))
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def serial(certificate: bytes) -> int:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> reload.Source:
-    return reload.Source(tmp_path, ("localhost",))
+def source(tmp_path: Path) -> reload.CertificateDirectory:
+    return reload.CertificateDirectory(tmp_path, ("localhost",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def client(**versions: ssl.TLSVersion) -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def serving(source: reload.Source) -> AsyncIterator[int]:
+async def serving(source: reload.CertificateDirectory) -> AsyncIterator[int]:
     """Run an echo server over TLS with the source's listener; yield its port."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +92,7 @@ async def shake_hands(port: int, tls: ssl.SSLContext) -> Handshake:
         )
 
 
-async def served(source: reload.Source) -> int:
+async def served(source: reload.CertificateDirectory) -> int:
     async with serving(source) as port:
         return (await shake_hands(port, client())).serial
 
@@ -100,7 +100,7 @@ async def served(source: reload.Source) -> int:
 # The pair that is served
 
 
-async def test_the_pair_in_the_directory_is_served(source: reload.Source) -> None:
+async def test_the_pair_in_the_directory_is_served(source: reload.CertificateDirectory) -> None:
     expected = pair()
     issue.write(expected, source.directory)
     reload.poll(source, NOW)
@@ -108,7 +108,7 @@ async def test_the_pair_in_the_directory_is_served(source: reload.Source) -> Non
     assert serial(expected.certificate) == await served(source)
 
 
-async def test_a_new_pair_needs_no_new_listener(source: reload.Source) -> None:
+async def test_a_new_pair_needs_no_new_listener(source: reload.CertificateDirectory) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     newer = pair()
@@ -122,7 +122,7 @@ async def test_a_new_pair_needs_no_new_listener(source: reload.Source) -> None:
         assert serial(newer.certificate) == handshake.serial
 
 
-async def test_a_connection_survives_a_new_pair(source: reload.Source) -> None:
+async def test_a_connection_survives_a_new_pair(source: reload.CertificateDirectory) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     async with serving(source) as port, connected(port, client()) as (reader, writer):
@@ -133,7 +133,7 @@ async def test_a_connection_survives_a_new_pair(source: reload.Source) -> None:
         assert await reader.readline() == b"still here\n"
 
 
-async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.Source) -> None:
+async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.CertificateDirectory) -> None:
     older, newer = pair(), pair()
     issue.write(older, source.directory / "..1")
     issue.write(newer, source.directory / "..2")
@@ -150,7 +150,7 @@ async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.Source) 
     assert serial(newer.certificate) == await served(source)
 
 
-def test_both_files_are_read_through_one_link(source: reload.Source) -> None:
+def test_both_files_are_read_through_one_link(source: reload.CertificateDirectory) -> None:
     issue.write(pair(), source.directory / "..1")
     (source.directory / "..data").symlink_to("..1")
 
@@ -160,7 +160,7 @@ def test_both_files_are_read_through_one_link(source: reload.Source) -> None:
     assert change.result == "loaded"
 
 
-async def test_a_client_without_sni_is_served_too(source: reload.Source) -> None:
+async def test_a_client_without_sni_is_served_too(source: reload.CertificateDirectory) -> None:
     expected = pair()
     issue.write(expected, source.directory)
     reload.poll(source, NOW)
@@ -177,7 +177,7 @@ async def test_a_client_without_sni_is_served_too(source: reload.Source) -> None
         assert reader.at_eof()
 
 
-async def test_handshakes_fail_until_there_is_a_pair(source: reload.Source) -> None:
+async def test_handshakes_fail_until_there_is_a_pair(source: reload.CertificateDirectory) -> None:
     async with serving(source) as port:
         with pytest.raises(REFUSED):
             await shake_hands(port, client())
@@ -257,7 +257,7 @@ BROKEN: list[tuple[Callable[[Path], None], str]] = [
 
 @pytest.mark.parametrize(("harm", "text"), BROKEN, ids=[harm.__name__ for harm, _ in BROKEN])
 async def test_an_invalid_pair_does_not_replace_a_valid_one(
-    source: reload.Source, harm: Callable[[Path], None], text: str
+    source: reload.CertificateDirectory, harm: Callable[[Path], None], text: str
 ) -> None:
     valid = pair()
     issue.write(valid, source.directory)
@@ -272,7 +272,7 @@ async def test_an_invalid_pair_does_not_replace_a_valid_one(
 
 
 @pytest.mark.parametrize("harm", [harm for harm, _ in BROKEN])
-def test_an_error_is_reported_once(source: reload.Source, harm: Callable[[Path], None]) -> None:
+def test_an_error_is_reported_once(source: reload.CertificateDirectory, harm: Callable[[Path], None]) -> None:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     harm(source.directory)
@@ -281,7 +281,7 @@ def test_an_error_is_reported_once(source: reload.Source, harm: Callable[[Path],
     assert reload.poll(source, NOW) is None
 
 
-def test_a_pair_is_served_once_it_is_valid(source: reload.Source) -> None:
+def test_a_pair_is_served_once_it_is_valid(source: reload.CertificateDirectory) -> None:
     premature(source.directory)
     reload.poll(source, NOW)
 
@@ -291,7 +291,7 @@ def test_a_pair_is_served_once_it_is_valid(source: reload.Source) -> None:
     assert change.result == "loaded"
 
 
-def test_a_restored_pair_is_reported(source: reload.Source) -> None:
+def test_a_restored_pair_is_reported(source: reload.CertificateDirectory) -> None:
     valid = pair()
     issue.write(valid, source.directory)
     reload.poll(source, NOW)
@@ -303,12 +303,12 @@ def test_a_restored_pair_is_reported(source: reload.Source) -> None:
 
 
 def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
-    change = reload.poll(reload.Source(tmp_path / "none"), NOW)
+    change = reload.poll(reload.CertificateDirectory(tmp_path / "none"), NOW)
 
     assert reload.Reload("missing", "tls.crt does not exist") == change
 
 
-def test_an_rsa_pair_is_served(source: reload.Source) -> None:
+def test_an_rsa_pair_is_served(source: reload.CertificateDirectory) -> None:
     issue.write(self_signed(rsa.generate_private_key(65537, 2048)), source.directory)
 
     change = reload.poll(replace(source, names=()), NOW)
@@ -318,7 +318,7 @@ def test_an_rsa_pair_is_served(source: reload.Source) -> None:
 
 
 @pytest.mark.parametrize("host", ["webhook.system.svc", "*.system.svc", "WEBHOOK.system.svc"])
-def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: str) -> None:
+def test_a_pair_that_names_the_service_is_served(source: reload.CertificateDirectory, host: str) -> None:
     issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
@@ -328,7 +328,7 @@ def test_a_pair_that_names_the_service_is_served(source: reload.Source, host: st
 
 
 @pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
-def test_a_pair_for_another_host_is_not_served(source: reload.Source, host: str) -> None:
+def test_a_pair_for_another_host_is_not_served(source: reload.CertificateDirectory, host: str) -> None:
     issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
@@ -336,7 +336,7 @@ def test_a_pair_for_another_host_is_not_served(source: reload.Source, host: str)
     assert reload.Reload("refused", "does not name webhook.system.svc") == change
 
 
-def test_addresses_count_as_names(source: reload.Source) -> None:
+def test_addresses_count_as_names(source: reload.CertificateDirectory) -> None:
     issue.write(issue.issue_serving(CA, ["localhost", "127.0.0.1"], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("localhost", "127.0.0.1")), NOW)
@@ -350,7 +350,7 @@ def test_addresses_count_as_names(source: reload.Source) -> None:
 CALLERS = trustme.CA()
 
 
-def verified(source: reload.Source) -> reload.Source:
+def verified(source: reload.CertificateDirectory) -> reload.CertificateDirectory:
     """Return a source with a valid pair that requires client certificates of `CALLERS`."""
     issue.write(pair(), source.directory)
     CALLERS.cert_pem.write_to_path(source.directory / "callers.pem")
@@ -375,7 +375,7 @@ async def echoed(port: int, tls: ssl.SSLContext) -> bytes:
         return b""
 
 
-async def test_a_certificate_of_the_client_ca_is_accepted(source: reload.Source) -> None:
+async def test_a_certificate_of_the_client_ca_is_accepted(source: reload.CertificateDirectory) -> None:
     async with serving(verified(source)) as port:
         assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
@@ -383,7 +383,7 @@ async def test_a_certificate_of_the_client_ca_is_accepted(source: reload.Source)
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("tls", [client(), caller(trustme.CA())], ids=["none", "of another"])
 async def test_other_callers_are_refused(
-    source: reload.Source, tls: ssl.SSLContext, version: ssl.TLSVersion
+    source: reload.CertificateDirectory, tls: ssl.SSLContext, version: ssl.TLSVersion
 ) -> None:
     tls.minimum_version = ssl.TLSVersion.TLSv1_2
     tls.maximum_version = version
@@ -391,7 +391,7 @@ async def test_other_callers_are_refused(
         assert await echoed(port, tls) == b""
 
 
-async def test_a_new_client_ca_is_loaded(source: reload.Source) -> None:
+async def test_a_new_client_ca_is_loaded(source: reload.CertificateDirectory) -> None:
     newer = trustme.CA()
     asking = verified(source)
     async with serving(asking) as port:
@@ -404,7 +404,7 @@ async def test_a_new_client_ca_is_loaded(source: reload.Source) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff"])
 async def test_an_invalid_client_ca_does_not_replace_a_valid_one(
-    source: reload.Source, content: bytes
+    source: reload.CertificateDirectory, content: bytes
 ) -> None:
     asking = verified(source)
     async with serving(asking) as port:
@@ -417,7 +417,7 @@ async def test_an_invalid_client_ca_does_not_replace_a_valid_one(
         assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
 
-def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.Source) -> None:
+def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.CertificateDirectory) -> None:
     issue.write(pair(), source.directory)
     asking = replace(source, client_ca=source.directory / "callers.pem")
 
@@ -430,18 +430,18 @@ def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.Source) ->
 # Validity
 
 
-def test_without_a_pair_it_is_not_valid(source: reload.Source) -> None:
+def test_without_a_pair_it_is_not_valid(source: reload.CertificateDirectory) -> None:
     assert not reload.valid(source, NOW)
 
 
-def test_a_pair_is_valid_until_it_expires(source: reload.Source) -> None:
+def test_a_pair_is_valid_until_it_expires(source: reload.CertificateDirectory) -> None:
     issue.write(pair(not_after=NOW + DAY), source.directory)
     reload.poll(source, NOW)
 
     assert (reload.valid(source, NOW), reload.valid(source, NOW + DAY)) == (True, False)
 
 
-async def test_the_watcher_reports_a_later_pair(source: reload.Source) -> None:
+async def test_the_watcher_reports_a_later_pair(source: reload.CertificateDirectory) -> None:
     changes: asyncio.Queue[reload.Reload] = asyncio.Queue()
     watching = asyncio.create_task(reload.watch(source, changes.put_nowait, every=0.01))
     await changes.get()
@@ -459,7 +459,7 @@ async def test_the_watcher_reports_a_later_pair(source: reload.Source) -> None:
 
 
 @pytest.fixture
-async def port(source: reload.Source) -> AsyncIterator[int]:
+async def port(source: reload.CertificateDirectory) -> AsyncIterator[int]:
     issue.write(pair(), source.directory)
     reload.poll(source, NOW)
     async with serving(source) as number:
@@ -485,7 +485,7 @@ async def test_cbc_is_refused(port: int, cipher: str) -> None:
         await shake_hands(port, old)
 
 
-def test_the_listener_requires_tls_1_2(source: reload.Source) -> None:
+def test_the_listener_requires_tls_1_2(source: reload.CertificateDirectory) -> None:
     assert ssl.TLSVersion.TLSv1_2 == reload.listener(source).minimum_version
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from fusioninfer.files.sameness import difference
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from tests.cluster.kserve.inputs import documents
@@ -149,7 +149,7 @@ def nodes(templated_network: Network) -> Iterator[Network]:
     remove_nodes(templated_network.cluster)
 
 
-def imported(name: str, form: str, presets: list[Object]) -> Result:
+def imported(name: str, form: str, presets: list[Object]) -> ImportResult:
     made = import_all([*CASES[name].objects, *presets], FORMS[form])
     assert not made.problems
     kept = form == "with templates" and name in BASED
@@ -158,7 +158,7 @@ def imported(name: str, form: str, presets: list[Object]) -> Result:
 
 
 @contextmanager
-def applied(there: Network, made: Result) -> Iterator[str]:
+def applied(there: Network, made: ImportResult) -> Iterator[str]:
     """Have kubectl apply an import to a namespace of its own."""
     with namespace_on(there) as namespace:
         apply(there.cluster, namespace, *made.objects)
@@ -195,7 +195,7 @@ def test_both_forms_of_an_import_are_stored_with_the_same_pods(
     assert found["with templates"] == found["flattened"]
 
 
-def workloads(there: Network, made: Result) -> dict[str, Any]:
+def workloads(there: Network, made: ImportResult) -> dict[str, Any]:
     """Return the specs of the LeaderWorkerSets that an import becomes in the cluster, by name."""
     with applied(there, made) as namespace:
         where = path("leaderworkersets", namespace)

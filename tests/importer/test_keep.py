@@ -14,7 +14,7 @@ from fusioninfer.files.offline import compose
 from fusioninfer.files.sameness import difference
 from importer.leaves import leaves, written
 from importer.report import as_data, as_text
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings
 from tests.importer import test_llmd as llmd
@@ -40,21 +40,21 @@ def base(name: str = "fast", namespace: str = "llm", **spec: Any) -> Object:
     return config(name, spec, namespace)
 
 
-def run(*objects: Object, keep: bool = True) -> Result:
+def run(*objects: Object, keep: bool = True) -> ImportResult:
     found = import_all([*objects, *PRESETS], difference if keep else None)
     assert found.problems == ()
     return found
 
 
-def templates(found: Result) -> dict[str, Object]:
+def templates(found: ImportResult) -> dict[str, Object]:
     return {one["metadata"]["name"]: one for one in found.objects if one["kind"] == TEMPLATE}
 
 
-def services(found: Result) -> dict[str, Object]:
+def services(found: ImportResult) -> dict[str, Object]:
     return {one["metadata"]["name"]: one for one in found.objects if one["kind"] == "InferenceService"}
 
 
-def pod_of(found: Result, name: str = "fast", entry: int = 0) -> Object:
+def pod_of(found: ImportResult, name: str = "fast", entry: int = 0) -> Object:
     return dict(templates(found)[name]["spec"]["pods"][entry]["template"])
 
 
@@ -87,14 +87,14 @@ def sorted_(value: Any) -> Any:
     return sorted(found, key=json.dumps) if all(isinstance(one, dict) for one in found) else found
 
 
-def check(*objects: Object) -> Result:
+def check(*objects: Object) -> ImportResult:
     kept, flat = run(*objects), run(*objects, keep=False)
     assert expanded(kept.objects) == expanded(flat.objects)
     check_report(objects, kept, flat)
     return kept
 
 
-def check_report(objects: tuple[Object, ...], kept: Result, flat: Result) -> None:
+def check_report(objects: tuple[Object, ...], kept: ImportResult, flat: ImportResult) -> None:
     """Each leaf is there once, and as many are lost with templates as without."""
     expected = [(at, written(path)) for at, one in enumerate((*objects, *PRESETS)) for path, _ in leaves(one)]
     assert [(one.document, one.path) for one in kept.report.lines] == expected
@@ -401,7 +401,7 @@ def test_services_with_templates_expand_to_what_merged_ones_do(objects: list[Obj
     assert made(kept) == made(flat)
 
 
-def made(found: Result) -> Any:
+def made(found: ImportResult) -> Any:
     """Return what objects expand to; `refused` if admission denies one."""
     documents = [Document("f", at, one) for at, one in enumerate(found.objects, 1)]
     composed = compose(documents, Settings())

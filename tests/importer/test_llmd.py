@@ -10,7 +10,7 @@ from fusioninfer.files.documents import Document
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object, yaml
 from intent.settings import Settings
 
@@ -83,21 +83,21 @@ def container(**fields: Any) -> Object:
     return {"containers": [{"name": "vllm", **fields}]}
 
 
-def made(*objects: Object) -> Result:
+def made(*objects: Object) -> ImportResult:
     return import_all(objects)
 
 
-def role(result: Result, name: str = "decode") -> Object:
+def role(result: ImportResult, name: str = "decode") -> Object:
     found: Object = next(one for one in result.objects[0]["spec"]["roles"] if one["name"] == name)
     return found
 
 
-def engine(result: Result) -> Object:
+def engine(result: ImportResult) -> Object:
     found: Object = role(result)["template"]["spec"]["containers"][0]
     return found
 
 
-def problem(result: Result) -> str:
+def problem(result: ImportResult) -> str:
     (found,) = result.problems
     return str(found.error)
 

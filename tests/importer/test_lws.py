@@ -9,7 +9,7 @@ import yaml
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
 from importer.lws import KEPT_LAUNCH
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
 from intent.settings import Settings
@@ -179,18 +179,18 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
 }
 
 
-def annotations(made: Result) -> dict[str, str]:
+def annotations(made: ImportResult) -> dict[str, str]:
     found: dict[str, str] = made.objects[0]["metadata"].get("annotations", {})
     return found
 
 
-def findings(made: Result) -> list[str]:
+def findings(made: ImportResult) -> list[str]:
     documents = [Document("file", at, one) for at, one in enumerate(made.objects)]
     composed = offline.compose(documents, Settings())
     return [str(one.error) for one in composed.found if one.error.severity == "error"]
 
 
-def starts(made: Result) -> list[list[str]]:
+def starts(made: ImportResult) -> list[list[str]]:
     group = made.objects[0]["spec"]["leaderWorkerTemplate"]
     each = [
         group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate") if key in group

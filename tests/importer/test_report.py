@@ -13,7 +13,7 @@ from importer.report import (
     UNKNOWN,
     Imported,
     Outcome,
-    Rule,
+    OutcomeRule,
     as_data,
     as_text,
     dropped,
@@ -53,7 +53,7 @@ def test_a_tree_has_the_leaves_of_its_object_at_their_places(value: Any) -> None
     known=st.lists(st.tuples(KEYS, KEYS | st.just("*")), max_size=4),
 )
 def test_each_leaf_is_reported_once(objects: list[Object], known: list[tuple[str, str]]) -> None:
-    rules = tuple(Rule(path, dropped(NO_COUNTERPART, "x")) for path in known)
+    rules = tuple(OutcomeRule(path, dropped(NO_COUNTERPART, "x")) for path in known)
     outputs = tuple(tagged(at, one)["spec"] for at, one in enumerate(objects) if one.get("spec"))
     lines = report(objects, Imported(outputs, dict.fromkeys(range(len(objects)), rules))).lines
 

@@ -6,7 +6,7 @@ import pytest
 
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings
 
@@ -54,7 +54,7 @@ SERVICES: Final[dict[str, Object]] = {
 }
 
 
-def outcomes(made: Result) -> dict[str, tuple[str, str]]:
+def outcomes(made: ImportResult) -> dict[str, tuple[str, str]]:
     return {one.path: (one.outcome.kind, one.outcome.code) for one in made.report.lines}
 
 

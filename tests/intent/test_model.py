@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from intent.model import (
     NO_CACHE,
     SCHEMES,
-    Cache,
     Model,
+    ModelCache,
     Uri,
     cache_fault,
     read_cache,
@@ -96,11 +96,11 @@ def test_a_wrong_uri_is_answered_with_what_would_be_right(text: str, says: str) 
     ("text", "found"),
     [
         ("", NO_CACHE),
-        ("500Gi", Cache(size="500Gi")),
-        ("download", Cache(download=True)),
-        ("download, 1Ti", Cache(size="1Ti", download=True)),
-        ("pvc://claim", Cache("claim")),
-        ("pvc://claim/a/b", Cache("claim", "a/b")),
+        ("500Gi", ModelCache(size="500Gi")),
+        ("download", ModelCache(download=True)),
+        ("download, 1Ti", ModelCache(size="1Ti", download=True)),
+        ("pvc://claim", ModelCache("claim")),
+        ("pvc://claim/a/b", ModelCache("claim", "a/b")),
         ("/models", None),
         ("-1Gi", None),
         ("0", None),
@@ -111,7 +111,7 @@ def test_a_wrong_uri_is_answered_with_what_would_be_right(text: str, says: str) 
         ("pvc://a,download", None),
     ],
 )
-def test_a_cache_is_a_claim_a_size_or_a_download(text: str, found: Cache | None) -> None:
+def test_a_cache_is_a_claim_a_size_or_a_download(text: str, found: ModelCache | None) -> None:
     assert (read_cache(text) if found else None) == found
     assert bool(cache_fault(text)) == (found is None or not text)
 

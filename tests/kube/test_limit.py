@@ -2,10 +2,10 @@
 
 import time
 
-from kube.limit import BURST, Limit
+from kube.limit import BURST, RateLimit
 
 
-async def seconds_of(limit: Limit, requests: int) -> float:
+async def seconds_of(limit: RateLimit, requests: int) -> float:
     since = time.monotonic()
     for _ in range(requests):
         await limit.wait()
@@ -13,7 +13,7 @@ async def seconds_of(limit: Limit, requests: int) -> float:
 
 
 async def test_without_a_rate_nothing_waits() -> None:
-    limit = Limit()
+    limit = RateLimit()
 
     await seconds_of(limit, 10_000)
 
@@ -22,13 +22,13 @@ async def test_without_a_rate_nothing_waits() -> None:
 
 async def test_after_a_burst_requests_wait_for_the_rate() -> None:
     rate, beyond = 40.0, 12
-    limit = Limit(rate)
+    limit = RateLimit(rate)
 
     assert await seconds_of(limit, int(rate * BURST) + beyond) >= beyond / rate * 0.9
 
 
 async def test_a_long_rest_allows_one_burst_only() -> None:
     rate, beyond = 40.0, 12
-    limit = Limit(rate, free_at=time.monotonic() - 3600.0)
+    limit = RateLimit(rate, free_at=time.monotonic() - 3600.0)
 
     assert await seconds_of(limit, int(rate * BURST) + beyond) >= beyond / rate * 0.9

@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from intent.service.member import ServiceKey
-from kube.limit import Limit
+from kube.limit import RateLimit
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
 from tests.sync.conftest import Background, Eventually, Start
@@ -99,7 +99,7 @@ async def test_a_limit_of_requests_is_no_reason_for_more_workers(
         api.put(LWS.path(NAMESPACE, f"s{at}"), gang(f"s{at}"))
     controller = make()
     controller.workers = 1
-    controller.writer.client.limit = Limit(10.0, free_at=time.monotonic() + 1.0)
+    controller.writer.client.limit = RateLimit(10.0, free_at=time.monotonic() + 1.0)
     background(controller.run())
     most = []
 

@@ -5,7 +5,7 @@ from aiohttp import web
 
 from intent import Object
 from kube.client import Client
-from kube.limit import Limit
+from kube.limit import RateLimit
 from sync.kinds import OUTPUTS
 from sync.runtime.cache import Cache
 from sync.runtime.metrics import metrics
@@ -84,7 +84,7 @@ async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Wr
 async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(client: Client) -> None:
     order = []
 
-    class Turn(Limit):
+    class Turn(RateLimit):
         async def wait(self) -> None:
             order.append("turn")
 

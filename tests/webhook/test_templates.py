@@ -20,7 +20,7 @@ from tests.reviews import review as review_of
 from webhook import review
 from webhook.check import check
 from webhook.expand import expand, operations
-from webhook.overlay.base import LARGEST, Key
+from webhook.overlay.base import LARGEST, ContentKey
 from webhook.state import state
 from webhook.templates.content import OFF, content, key_of, needed
 
@@ -343,7 +343,7 @@ BLOCKS: Final = {
 def test_each_field_of_a_block_reaches_the_object_or_is_a_finding(field: str) -> None:
     one = inference_template("base", **BLOCKS[field])
 
-    reaches = bool(content(Key(("base",), "worker", ""), {"base": one}).annotations)
+    reaches = bool(content(ContentKey(("base",), "worker", ""), {"base": one}).annotations)
 
     assert reaches != (f"spec.{field}" in [found.path for found in findings(one)])
 

@@ -17,7 +17,7 @@ from intent.errors import FieldError
 from intent.launch import read_launch
 from intent.lws import Intent, Template
 from intent.settings import Settings
-from webhook.blocks.block import Block, Filling, Part, with_parts
+from webhook.blocks.block import AnnotationArguments, Block, BlockArguments, with_parts
 from webhook.blocks.lora import LORA
 from webhook.blocks.model import MODEL
 from webhook.blocks.parallelism import PARALLELISM
@@ -48,7 +48,7 @@ def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCK
 
 def _template(
     template: Template, blocks: list[Block], intent: Intent, settings: Settings
-) -> tuple[Template, tuple[Part, ...]]:
+) -> tuple[Template, tuple[AnnotationArguments, ...]]:
     if template.engine is None:
         message = f"has no known engine container to configure; name it in {ENGINE_CONTAINER}"
         return template, tuple(_refused(blocks, f"{template.path} {message}"))
@@ -61,7 +61,7 @@ def _template(
         return template, tuple(_refused(blocks, message))
     engine = launch.command.engine
     parts = tuple(
-        Part(block.key, block.fill(launch, intent, settings))
+        AnnotationArguments(block.key, block.fill(launch, intent, settings))
         if engine in block.engines
         else next(_refused((block,), f"is not supported for {engine}; {{instead}}"))
         for block in blocks
@@ -69,8 +69,10 @@ def _template(
     return with_parts(launch, parts), parts
 
 
-def _refused(blocks: Iterable[Block], message: str) -> Iterator[Part]:
+def _refused(blocks: Iterable[Block], message: str) -> Iterator[AnnotationArguments]:
     """Yield for each block that it adds nothing, with the finding; `{instead}` is the block's own remedy."""
     for block in blocks:
         says = message.replace("{instead}", block.instead)
-        yield Part(block.key, Filling(findings=(FieldError(path(block.key), None, says, block.code),)))
+        yield AnnotationArguments(
+            block.key, BlockArguments(findings=(FieldError(path(block.key), None, says, block.code),))
+        )

@@ -18,7 +18,7 @@ from webhook.launchers.container import Args, in_script, takes_items
 
 
 @dataclass(frozen=True, slots=True)
-class Filling:
+class BlockArguments:
     """What one block adds to the engine of one template, and its findings.
 
     With an error among the findings of any template, nothing is added to any.
@@ -33,7 +33,7 @@ class Filling:
     """Those that the engine needs and does not request; the concern `launch` writes them."""
 
 
-Fill = Callable[[Launch, Intent, Settings], Filling]
+Fill = Callable[[Launch, Intent, Settings], BlockArguments]
 """Reads the launch of one template, as its author wrote it, and what `webhook.digest.FILLS` names."""
 
 
@@ -54,14 +54,14 @@ class Block:
     """What its author may do then."""
 
 
-class Part(NamedTuple):
+class AnnotationArguments(NamedTuple):
     """The words of one block, with its annotation."""
 
     key: str
-    words: Filling
+    words: BlockArguments
 
 
-def with_parts(launch: Launch, parts: tuple[Part, ...]) -> Template:
+def with_parts(launch: Launch, parts: tuple[AnnotationArguments, ...]) -> Template:
     """Return the template with the words of all blocks in the engine's command, and the accelerators."""
     first, flags = _keyed(parts, "first"), _keyed(parts, "flags")
     at = launch.command.arguments
@@ -93,7 +93,7 @@ def _engine(launch: Launch, first: Args, flags: Args) -> Engine:
     return replace(engine, command=words[:start], args=words[start:])
 
 
-def _keyed(parts: tuple[Part, ...], field: str) -> tuple[tuple[str, str], ...]:
+def _keyed(parts: tuple[AnnotationArguments, ...], field: str) -> tuple[tuple[str, str], ...]:
     """Return the words of all blocks, each with its annotation."""
     return tuple((word, part.key) for part in parts for word in getattr(part.words, field))
 

@@ -20,7 +20,7 @@ from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
 from intent.shapes import mapping, text
-from webhook.blocks.block import Block, Filling
+from webhook.blocks.block import Block, BlockArguments
 from webhook.launchers.container import Args
 
 
@@ -66,11 +66,11 @@ FLAGS: Final[Mapping[str, _Row]] = {
 _NUMBER: Final = re.compile("[-+]?[0-9]{1,9}")
 
 
-def lora(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
+def lora(launch: Launch, intent: Intent, _settings: Settings) -> BlockArguments:
     """Return the flags for the adapters that the author asks for and has no flags for."""
     asked, row = intent.adapters, FLAGS[launch.command.engine]
     listed = _listed(asked, by_engine=intent.downloads_models)
-    return Filling(
+    return BlockArguments(
         flags=(*_switch(launch, row), *_modules(launch, row, listed), *_limits(launch, row, asked)),
         findings=(
             *_named_like_the_model(launch, intent),

@@ -13,7 +13,7 @@ from intent.launch import SHOWN, Launch, argument_path, model_of
 from intent.lws import Intent
 from intent.model import Model
 from intent.settings import Settings
-from webhook.blocks.block import Block, Filling
+from webhook.blocks.block import Block, BlockArguments
 from webhook.launchers.container import Args
 
 
@@ -35,11 +35,11 @@ _ENGINES: Final = {
 _MODULES: Final = frozenset({"module", "interpreter"})
 
 
-def model(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
+def model(launch: Launch, intent: Intent, _settings: Settings) -> BlockArguments:
     """Return the arguments that the author has not written, and those that contradict the annotations."""
     asked = intent.artifact
     if asked is None:
-        return Filling()
+        return BlockArguments()
     words = _ENGINES[launch.command.engine]
     flag = "--model" if _takes_flag(launch) else words.model
     findings = list(_contradictions(launch, asked, words, intent))
@@ -51,7 +51,7 @@ def model(launch: Launch, intent: Intent, _settings: Settings) -> Filling:
         if name and value and _given(launch, name) is None
         for word in (name, value)
     )
-    return Filling(first, flags, tuple(findings))
+    return BlockArguments(first, flags, tuple(findings))
 
 
 def _takes_flag(launch: Launch) -> bool:

@@ -28,7 +28,7 @@ from intent.launch import (
 from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
 from intent.parallelism import Parallelism
 from intent.settings import Settings
-from webhook.blocks.block import Block, Filling
+from webhook.blocks.block import Block, BlockArguments
 
 
 class _Wish(NamedTuple):
@@ -51,11 +51,11 @@ class _Wish(NamedTuple):
     """What its author may do if the engine has no flag for it."""
 
 
-def parallelism(launch: Launch, intent: Intent, settings: Settings) -> Filling:
+def parallelism(launch: Launch, intent: Intent, settings: Settings) -> BlockArguments:
     """Return a flag for each kind of parallelism that the author asks for and has no flag for."""
     sizes = intent.parallelism
     if sizes is None:
-        return Filling()
+        return BlockArguments()
     wishes = [wish for wish in _WISHES[launch.command.engine](launch, sizes) if wish.value]
     flags = [word for wish in wishes if wish.flag and not _is_given(launch, wish) for word in _words(wish)]
     needed = _accelerators(launch, sizes, intent.size, settings)
@@ -64,7 +64,7 @@ def parallelism(launch: Launch, intent: Intent, settings: Settings) -> Filling:
         *_port(launch, sizes),
         *_many(needed, intent.size),
     )
-    return Filling(flags=tuple(flags), findings=findings, accelerators=needed)
+    return BlockArguments(flags=tuple(flags), findings=findings, accelerators=needed)
 
 
 def _vllm(_launch: Launch, sizes: Parallelism) -> Iterator[_Wish]:

@@ -16,8 +16,8 @@ from webhook.layout import Input
 from webhook.overlay.overlay import Overlay
 
 Mutator = Callable[[Input], Overlay]
-Step = str
-Cause = tuple[Step, ...]
+CauseStep = str
+CausePath = tuple[CauseStep, ...]
 """A path into the object as the author wrote it. `TEMPLATE` and `ENGINE` are those of the field itself."""
 
 Paths = dict[str, Any]
@@ -26,23 +26,23 @@ Paths = dict[str, Any]
 TEMPLATE: Final = "<template>"
 ENGINE: Final = "<engine>"
 
-SERVICE: Final[Cause] = ("metadata", "annotations", keys.SERVICE)
-COMPONENT_TYPE: Final[Cause] = ("metadata", "annotations", keys.COMPONENT_TYPE)
-ROLE_NAME: Final[Cause] = ("metadata", "annotations", keys.ROLE_NAME)
-SCHEDULER_NAME: Final[Cause] = ("metadata", "annotations", keys.SCHEDULER_NAME)
-LAUNCHER: Final[Cause] = ("metadata", "annotations", keys.LAUNCHER)
-STRATEGY: Final[Cause] = ("metadata", "annotations", keys.STRATEGY)
-LORA: Final[Cause] = ("metadata", "annotations", keys.LORA)
-PARALLELISM: Final[Cause] = ("metadata", "annotations", keys.PARALLELISM)
-MODEL: Final[Cause] = ("metadata", "annotations", keys.MODEL)
-MODEL_SECRET: Final[Cause] = ("metadata", "annotations", keys.MODEL_SECRET)
-SIDECAR_OPTIONS: Final[Cause] = ("metadata", "annotations", keys.SIDECAR)
-PICKER: Final[Cause] = ("metadata", "annotations", keys.PICKER)
-SIZE: Final[Cause] = ("spec", "leaderWorkerTemplate", "size")
+SERVICE: Final[CausePath] = ("metadata", "annotations", keys.SERVICE)
+COMPONENT_TYPE: Final[CausePath] = ("metadata", "annotations", keys.COMPONENT_TYPE)
+ROLE_NAME: Final[CausePath] = ("metadata", "annotations", keys.ROLE_NAME)
+SCHEDULER_NAME: Final[CausePath] = ("metadata", "annotations", keys.SCHEDULER_NAME)
+LAUNCHER: Final[CausePath] = ("metadata", "annotations", keys.LAUNCHER)
+STRATEGY: Final[CausePath] = ("metadata", "annotations", keys.STRATEGY)
+LORA: Final[CausePath] = ("metadata", "annotations", keys.LORA)
+PARALLELISM: Final[CausePath] = ("metadata", "annotations", keys.PARALLELISM)
+MODEL: Final[CausePath] = ("metadata", "annotations", keys.MODEL)
+MODEL_SECRET: Final[CausePath] = ("metadata", "annotations", keys.MODEL_SECRET)
+SIDECAR_OPTIONS: Final[CausePath] = ("metadata", "annotations", keys.SIDECAR)
+PICKER: Final[CausePath] = ("metadata", "annotations", keys.PICKER)
+SIZE: Final[CausePath] = ("spec", "leaderWorkerTemplate", "size")
 """The size of the group. It causes a field only if it is 2 or more."""
 
 
-def engine_field(field: str) -> Cause:
+def engine_field(field: str) -> CausePath:
     """Return the path of a field of the engine container."""
     return (TEMPLATE, "spec", "containers", ENGINE, field)
 
@@ -58,7 +58,7 @@ class Rule:
     fields: str
     """A regular expression for the end of the paths that the rule explains."""
     reason: str
-    causes: tuple[Cause, ...]
+    causes: tuple[CausePath, ...]
     """Possible causes. The first one that the author wrote is reported."""
 
     def is_for(self, path: str) -> bool:

@@ -7,7 +7,7 @@ runs before the engine starts, and ends after it.
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import Sidecar, pulled_from
+from catalog.pickers.generations import SidecarRelease, pulled_from
 from intent import Object
 from intent.container import CALLS, ROUTING_PROXY
 from intent.lws import Engine, Moved, Probe, Template
@@ -63,13 +63,19 @@ def sidecar(given: Input) -> Overlay:
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
 
 
-def _mirrored(row: Sidecar, settings: Settings) -> Sidecar:
+def _mirrored(row: SidecarRelease, settings: Settings) -> SidecarRelease:
     """Return the sidecar with an image of the operator's registry, if there is one."""
     return replace(row, image=pulled_from(settings.picker_registry, row.image))
 
 
 def _template(  # noqa: PLR0913 - what one template depends on
-    template: Template, engine: Engine, moved: Moved, row: Sidecar, options: SidecarOptions, *, opens: bool
+    template: Template,
+    engine: Engine,
+    moved: Moved,
+    row: SidecarRelease,
+    options: SidecarOptions,
+    *,
+    opens: bool,
 ) -> Overlay:
     proxy = _proxy(moved, row, options, declares=opens and moved.port not in template.ports.taken)
     ports: Overlay = {"ports": [{"containerPort": moved.to}]} if opens else {}
@@ -78,7 +84,7 @@ def _template(  # noqa: PLR0913 - what one template depends on
     return in_engine(engine, container, {"initContainers": [proxy]} | (volumes if options.secret else {}))
 
 
-def _proxy(moved: Moved, row: Sidecar, options: SidecarOptions, *, declares: bool) -> Object:
+def _proxy(moved: Moved, row: SidecarRelease, options: SidecarOptions, *, declares: bool) -> Object:
     """Return the container. Its `/health` succeeds at once: it does not report on the engine."""
     container: Object = {
         "name": ROUTING_PROXY,
@@ -100,7 +106,7 @@ def _proxy(moved: Moved, row: Sidecar, options: SidecarOptions, *, declares: boo
     return container
 
 
-def _flags(row: Sidecar, options: SidecarOptions) -> tuple[str, ...]:
+def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:
     """Return the flags of the options; `validate.sidecar` reports a connector that the sidecar lacks."""
     serving = ("--secure-proxy=true", f"--cert-path={CERTIFICATE_DIR}")
     return (

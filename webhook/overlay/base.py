@@ -42,7 +42,7 @@ _SHAPE: Final = shape_of(
 )
 
 
-class Key(NamedTuple):
+class ContentKey(NamedTuple):
     """What decides which content an object gets."""
 
     refs: tuple[str, ...]
@@ -80,9 +80,9 @@ class Base(
     was: Overlay = msgspec.field(default_factory=dict)
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ContentKey:
         """Return the input that the content was read for."""
-        return Key(self.refs, self.component_type, self.refresh)
+        return ContentKey(self.refs, self.component_type, self.refresh)
 
     @property
     def of_leader(self) -> tuple[Overlay, dict[str, str]]:

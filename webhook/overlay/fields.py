@@ -25,10 +25,10 @@ _LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
 """Programs that a launcher starts in place of the engine."""
 ARGUMENTS: Final = ("command", "args")
 
-Origin = Literal["injected", "edited", "kept", "written"]
+FieldOrigin = Literal["injected", "edited", "kept", "written"]
 """Where the arguments of a launched container come from: they are as injected; their edit was made to the
 author's; their edit stays as it is; a file holds them."""
-Origins = dict[str, Origin]
+Origins = dict[str, FieldOrigin]
 """The origin of each launch by the name of its container."""
 
 
@@ -143,7 +143,9 @@ def _container(live: Object, one: Recorded, origins: Origins) -> Object:
     return with_arguments(left, author)
 
 
-def _reverted_launch(live: Object, launch: Object, before: Object, file: Object) -> tuple[Arguments, Origin]:
+def _reverted_launch(
+    live: Object, launch: Object, before: Object, file: Object
+) -> tuple[Arguments, FieldOrigin]:
     """Return the author's command and args, and where those of the container come from."""
     now, injected = arguments(live), arguments({**live, **launch})
     author = arguments({**live, **{key: before.get(key) for key in launch}})

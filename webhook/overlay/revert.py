@@ -40,7 +40,7 @@ from webhook.overlay.canonical import canonical
 from webhook.overlay.difference import difference
 from webhook.overlay.fields import (
     ARGUMENTS,
-    Origin,
+    FieldOrigin,
     Origins,
     Recorded,
     arguments,
@@ -50,7 +50,7 @@ from webhook.overlay.fields import (
 from webhook.overlay.keyed import by_identity, same
 from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge
 from webhook.overlay.record import Record
-from webhook.overlay.taken_over import Around, taken_over
+from webhook.overlay.taken_over import Counterparts, taken_over
 from webhook.overlay.volumes import (
     mounted_volumes,
     names_of,
@@ -109,7 +109,7 @@ def revert(
         leader = _with_own_edits(leader, worker, old, before)
         if _holds_image(leader.file):
             then = _template(_LEADER, old, before(), NOTHING)
-            around = Around(leader.file, then and then.original, worker.original, worker.file)
+            around = Counterparts(leader.file, then and then.original, worker.original, worker.file)
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
@@ -242,7 +242,7 @@ def _is_written(template: _Template) -> bool:
     return "written" in template.origins.values()
 
 
-def _edited(worker: _Template, leader: _Template, workers: Origin) -> list[str]:
+def _edited(worker: _Template, leader: _Template, workers: FieldOrigin) -> list[str]:
     """Return the containers whose launch was edited on the leader, and is of this origin on the workers."""
     found = (name for name, origin in leader.origins.items() if origin == "edited")
     return [name for name in found if worker.origins.get(name) == workers]

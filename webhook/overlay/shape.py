@@ -11,11 +11,11 @@ from intent import Object
 from webhook.overlay.keyed import LIST_KEYS
 
 
-class Value:
+class AnyValue:
     """A JSON value of any type, except that lists in `LIST_KEYS` have items with keys."""
 
 
-_VALUE: Final = Value()
+_VALUE: Final = AnyValue()
 _KEY: Final = str | int
 """The type of the keys by which the items of a list merge."""
 _NESTED: Final = (dict, list)
@@ -48,15 +48,15 @@ def _field(key: str, below: Object | None, keys: frozenset[str]) -> tuple[Any, A
         return _KEY, ""
     if key in LIST_KEYS:
         return list[_type(below or {}, _keys(key))] | None, None  # type: ignore[misc] # made here
-    return (Value if below is None else _type(below, frozenset())) | None, None
+    return (AnyValue if below is None else _type(below, frozenset())) | None, None
 
 
 def _keys(field: str) -> frozenset[str]:
     return frozenset((*LIST_KEYS[field], "name"))
 
 
-def _checked(_: type, value: Any) -> Value:
-    """Return a `Value`, which msgspec wants in place of one that is allowed.
+def _checked(_: type, value: Any) -> AnyValue:
+    """Return a `AnyValue`, which msgspec wants in place of one that is allowed.
 
     Raises:
         ValueError: a list in `LIST_KEYS` has an item that is no map, or without proper keys.

@@ -27,11 +27,11 @@ from multidict import CIMultiDict
 
 from webhook import templated
 from webhook.request import Malformed
-from webhook.review import AdmissionAnswer, Outcome
+from webhook.review import AdmissionAnswer, ReviewOutcome
 from webhook.server.connection import SERVER, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.offload import FullError, LostError, Offload
-from webhook.server.reading import CrowdedError, Reading
+from webhook.server.reading import CrowdedError, TemplateLoader
 from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -43,7 +43,7 @@ class Hook:
 
     review: Callable[[bytes], AdmissionAnswer]
     count: Callable[[str, float], None]
-    reading: Reading | None = None
+    reading: TemplateLoader | None = None
     """Reads the templates that objects name; None: none are read."""
 
 
@@ -149,7 +149,7 @@ async def _reviewed(
 
 
 async def _with_templates(
-    state: ServerState, hook: Hook, reading: Reading, body: bytes, until: float
+    state: ServerState, hook: Hook, reading: TemplateLoader, body: bytes, until: float
 ) -> AdmissionAnswer | _Refusal:
     """Review a body that may name templates, and read those that it needs."""
     asked = await _by_either(state, templated.asked, templated.ASKED, body, until)
@@ -297,7 +297,7 @@ async def _offloaded(offload: Offload, path: str, body: bytes, until: float) -> 
             return _BUG
         case "denied":
             log.info("denied", path=path, uid=_uid(body))
-    return AdmissionAnswer(answer.content, cast("Outcome", answer.outcome))
+    return AdmissionAnswer(answer.content, cast("ReviewOutcome", answer.outcome))
 
 
 def _uid(body: bytes) -> str:

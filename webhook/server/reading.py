@@ -29,7 +29,7 @@ ALL_BYTES: Final = 64 * 2**20
 """The size of the waiting bodies of all namespaces."""
 LATE: Final = "cannot be read now: the API server did not answer in time; try again"
 
-Read = Callable[[Wanted], Awaitable[Templates]]
+ReadTemplates = Callable[[Wanted], Awaitable[Templates]]
 """Reads templates by name. Its caller cancels it when the time is over."""
 
 
@@ -51,10 +51,10 @@ def _ignore(_outcome: str, _seconds: float) -> None:
 
 
 @dataclass(slots=True)
-class Reading:
+class TemplateLoader:
     """What reads templates, and the requests that wait for it."""
 
-    read: Read
+    read: ReadTemplates
     review: Callable[[bytes], AdmissionAnswer]
     """Answers a body with its templates."""
     count: Count = _ignore

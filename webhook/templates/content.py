@@ -40,14 +40,14 @@ from intent.priority import as_text
 from intent.shapes import annotations, listed, mapping, metadata, number, text
 from intent.template import APPLY_IT, Templates, Unavailable
 from webhook.overlay import record as records
-from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, Key, excess, over, read_base
+from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, ContentKey, excess, over, read_base
 
 OFF: Final = Unavailable("cannot be read, since templates are switched off (templates.enabled of the chart)")
 _FORS: Final = ("common", *COMPONENT_TYPES)
 _PARTS: Final = {"all": ("leader", "worker"), "leader": ("leader",), "worker": ("worker",)}
 
 
-def key_of(lws: Object | None) -> Key | None:
+def key_of(lws: Object | None) -> ContentKey | None:
     """Return what decides which templates an object gets; None if it names none, or names them wrongly."""
     found = annotations(lws)
     names = found.get(BASE_REFS)
@@ -59,7 +59,7 @@ def key_of(lws: Object | None) -> Key | None:
     asked = found.get(COMPONENT_TYPE)
     component_type = asked if asked in COMPONENT_TYPES else COMPONENT_TYPES[0]
     asked_for = (text(found.get(key)) for key in (REFRESH, TEMPLATES_VERSION))
-    return Key(row.parse(names), component_type, " ".join(filter(None, asked_for)))
+    return ContentKey(row.parse(names), component_type, " ".join(filter(None, asked_for)))
 
 
 def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _base(lws: Object | None) -> Base | None:
 # --- the content -------------------------------------------------------------------------------------
 
 
-def content(key: Key, templates: Templates | None) -> Base:
+def content(key: ContentKey, templates: Templates | None) -> Base:
     """Merge the templates that a key names. With a fault in one of them, there is no content."""
     read = {name: OFF if templates is None else templates.get(name, _ABSENT) for name in key.refs}
     work = _Merge(key.component_type)

@@ -37,7 +37,7 @@ UNMATCHED: Final = "FI953"
 
 
 @dataclass(frozen=True, slots=True)
-class Filling:
+class FilledObject:
     """An object with the content of its templates."""
 
     author: Object
@@ -54,7 +54,7 @@ class Filling:
 
 def fill(
     found: Reverted, parts: Separated, base: Base, known: Base, like: Object
-) -> tuple[Reverted, Filling]:
+) -> tuple[Reverted, FilledObject]:
     """Put the content of a base under an author's object.
 
     `found` is the object without what concerns injected, and `known` is what was added before: the same is
@@ -64,7 +64,7 @@ def fill(
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         reverted = replace(found, original=author, copied=_copy(author, parts))
-        return _with_kept(reverted, parts), Filling(author, base, errors)
+        return _with_kept(reverted, parts), FilledObject(author, base, errors)
     copied = _copied(author, parts, base)
     is_copied = copied is not author
     made = digest_of_file([_read(copied), is_copied, _content(base)])
@@ -81,7 +81,7 @@ def fill(
             put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
         done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
     reverted = replace(found, original=filled, copied=_copy(filled, parts))
-    return _with_kept(reverted, parts), Filling(author, done, errors)
+    return _with_kept(reverted, parts), FilledObject(author, done, errors)
 
 
 def _copy(lws: Object, parts: Separated) -> Callable[[], Object] | None:

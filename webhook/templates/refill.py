@@ -10,11 +10,11 @@ from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert
 from webhook.templates.content import content, key_of
-from webhook.templates.fill import Filling, fill
+from webhook.templates.fill import FilledObject, fill
 from webhook.templates.separate import separate
 
 
-class Around(NamedTuple):
+class WriteContext(NamedTuple):
     """What is known of a write: the old object, both records, and the writer's file."""
 
     old: Object | None
@@ -23,7 +23,9 @@ class Around(NamedTuple):
     file: Object
 
 
-def refill(found: Reverted, around: Around, templates: Templates | None) -> tuple[Reverted, Filling]:
+def refill(
+    found: Reverted, around: WriteContext, templates: Templates | None
+) -> tuple[Reverted, FilledObject]:
     """Take what templates added out of an object, and fill it again: from a record, or from the templates."""
     mine, before = around.record.base or NO_BASE, around.stored().base or NO_BASE
     then = None

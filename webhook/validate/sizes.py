@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from catalog.engines import PRODUCTS, Engines, Model, known_model
+from catalog.engines import PRODUCTS, Engines, ModelSharding, known_model
 from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
@@ -323,7 +323,7 @@ def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
         yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
 
 
-def _heads(launch: Launch, tensor: int, known: Model | None) -> str:
+def _heads(launch: Launch, tensor: int, known: ModelSharding | None) -> str:
     """Check that the heads divide evenly, as every engine requires.
 
     Source: vLLM `vllm/config/model.py`, `verify_with_parallel_config`.
@@ -338,7 +338,7 @@ def _heads(launch: Launch, tensor: int, known: Model | None) -> str:
     return f"does not divide the model's {known.heads} attention heads{shared}: use {best}"
 
 
-def _blocks(tensor: int, known: Model | None) -> str:
+def _blocks(tensor: int, known: ModelSharding | None) -> str:
     """Check that each shard of an FP8 model has whole quantization blocks."""
 
     def splits(shards: int) -> bool:

@@ -79,11 +79,11 @@ def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
-Problem = tuple[str, Any, str]
+TransferProblem = tuple[str, Any, str]
 """The code, the value of an error or None, and the message."""
 
 
-def _role(found: Transfer, intent: Intent) -> Iterator[Problem]:
+def _role(found: Transfer, intent: Intent) -> Iterator[TransferProblem]:
     config, kind = found.config or {}, intent.component_type
     role, connector = config.get("kv_role"), config.get("kv_connector")
     if connector is None:
@@ -94,7 +94,7 @@ def _role(found: Transfer, intent: Intent) -> Iterator[Problem]:
         yield "FI315", role, f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
 
 
-def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator[Problem]:
+def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator[TransferProblem]:
     """Check connectors and fields against the version of vLLM. An author's own connector module is not."""
     config = found.config or {}
     if not version:
@@ -112,7 +112,7 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
         yield "FI507", None, f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
 
 
-def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Problem]:
+def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[TransferProblem]:
     """Report a V1 connector with the V0 core. Later versions have only V1, and ignore the variable."""
     version, value = launch.image.version, dict(launch.engine.values).get(V0_CORE, "")
     if not version or value.strip() != "0" or not has(engines, "vllm", V0_CORE, version):
@@ -126,7 +126,7 @@ def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Problem
             )
 
 
-def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[Problem]:
+def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[TransferProblem]:
     """Check what NixlConnector requires of the pods on both sides."""
     pipeline = read_size(launch, PIPELINE) or 1
     if _ADVICE not in found.connectors:
@@ -153,7 +153,7 @@ def _served(launch: Launch, given: Input) -> str:
     return text_of(launch, PORT) or "8000"
 
 
-def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[Problem]:
+def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProblem]:
     """Check what P2pNcclConnector requires: its proxy calls the engine on `http_port`."""
     if "P2pNcclConnector" not in found.connectors:
         return

@@ -15,7 +15,7 @@ from fusioninfer.cluster.check.facts import (
     service_of,
     webhooks,
 )
-from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Verdict, fails, holds, unknown
+from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.shapes import annotations, listed, mapping, text
@@ -42,23 +42,23 @@ SOON: Final = 7
 CA_SOON: Final = 30
 
 
-def _mutating(facts: Facts) -> Verdict:
+def _mutating(facts: Facts) -> Judgement:
     return _present(facts.named("mutating", MUTATING), (MUTATING,))
 
 
-def _validating(facts: Facts) -> Verdict:
+def _validating(facts: Facts) -> Judgement:
     wanted = tuple(name for name in CONDITIONS if name != MUTATING)
     return _present(facts.named("validating", VALIDATING), wanted)
 
 
-def _present(configuration: Object, wanted: tuple[str, ...]) -> Verdict:
+def _present(configuration: Object, wanted: tuple[str, ...]) -> Judgement:
     if not configuration:
         return fails("it does not exist")
     missing = set(wanted) - {text(one.get("name")) for one in webhooks(configuration)}
     return fails(f"it lacks the webhook {', '.join(sorted(missing))}") if missing else holds()
 
 
-def _left_over(facts: Facts) -> Verdict:
+def _left_over(facts: Facts) -> Judgement:
     found = [
         f"{kind} {name}"
         for kind, reading, name in (
@@ -70,14 +70,14 @@ def _left_over(facts: Facts) -> Verdict:
     return fails(", ".join(found)) if found else holds()
 
 
-def _fails_closed(facts: Facts) -> Verdict:
+def _fails_closed(facts: Facts) -> Judgement:
     ignored = [
         text(one.get("name")) for one in our_webhooks(facts) if one.get("failurePolicy", "Fail") != "Fail"
     ]
     return fails(f"failurePolicy is Ignore: {', '.join(ignored)}") if ignored else holds()
 
 
-def _match_conditions(facts: Facts) -> Verdict:
+def _match_conditions(facts: Facts) -> Judgement:
     wrong = [
         text(one.get("name"))
         for one in our_webhooks(facts)
@@ -93,7 +93,7 @@ def _conditions(webhook: Object) -> tuple[str, ...]:
 # --- endpoints --------------------------------------------------------------------------------------
 
 
-def _endpoints(facts: Facts) -> Verdict | None:
+def _endpoints(facts: Facts) -> Judgement | None:
     """Count the ready endpoints of the Service; nothing if the webhook is called by URL."""
     service = _service(facts)
     if service is None:
@@ -107,7 +107,7 @@ def _endpoints(facts: Facts) -> Verdict | None:
     return holds(f"{ready} of Service {where}") if ready else fails(f"Service {where} has no ready endpoint")
 
 
-def _answers(facts: Facts) -> Verdict:
+def _answers(facts: Facts) -> Judgement:
     trial = facts.trial
     if trial.unknown:
         return unknown(trial.unknown)
@@ -120,7 +120,7 @@ def _answers(facts: Facts) -> Verdict:
 # --- certificates -----------------------------------------------------------------------------------
 
 
-def _certificate(facts: Facts) -> Verdict | None:
+def _certificate(facts: Facts) -> Judgement | None:
     """Check the serving certificate by itself; a webhook that is called by URL may have none in a Secret."""
     secret, service = facts.answer("secret").first, _service(facts)
     if not secret:
@@ -135,19 +135,19 @@ def _certificate(facts: Facts) -> Verdict | None:
     return holds(f"{left:.0f} days left") if left > 0 else fails(f"it expired {-left:.0f} days ago")
 
 
-def _renewed(facts: Facts) -> Verdict | None:
+def _renewed(facts: Facts) -> Judgement | None:
     left = certificates.days_left(certificates.chain_of(facts.answer("secret").first).leaf, facts.now)
     return holds() if left > SOON else fails(f"it expires in {left:.1f} days")
 
 
-def _bundles(facts: Facts) -> Verdict:
+def _bundles(facts: Facts) -> Judgement:
     for webhook in our_webhooks(facts):
         if problem := certificates.bundle_of(webhook).problem:
             return fails(f"{text(webhook.get('name'))}: {problem}")
     return holds()
 
 
-def _trusted(facts: Facts) -> Verdict | None:
+def _trusted(facts: Facts) -> Judgement | None:
     chain = certificates.chain_of(facts.answer("secret").first)
     for webhook in our_webhooks(facts):
         if not certificates.is_trusted(chain, certificates.bundle_of(webhook)):
@@ -155,7 +155,7 @@ def _trusted(facts: Facts) -> Verdict | None:
     return holds()
 
 
-def _authority(facts: Facts) -> Verdict:
+def _authority(facts: Facts) -> Judgement:
     left = [
         certificates.days_left(one, facts.now)
         for webhook in our_webhooks(facts)
@@ -174,7 +174,7 @@ def _service(facts: Facts) -> tuple[str, str] | None:
 # --- Deployment, policy -----------------------------------------------------------------------------
 
 
-def _available(facts: Facts) -> Verdict | None:
+def _available(facts: Facts) -> Judgement | None:
     deployment = facts.named("deployments", "fusioninfer-webhook")
     if not deployment:
         return None if _service(facts) is None else fails("Deployment fusioninfer-webhook does not exist")
@@ -182,7 +182,7 @@ def _available(facts: Facts) -> Verdict | None:
     return holds(f"{count} available") if count else fails("no pod of it is available")
 
 
-def _release(facts: Facts) -> Verdict | None:
+def _release(facts: Facts) -> Judgement | None:
     deployment = facts.named("deployments", "fusioninfer-webhook")
     release = image_version(deployment, "webhook")
     if not deployment or not parsed(release) or not parsed(facts.release):
@@ -191,7 +191,7 @@ def _release(facts: Facts) -> Verdict | None:
     return holds(release) if is_same else fails(f"the webhook is {release}, this command {facts.release}")
 
 
-def _fallback(facts: Facts) -> Verdict:
+def _fallback(facts: Facts) -> Judgement:
     policy, binding = facts.answer("policy").first, facts.answer("policy-binding").first
     if policy and binding:
         actions = ", ".join(map(str, listed(mapping(binding.get("spec")).get("validationActions"))))

@@ -9,8 +9,8 @@ from fusioninfer.cluster.answers import Answer, Right
 from fusioninfer.cluster.check.components import SERVED
 from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
 from fusioninfer.cluster.check.facts import (
+    DryRun,
     Facts,
-    Trial,
     lws_webhooks,
     our_webhooks,
     service_of,
@@ -134,14 +134,14 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
     return dict(zip(paths, read, strict=True)) | {"deployments": deployments, "slices": endpoints}
 
 
-async def _trial(reader: Reader, home: str) -> Trial:
+async def _trial(reader: Reader, home: str) -> DryRun:
     """Create an annotated LeaderWorkerSet as a dry run, which the webhook must answer."""
     right = Right("create", "leaderworkerset.x-k8s.io", "leaderworkersets", home)
     if not (await reader.granted([right]))[right]:
-        return Trial(unknown=f"you may not {right}, so no dry run was sent")
+        return DryRun(unknown=f"you may not {right}, so no dry run was sent")
     try:
-        return Trial(stored=await reader.send(create(SETS.format(home), TRIAL, dry_run=True)))
+        return DryRun(stored=await reader.send(create(SETS.format(home), TRIAL, dry_run=True)))
     except ApiError as error:
-        return Trial(problem=str(error))
+        return DryRun(problem=str(error))
     except NO_ANSWER as error:
-        return Trial(unknown=why(error))
+        return DryRun(unknown=why(error))

@@ -15,7 +15,7 @@ from fusioninfer.cluster.check.facts import (
     parsed,
     webhooks,
 )
-from fusioninfer.cluster.check.row import BOTH, Check, Verdict, fails, holds, unknown
+from fusioninfer.cluster.check.row import BOTH, Check, Judgement, fails, holds, unknown
 from intent import Object, yaml
 from intent.shapes import listed, mapping, text
 from sync.observed import volcano
@@ -37,7 +37,7 @@ def is_served(reading: str) -> Any:
     """Return the judgement of whether the API server serves a kind of `SERVED`."""
     version, plural = SERVED[reading]
 
-    def judge(facts: Facts) -> Verdict:
+    def judge(facts: Facts) -> Judgement:
         answer = facts.answer(f"resources/{reading}")
         there = {text(mapping(one).get("name")) for one in listed(answer.first.get("resources"))}
         if plural in there:
@@ -53,7 +53,7 @@ def _versions(group: Object) -> str:
     return ", ".join(one for one in found if one)
 
 
-def _kubernetes(facts: Facts) -> Verdict:
+def _kubernetes(facts: Facts) -> Judgement:
     version = facts.answer("version").first
     release = text(version.get("gitVersion"))
     found = parsed(release)
@@ -71,14 +71,14 @@ def _lws_manager(facts: Facts) -> Object:
     return next((one for one in found if name_of(one).endswith("controller-manager")), {})
 
 
-def _lws_version(facts: Facts) -> Verdict:
+def _lws_version(facts: Facts) -> Judgement:
     release = image_version(_lws_manager(facts), "manager")
     if not parsed(release):
         return unknown(f"the image of LeaderWorkerSet's manager names no version: {release or 'no tag'}")
     return holds(release) if parsed(release) >= LWS_TESTED else fails(release)
 
 
-def _lws_available(facts: Facts) -> Verdict:
+def _lws_available(facts: Facts) -> Judgement:
     manager = _lws_manager(facts)
     if not manager:
         return fails("there is no Deployment *controller-manager in its namespace")
@@ -88,7 +88,7 @@ def _lws_available(facts: Facts) -> Verdict:
     )
 
 
-def _lws_admission(facts: Facts) -> Verdict:
+def _lws_admission(facts: Facts) -> Judgement:
     own = list(lws_webhooks(facts))
     missing = [
         resource for resource in (LWS_RESOURCE, "pods") if not any(handles(one, resource) for one in own)
@@ -98,7 +98,7 @@ def _lws_admission(facts: Facts) -> Verdict:
     )
 
 
-def _lws_gang(facts: Facts) -> Verdict:
+def _lws_gang(facts: Facts) -> Judgement:
     for config in facts.answer("lws-config").objects:
         for name, content in mapping(config.get("data")).items():
             if "gangSchedulingManagement" in text(content) and (provider := _provider(text(content))):
@@ -119,7 +119,7 @@ def _provider(content: str) -> str:
 # --- Volcano ----------------------------------------------------------------------------------------
 
 
-def _sub_groups(facts: Facts) -> Verdict:
+def _sub_groups(facts: Facts) -> Judgement:
     definition = facts.answer("podgroup-definition").first
     versions = (mapping(one) for one in listed(mapping(definition.get("spec")).get("versions")))
     return holds() if any(map(_has_sub_groups, versions)) else fails("the definition lacks the field")
@@ -131,7 +131,7 @@ def _has_sub_groups(version: Object) -> bool:
     return version.get("name") == "v1beta1" and "subGroupPolicy" in spec
 
 
-def _volcano_version(facts: Facts) -> Verdict:
+def _volcano_version(facts: Facts) -> Judgement:
     deployment = facts.answer("scheduler").first
     if not deployment:
         return unknown("there is no Deployment volcano-system/volcano-scheduler")
@@ -141,7 +141,7 @@ def _volcano_version(facts: Facts) -> Verdict:
     return fails(release) if volcano.too_old(release) else holds(release)
 
 
-def _volcano_available(facts: Facts) -> Verdict | None:
+def _volcano_available(facts: Facts) -> Judgement | None:
     deployment = facts.answer("scheduler").first
     if not deployment:
         return None
@@ -151,7 +151,7 @@ def _volcano_available(facts: Facts) -> Verdict | None:
     )
 
 
-def _queue(facts: Facts) -> Verdict:
+def _queue(facts: Facts) -> Judgement:
     queue = facts.answer("queue").first
     if not queue:
         return fails("there is no Queue default")
@@ -159,7 +159,7 @@ def _queue(facts: Facts) -> Verdict:
     return holds() if state == "Open" else fails(f"its state is {state or 'not set'}")
 
 
-def _volcano_admission(facts: Facts) -> Verdict:
+def _volcano_admission(facts: Facts) -> Judgement:
     configurations = [*facts.answer("mutating").objects, *facts.answer("validating").objects]
     names = (text(one.get("name")) for each in configurations for one in webhooks(each))
     found = any("podgroup" in name and name.endswith(".volcano.sh") for name in names)
@@ -179,7 +179,7 @@ def others(facts: Facts) -> Iterator[str]:
                 yield f"{name_of(configuration)}/{name}" if name != name_of(configuration) else name
 
 
-def _no_other_mutators(facts: Facts) -> Verdict:
+def _no_other_mutators(facts: Facts) -> Judgement:
     found = ", ".join(others(facts))
     return fails(found) if found else holds()
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from fusioninfer.cluster.answers import Right, Rights
 from fusioninfer.cluster.check.components import is_served
 from fusioninfer.cluster.check.facts import Facts, available, name_of
-from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Verdict, fails, holds, unknown
+from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
 from fusioninfer.settings import SettingsFile
 from intent import Object, yaml
 from intent.shapes import mapping, number, text
@@ -79,7 +79,7 @@ def _of_kind(kind: Kind[Any], verbs: tuple[str, ...]) -> list[Right]:
 # --- judgements -------------------------------------------------------------------------------------
 
 
-def _available(facts: Facts) -> Verdict | None:
+def _available(facts: Facts) -> Judgement | None:
     deployment = facts.named("deployments", "fusioninfer-sync")
     if not deployment:
         is_process = bool(facts.answer("lease").first)
@@ -88,7 +88,7 @@ def _available(facts: Facts) -> Verdict | None:
     return holds(f"{count} available") if count else fails("no pod of it is available")
 
 
-def _lease(facts: Facts) -> Verdict:
+def _lease(facts: Facts) -> Judgement:
     lease = facts.answer("lease").first
     if not lease:
         return fails(f"Lease {facts.namespace}/fusioninfer-sync does not exist")
@@ -121,7 +121,7 @@ def is_renewed(lease: Object, now: datetime) -> bool:
     return bool(spec.get("holderIdentity")) and bool(renewed and now - renewed < timedelta(seconds=seconds))
 
 
-def _settings(facts: Facts) -> Verdict | None:
+def _settings(facts: Facts) -> Judgement | None:
     config = facts.answer("settings").first
     if not config:
         return None
@@ -143,15 +143,15 @@ def settings_problem(content: str) -> str:
     return ""
 
 
-def _controller_may(facts: Facts) -> Verdict:
+def _controller_may(facts: Facts) -> Judgement:
     return _judged(facts.controller_rights, "you may not create subjectaccessreviews")
 
 
-def _user_may(facts: Facts) -> Verdict:
+def _user_may(facts: Facts) -> Judgement:
     return _judged(facts.rights, "the API server did not answer the reviews")
 
 
-def _judged(rights: Rights, why: str) -> Verdict:
+def _judged(rights: Rights, why: str) -> Judgement:
     if any(granted is None for granted in rights.values()) or not rights:
         return unknown(why)
     missing = [str(right) for right, granted in rights.items() if not granted]

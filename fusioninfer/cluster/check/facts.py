@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from catalog.engines import Version
 from fusioninfer.cluster.answers import ABSENT, Answer, Rights
 from intent import Object
 from intent.image import read_image
 from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import listed, mapping, strings, text
 
-Version = tuple[int, ...]
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 LWS_RESOURCE: Final = "leaderworkersets"
 OURS: Final = ".fusioninfer.io"
@@ -23,7 +23,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DryRun:
     """The dry run of an annotated LeaderWorkerSet."""
 
     stored: Object | None = None
@@ -51,7 +51,7 @@ class Facts:
     """Rights of the user."""
     controller_rights: Rights = field(default_factory=dict)
     """Rights of the controller's service account."""
-    trial: Trial = Trial()
+    trial: DryRun = DryRun()
 
     def answer(self, reading: str) -> Answer:
         """Return what a reading returned; a reading that was not made counts as absent."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from catalog.codes import Severity
 from fusioninfer.cluster.check.facts import Facts
 
-Severity = Literal["error", "warning"]
-State = Literal["ok", "warning", "error", "unknown"]
+CheckState = Literal["ok", "warning", "error", "unknown"]
 When = Literal["pre", "installed"]
 BOTH: Final[frozenset[When]] = frozenset({"pre", "installed"})
 BEFORE: Final[frozenset[When]] = frozenset({"pre"})
@@ -15,7 +15,7 @@ INSTALLED: Final[frozenset[When]] = frozenset({"installed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """The judgement of one check."""
 
     holds: bool | None
@@ -23,19 +23,19 @@ class Verdict:
     detail: str = ""
 
 
-def holds(detail: str = "") -> Verdict:
+def holds(detail: str = "") -> Judgement:
     """Return that a check holds."""
-    return Verdict(True, detail)
+    return Judgement(True, detail)
 
 
-def fails(detail: str) -> Verdict:
+def fails(detail: str) -> Judgement:
     """Return that a check does not hold, and why."""
-    return Verdict(False, detail)
+    return Judgement(False, detail)
 
 
-def unknown(detail: str) -> Verdict:
+def unknown(detail: str) -> Judgement:
     """Return that a check could not be made, and why."""
-    return Verdict(None, detail)
+    return Judgement(None, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Check:
     """The part of the cluster, under which the row is printed."""
     claim: str
     """What holds if all is well."""
-    judge: Callable[[Facts], Verdict | None]
+    judge: Callable[[Facts], Judgement | None]
     """Judge the claim; None if it does not apply to this cluster."""
     remedy: str
     severity: Severity = "error"
@@ -59,21 +59,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """What a check found."""
 
     name: str
     about: str
-    state: State
+    state: CheckState
     claim: str
     detail: str = ""
     remedy: str = ""
     """Empty if there is nothing to do."""
 
 
-def results(checks: Iterable[Check], facts: Facts, when: When) -> tuple[Result, ...]:
+def results(checks: Iterable[Check], facts: Facts, when: When) -> tuple[CheckResult, ...]:
     """Judge the rows of a table in their order."""
-    found: dict[str, Result] = {}
+    found: dict[str, CheckResult] = {}
     for check in checks:
         if when in check.when and all(name in found and found[name].state == "ok" for name in check.after):
             verdict = _judged(check, facts)
@@ -82,12 +82,12 @@ def results(checks: Iterable[Check], facts: Facts, when: When) -> tuple[Result, 
     return tuple(found.values())
 
 
-def _judged(check: Check, facts: Facts) -> Verdict | None:
+def _judged(check: Check, facts: Facts) -> Judgement | None:
     missing = [why for reading in check.needs if (why := facts.answer(reading).unknown)]
     return unknown(missing[0]) if missing else check.judge(facts)
 
 
-def _result(check: Check, verdict: Verdict) -> Result:
-    state: State = "unknown" if verdict.holds is None else "ok" if verdict.holds else check.severity
+def _result(check: Check, verdict: Judgement) -> CheckResult:
+    state: CheckState = "unknown" if verdict.holds is None else "ok" if verdict.holds else check.severity
     remedy = check.remedy if verdict.holds is False else ""
-    return Result(check.name, check.about, state, check.claim, verdict.detail, remedy)
+    return CheckResult(check.name, check.about, state, check.claim, verdict.detail, remedy)

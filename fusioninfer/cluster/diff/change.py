@@ -10,7 +10,7 @@ from intent.annotations import EXPANSION
 from intent.shapes import listed, mapping, text
 
 Action = Literal["create", "update", "delete"]
-Origin = Literal["file", "controller"]
+ObjectOrigin = Literal["file", "controller"]
 SET_BY_SERVER: Final = frozenset(
     {
         *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
@@ -29,10 +29,10 @@ CONTEXT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectDiff:
     """One object, as it is stored and as it would be."""
 
-    origin: Origin
+    origin: ObjectOrigin
     """Whether the object is in a file, or made by the controller."""
     before: Object | None
     """None: it is created."""
@@ -62,12 +62,12 @@ class Change:
         return ".".join([*(part for part in parts if part), text(metadata.get("name"))])
 
 
-def differs(change: Change) -> bool:
+def differs(change: ObjectDiff) -> bool:
     """Return whether anything but noise changes."""
     return cleaned(change.before) != cleaned(change.after)
 
 
-def unified(change: Change) -> str:
+def unified(change: ObjectDiff) -> str:
     """Return the unified diff of an object, as `kubectl diff` prints it."""
     before, after = (_lines(cleaned(one)) for one in (change.before, change.after))
     old, new = f"LIVE/{change.file}", f"MERGED/{change.file}"

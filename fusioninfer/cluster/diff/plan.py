@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.diff.change import Change, differs
+from fusioninfer.cluster.diff.change import ObjectDiff, differs
 from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
@@ -33,14 +33,14 @@ GROUPS: Final = {
 
 
 @dataclass(slots=True)
-class Outcome:
+class DiffResult:
     """All changes, and what could not be found out."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ObjectDiff] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, change: Change) -> None:
+    def add(self, change: ObjectDiff) -> None:
         """Add a change unless it is noise."""
         if differs(change):
             self.changes.append(change)
@@ -48,10 +48,10 @@ class Outcome:
 
 async def differences(
     reader: Reader, documents: Iterable[Document], namespace: str, settings: Settings | None
-) -> Outcome:
+) -> DiffResult:
     """Return what applying files would change. Raises `UnreachableError`."""
     await reader.reach()
-    outcome = Outcome()
+    outcome = DiffResult()
     by_namespace = _placed(documents, namespace, outcome)
     for home, objects in by_namespace.items():
         live = await read_live(reader, home, settings)
@@ -65,7 +65,7 @@ async def differences(
     return outcome
 
 
-def _placed(documents: Iterable[Document], namespace: str, outcome: Outcome) -> dict[str, list[Object]]:
+def _placed(documents: Iterable[Document], namespace: str, outcome: DiffResult) -> dict[str, list[Object]]:
     """Return the objects of files that are compared, by namespace."""
     found: dict[str, list[Object]] = {}
     left = 0
@@ -97,7 +97,7 @@ def _require(live: Live, namespace: str) -> None:
 
 
 async def _namespace(
-    proposer: Proposer, namespace: str, objects: list[Object], live: Live, outcome: Outcome
+    proposer: Proposer, namespace: str, objects: list[Object], live: Live, outcome: DiffResult
 ) -> None:
     services: dict[ServiceKey, None] = {}
     for obj in objects:
@@ -124,7 +124,7 @@ async def _namespace(
         await _service(proposer, key, live, outcome)
 
 
-async def _members(proposer: Proposer, change: Change, live: Live, outcome: Outcome) -> list[Object]:
+async def _members(proposer: Proposer, change: ObjectDiff, live: Live, outcome: DiffResult) -> list[Object]:
     """Propose the LeaderWorkerSets of a DisaggregatedSet; return them as they would be stored."""
     before, after = (disaggregatedset.leader_worker_sets(one or {}) for one in (change.before, change.after))
     if {name_of(one) for _, one in before} == {name_of(one) for _, one in after}:
@@ -137,7 +137,7 @@ async def _members(proposer: Proposer, change: Change, live: Live, outcome: Outc
     return [one for one in proposed if one]
 
 
-def _resized(members: list[Object], live: Live, outcome: Outcome) -> list[Object]:
+def _resized(members: list[Object], live: Live, outcome: DiffResult) -> list[Object]:
     """Return the stored LeaderWorkerSets of a revision that stays, with the replicas of its roles."""
     found = []
     for member in members:
@@ -146,7 +146,7 @@ def _resized(members: list[Object], live: Live, outcome: Outcome) -> list[Object
             newest = max(stored, key=lambda one: text(one["metadata"].get("creationTimestamp")))
             wanted = member["spec"].get("replicas", newest["spec"].get("replicas"))
             found.append(newest | {"spec": newest["spec"] | {"replicas": wanted}})
-            outcome.add(Change("controller", newest, found[-1]))
+            outcome.add(ObjectDiff("controller", newest, found[-1]))
     return found
 
 
@@ -174,7 +174,7 @@ async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Liv
     return answer.first or None
 
 
-async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: Outcome) -> None:
+async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: DiffResult) -> None:
     """Propose what the controller makes of a service: LeaderWorkerSets first, which are admitted."""
     first = desired_state(snapshot_of(live, key), live.settings)
     for obj in first.objects:
@@ -187,11 +187,11 @@ async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: Out
             await _proposed(proposer, obj, live, outcome)
     for kind, name in pruned(snapshot, desired, live):
         stored = next(one for one in live.of(kind) if one["metadata"]["name"] == name)
-        outcome.add(Change("controller", stored, None))
+        outcome.add(ObjectDiff("controller", stored, None))
     outcome.notes += [str(one.error) for one in desired.all_findings if one.error.severity == "error"]
 
 
-async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: Outcome) -> Object | None:
+async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: DiffResult) -> Object | None:
     """Propose an object of the controller; return it as it would be stored."""
     kind = OUTPUTS[obj["kind"]]
     answer = live.objects.get(kind.kind, Answer())

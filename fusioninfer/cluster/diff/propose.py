@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from fusioninfer.cluster.answers import Right
-from fusioninfer.cluster.diff.change import Change, applied_patch, like, merged
+from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, like, merged
 from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.files.offline import is_lws
 from intent import Object
@@ -35,36 +35,36 @@ class Proposer:
     settings: Settings
     rights: dict[Right, bool] = field(default_factory=dict)
 
-    async def of_file(self, resource: Resource, file: Object, live: Object | None) -> Change:
+    async def of_file(self, resource: Resource, file: Object, live: Object | None) -> ObjectDiff:
         """Return what applying an object of a file changes. Raises `RefusedError`."""
         namespace, name = file["metadata"]["namespace"], file["metadata"]["name"]
         verb = "patch" if live else "create"
         if not await self._may(verb, resource, namespace):
-            return Change("file", live, self._admitted(file, live), exact=False)
+            return ObjectDiff("file", live, self._admitted(file, live), exact=False)
         path = resource.path(namespace, name) if live else resource.path(namespace)
-        return Change("file", live, await self._send(file_request(path, file, live), file))
+        return ObjectDiff("file", live, await self._send(file_request(path, file, live), file))
 
     def _admitted(self, file: Object, live: Object | None) -> Object:
         """Return what admission makes of an object, computed here."""
         written = merged(live, file_patch(file, live)) if live else file
         return admitted(written, state(written, live), self.settings) if is_lws(written) else written
 
-    async def of_controller(self, kind: Kind[Any], desired: Object, live: Object | None) -> Change:
+    async def of_controller(self, kind: Kind[Any], desired: Object, live: Object | None) -> ObjectDiff:
         """Return what the controller's apply changes. Raises `RefusedError`."""
         desired = _with_kept_fields(kind, desired, live)
         namespace = desired["metadata"]["namespace"]
         if live is None and not is_lws(desired):
-            return Change("controller", None, desired)
+            return ObjectDiff("controller", None, desired)
         verb = "patch" if live else "create"
         if not await self._may(verb, kind.resource, namespace):
             after = self._admitted(desired, live) if is_lws(desired) else desired
-            return Change("controller", like(live, after), after, exact=False)
+            return ObjectDiff("controller", like(live, after), after, exact=False)
         request = (
             apply(kind.path_of(desired), desired, dry_run=True)
             if live
             else create(kind.path(namespace), desired, dry_run=True)
         )
-        return Change("controller", live, await self._send(request, desired))
+        return ObjectDiff("controller", live, await self._send(request, desired))
 
     async def _may(self, verb: str, resource: Resource, namespace: str) -> bool:
         right = Right(verb, resource.api_version.rpartition("/")[0], resource.plural, namespace)

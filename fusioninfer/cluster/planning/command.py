@@ -119,7 +119,7 @@ class NodeSource:
 
 def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
     """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read."""
-    from fusioninfer.files.gangs import TooLargeError, accelerators, workloads  # noqa: PLC0415 - as above
+    from fusioninfer.files.gangs import TooManyPodsError, accelerators, workloads  # noqa: PLC0415 - as above
     from plan.forecast import forecast  # noqa: PLC0415 - as above
 
     try:
@@ -129,7 +129,7 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
         nodes = _nodes(source, accelerators(planned))
         if source.is_live:
             planned = workloads((*objects, *nodes.objects), nodes.pods)
-    except TooLargeError as error:
+    except TooManyPodsError as error:
         exit_unreadable(error)
     return forecast(
         planned,

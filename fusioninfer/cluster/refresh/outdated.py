@@ -14,7 +14,7 @@ from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.refresh.writing import FailedError, sent
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
-from intent.applied import Source, recorded
+from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as SERVICE
 from intent.inferencetemplate.v1alpha1 import PLURAL
@@ -27,16 +27,16 @@ MANAGER: Final = "fusioninfer-refresh"
 """The field manager of the annotation."""
 LENGTH: Final = 16
 """Characters of the value of the annotation."""
-Key = tuple[str, str]
+TemplateKey = tuple[str, str]
 """Namespace and name of a template."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TemplateChange:
     """A template that is not as it was read."""
 
-    read: Source
-    now: Source | None
+    read: TemplateVersion
+    now: TemplateVersion | None
     """None: it was deleted."""
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Outdated:
     """A LeaderWorkerSet with older templates."""
 
     lws: Object
-    changes: tuple[Change, ...]
+    changes: tuple[TemplateChange, ...]
     rolls: bool = False
     """Whether its groups restart when it takes the templates of now."""
     problem: str = ""
@@ -122,11 +122,11 @@ async def outdated(reader: Reader, namespace: str, shared: str, template: str = 
     return tuple(sorted(found, key=lambda row: (row.namespace, row.name)))
 
 
-def _names(sources: Iterable[Source]) -> set[str]:
+def _names(sources: Iterable[TemplateVersion]) -> set[str]:
     return {one.name for one in sources}
 
 
-async def _template(reader: Reader, namespace: str, name: str) -> Source | None:
+async def _template(reader: Reader, namespace: str, name: str) -> TemplateVersion | None:
     """Read the version of a template; None if there is none."""
     answer = await reader.one(f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}/{name}")
     if answer.unknown:
@@ -134,17 +134,20 @@ async def _template(reader: Reader, namespace: str, name: str) -> Source | None:
     if not answer.objects:
         return None
     of = metadata(answer.objects[0])
-    return Source(name, namespace, text(of.get("uid")), number(of.get("generation")))
+    return TemplateVersion(name, namespace, text(of.get("uid")), number(of.get("generation")))
 
 
 def _changes(
-    lws: Object, sources: Iterable[Source], known: dict[Key, Source | None], shared: str
-) -> Iterator[Change]:
+    lws: Object,
+    sources: Iterable[TemplateVersion],
+    known: dict[TemplateKey, TemplateVersion | None],
+    shared: str,
+) -> Iterator[TemplateChange]:
     """Yield the templates that are not as they were read; that of the object's namespace comes first."""
     for one in sources:
         now = known[text(metadata(lws).get("namespace")), one.name] or known[shared, one.name]
         if now != one:
-            yield Change(one, now)
+            yield TemplateChange(one, now)
 
 
 async def _tried(reader: Reader, row: Outdated) -> Outdated:

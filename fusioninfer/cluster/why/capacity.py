@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from fusioninfer.cluster.why.case import Case, Read, name_of
-from fusioninfer.files.gangs import TooLargeError, workloads
+from fusioninfer.cluster.why.case import Case, ServiceObjects, name_of
+from fusioninfer.files.gangs import TooManyPodsError, workloads
 from intent import Object
 from intent.shapes import listed, mapping, text
 from plan.forecast import forecast
@@ -40,7 +40,7 @@ def _takes_pods(node: Object) -> bool:
     return is_ready and mapping(node.get("spec")).get("unschedulable") is not True
 
 
-def described(requested: Mapping[str, int], read: Read) -> str:
+def described(requested: Mapping[str, int], read: ServiceObjects) -> str:
     """Return what is free, as the end of a message; empty if that is not known."""
     nodes, placed = read.answer("nodes"), read.answer("placed")
     if nodes.unknown or placed.unknown or not requested:
@@ -58,7 +58,7 @@ def missing(case: Case) -> str:
         return ""
     try:
         planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods.objects)
-    except TooLargeError:
+    except TooManyPodsError:
         return ""
     there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
     plan = forecast(planned, there, present=len(there))

@@ -30,7 +30,7 @@ Logs = Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ServiceObjects:
     """What was read about one service."""
 
     namespace: str
@@ -55,7 +55,7 @@ class Read:
 class Case:
     """A service, judged."""
 
-    read: Read
+    read: ServiceObjects
     snapshot: Snapshot
     desired: Desired
     observed: Observed
@@ -96,7 +96,7 @@ def _time(event: Object) -> str:
     return next((found for one in (*times, *more) if (found := text(one))), "")
 
 
-def case_of(read: Read) -> Case:
+def case_of(read: ServiceObjects) -> Case:
     """Judge what was read, with the functions of the controller."""
     sets = members(read)
     snapshot = snapshot_of(read.live, (read.namespace, read.service or name_of(read.named)))
@@ -104,7 +104,7 @@ def case_of(read: Read) -> Case:
     return Case(read, snapshot, desired, _observed(read, snapshot, desired, sets), sets)
 
 
-def members(read: Read) -> tuple[Object, ...]:
+def members(read: ServiceObjects) -> tuple[Object, ...]:
     """Return the LeaderWorkerSets of a service; the named one if it belongs to none."""
     if not read.service:
         return (read.named,)
@@ -116,7 +116,9 @@ def name_of(obj: Object) -> str:
     return text(mapping(obj.get("metadata")).get("name"))
 
 
-def _observed(read: Read, snapshot: Snapshot, desired: Desired, sets: tuple[Object, ...]) -> Observed:
+def _observed(
+    read: ServiceObjects, snapshot: Snapshot, desired: Desired, sets: tuple[Object, ...]
+) -> Observed:
     """Return the input of a status; LeaderWorkerSets of an author are read as roles of a service."""
     value = snapshot.value
     seen = observed(snapshot if value else _with_value(snapshot, sets), desired)

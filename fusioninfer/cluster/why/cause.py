@@ -30,7 +30,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CauseReason:
     """One row of the reasons that no status has."""
 
     layer: str
@@ -40,116 +40,116 @@ class Reason:
 
 
 REASONS: Final = (
-    Reason(
+    CauseReason(
         "admission",
         "NotAnnotated",
         "the object does not opt in, so FusionInfer does nothing for it",
         "set the annotation fusioninfer.io/service on the object itself",
     ),
-    Reason(
+    CauseReason(
         "admission",
         "Bypassed",
         "the object bypasses admission",
         "remove the annotation fusioninfer.io/inject",
     ),
-    Reason(
+    CauseReason(
         "admission",
         "NotExpanded",
         "the object was stored without an answer of the webhook",
         "set the annotation fusioninfer.io/refresh to a new value: the webhook then expands the object",
     ),
-    Reason(
+    CauseReason(
         "admission",
         "WebhookMissing",
         "the object is not expanded, and the webhook configuration does not exist",
         "run `fusioninfer check`, apply the manifests, then set the annotation fusioninfer.io/refresh",
     ),
-    Reason(
+    CauseReason(
         "admission",
         "NamespaceExcluded",
         "the webhook is not called for this namespace",
         "create the service in another namespace, or change namespaceSelector of the webhooks",
     ),
-    Reason(
+    CauseReason(
         "admission",
         "Ejected",
         "the object was ejected: the annotations and the record of FusionInfer were removed together",
         "nothing, if that was intended; otherwise apply the author's annotated file",
     ),
-    Reason("admission", "Deleted", "the object is being deleted", "wait, or look at its finalizers"),
-    Reason(
+    CauseReason("admission", "Deleted", "the object is being deleted", "wait, or look at its finalizers"),
+    CauseReason(
         "controller",
         "ControllerNotRunning",
         "an object of the controller is missing, and nothing renews the controller's Lease",
         "check the pods of Deployment fusioninfer-sync; run `fusioninfer check`",
     ),
-    Reason(
+    CauseReason(
         "controller",
         "ObjectsMissing",
         "objects of the controller do not exist",
         "if it persists, look at the Events of the LeaderWorkerSets and the controller's log",
     ),
-    Reason(
+    CauseReason(
         "controller",
         "Paused",
         "an annotation pauses the service: the controller changes nothing",
         "remove the annotation fusioninfer.io/paused",
     ),
-    Reason(
+    CauseReason(
         "workload",
         "NotReconciled",
         "the manager of LeaderWorkerSet has not acted on the object",
         "check the pods of Deployment lws-system/lws-controller-manager",
     ),
-    Reason(
+    CauseReason(
         "workload",
         "PodsRefused",
         "the API server refuses the pods",
         "change what the message names: a quota, a policy, a Pod Security level, or a webhook",
     ),
-    Reason(
+    CauseReason(
         "scheduling",
         "QueueNotOpen",
         "the queue of the PodGroup does not exist, or is not open",
         "create or open the queue; check that volcano-controllers runs, which opens queues",
     ),
-    Reason(
+    CauseReason(
         "scheduling",
         "SchedulerNotRunning",
         "no scheduler has looked at the pods",
         "check that the scheduler that the message names runs",
     ),
-    Reason(
+    CauseReason(
         "scheduling",
         "ResourceNotOffered",
         "no node offers a resource that the pods request",
         "install the device plugin of the accelerator, or add nodes that have it",
     ),
-    Reason(
+    CauseReason(
         "pods",
         "ContainerNotStarted",
         "a container is not started",
         "change what the message names: a volume, a Secret, a ConfigMap, or the network",
     ),
-    Reason(
+    CauseReason(
         "pods",
         "InitContainerRunning",
         "an init container has not ended",
         "wait, for example while a model is downloaded; read its log with `kubectl logs POD -c CONTAINER`",
     ),
-    Reason(
+    CauseReason(
         "pods",
         "OutOfMemory",
         "a container exceeded its memory limit",
         "raise resources.limits.memory, or load less: a smaller model, fewer workers, a smaller cache",
     ),
-    Reason(
+    CauseReason(
         "pods",
         "WaitingForWorkers",
         "the leader runs and waits for workers of its group",
         "look at the workers that the message names",
     ),
-    Reason(
+    CauseReason(
         "pods",
         "NotReady",
         "a container runs and is not ready",

@@ -8,7 +8,7 @@ from typing import Final
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of
-from fusioninfer.cluster.why.case import Read, members, name_of
+from fusioninfer.cluster.why.case import ServiceObjects, members, name_of
 from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
@@ -23,7 +23,7 @@ PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """The pods that use nodes."""
 
 
-async def read_case(reader: Reader, word: str, namespace: str, settings: Settings | None) -> Read:
+async def read_case(reader: Reader, word: str, namespace: str, settings: Settings | None) -> ServiceObjects:
     """Read a service, named by its name or by an object: NAME, lws/NAME or isvc/NAME.
 
     Raises `NotFoundError`, or `UnreachableError` if what is essential cannot be read.
@@ -41,7 +41,7 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
             f"{word}: {where}" if meant else f"{word}: {where}; check the name, -n and --context"
         )
     obj, service = named
-    read = Read(namespace, service, live, obj, now=datetime.now(UTC))
+    read = ServiceObjects(namespace, service, live, obj, now=datetime.now(UTC))
     pods = await _pods(reader, read)
     if pods.unknown:
         raise UnreachableError(f"cannot list pods in namespace {namespace}: {pods.unknown}")
@@ -76,7 +76,7 @@ def find(live: Live, word: str) -> tuple[Object, str] | None:
     return (found, service_of(found)) if found else None
 
 
-async def _pods(reader: Reader, read: Read) -> Answer:
+async def _pods(reader: Reader, read: ServiceObjects) -> Answer:
     """Read the pods of its LeaderWorkerSets, and those with the label of the service."""
     path = POD.path(read.namespace)
     names = [name_of(one) for one in members(read)]
@@ -104,7 +104,7 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
     return dict(zip(lists, found, strict=True)) | {"lease": lease}
 
 
-async def _logs(reader: Reader, read: Read) -> dict[tuple[str, str], str]:
+async def _logs(reader: Reader, read: ServiceObjects) -> dict[tuple[str, str], str]:
     """Read the logs of the first containers that crashed: of the previous run, else of the present one."""
     failing = [(pod, pod.failure) for pod in map(project, read.pods.objects) if pod.failure]
     wanted = [(pod.name, failure.container) for pod, failure in failing if failure.container][:MOST_LOGS]

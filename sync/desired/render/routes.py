@@ -139,7 +139,7 @@ def destination_rule(routes: Routes) -> Object:
     }
 
 
-Part = Callable[[Routes], Object]
+RenderRoute = Callable[[Routes], Object]
 
 
 def _picks(routes: Routes) -> bool:
@@ -155,7 +155,7 @@ def _needs_rule(routes: Routes) -> bool:
     return _picks(routes) and routes.destination_rule
 
 
-PARTS: Final[tuple[tuple[Part, Callable[[Routes], Any]], ...]] = (
+PARTS: Final[tuple[tuple[RenderRoute, Callable[[Routes], Any]], ...]] = (
     (account, _picks),
     (reading, _picks),
     (electing, _elects),

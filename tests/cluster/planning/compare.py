@@ -7,7 +7,7 @@ from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
 from fusioninfer.files.gangs import workloads
 from intent.settings import Settings
-from plan.forecast import Forecast, Step, forecast
+from plan.forecast import Forecast, ForecastStep, forecast
 from plan.supply import supply, with_pods
 from tests.cluster.planning.bed import Bound, add_node, services
 from tests.cluster.planning.cases import Case
@@ -58,7 +58,7 @@ def compared(cluster: Cluster, case: Case) -> Outcome:
     )
 
 
-def _differing(plan: Forecast, step: Step, found: Bound) -> Iterator[str]:
+def _differing(plan: Forecast, step: ForecastStep, found: Bound) -> Iterator[str]:
     """Yield the groups that are not as planned: all pods on nodes, or none."""
     for at, one in enumerate(plan.workloads):
         if not one.gang:
@@ -72,7 +72,7 @@ def _differing(plan: Forecast, step: Step, found: Bound) -> Iterator[str]:
                 yield f"{one.label(key)} of {one.name}: {count} of {role.size} pods, planned {expected}"
 
 
-def _differing_counts(plan: Forecast, step: Step, found: Bound, at: int) -> Iterator[str]:
+def _differing_counts(plan: Forecast, step: ForecastStep, found: Bound, at: int) -> Iterator[str]:
     """Yield the roles in no gang of which other numbers of groups are whole: their pods come in any order."""
     one = plan.workloads[at]
     for number, role in enumerate(one.roles):

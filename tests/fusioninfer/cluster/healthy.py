@@ -13,7 +13,7 @@ from certs.issue import Pair, issue_ca, issue_serving
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import SERVED
 from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
-from fusioninfer.cluster.check.facts import Facts, Trial
+from fusioninfer.cluster.check.facts import DryRun, Facts
 from intent import Object
 
 NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)
@@ -149,5 +149,5 @@ def facts() -> Facts:
         now=NOW,
         rights=dict.fromkeys((*user_rights("llm"), *install_rights(SPACE)), True),
         controller_rights=dict.fromkeys(controller_rights(SPACE), True),
-        trial=Trial(stored),
+        trial=DryRun(stored),
     )

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
-from fusioninfer.cluster.why.case import Read
+from fusioninfer.cluster.why.case import ServiceObjects
 from intent import Object
 from sync.desired.service import desired_state
 from sync.kinds import LWS
 from tests.sync.samples import APPLIED, KEY, lws
 
 NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)
-Change = Callable[[Read], Read]
+Change = Callable[[ServiceObjects], ServiceObjects]
 
 
 def pod(lws: str, index: int = 0, group: int = 0, **status: Any) -> Object:
@@ -93,7 +93,7 @@ def stored_set(name: str, component_type: Any) -> Object:
     return made | {"status": {"replicas": 1, "observedGeneration": 1}}
 
 
-def serving() -> Read:
+def serving() -> ServiceObjects:
     """Return what `why` reads of a service that serves."""
     sets = (stored_set("p", "prefiller"), stored_set("d", "decoder"))
     live = Live({"LeaderWorkerSet": Answer(sets)})
@@ -110,7 +110,7 @@ def serving() -> Read:
         "mutating": Answer(({"metadata": {"name": "mutate.fusioninfer.io"}, "webhooks": []},)),
         "lease": Answer(({"spec": {"holderIdentity": "x", "renewTime": "2026-06-01T00:00:00Z"}},)),
     }
-    return Read(KEY[0], KEY[1], live.with_objects(made), sets[0], Answer(PODS), answers, now=NOW)
+    return ServiceObjects(KEY[0], KEY[1], live.with_objects(made), sets[0], Answer(PODS), answers, now=NOW)
 
 
 # --- changes ----------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def serving() -> Read:
 def with_sets(change: Callable[[Object], Object | None]) -> Change:
     """Change the prefiller's LeaderWorkerSet in place, or replace it."""
 
-    def apply(read: Read) -> Read:
+    def apply(read: ServiceObjects) -> ServiceObjects:
         first, *others = copy.deepcopy(read.live.of(LWS))
         changed = change(first) or first
         held_objects = {**read.live.objects, "LeaderWorkerSet": Answer((changed, *others))}
@@ -131,7 +131,7 @@ def with_sets(change: Callable[[Object], Object | None]) -> Change:
 def with_pods(*pods: Object) -> Change:
     """Replace pods of their names."""
 
-    def apply(read: Read) -> Read:
+    def apply(read: ServiceObjects) -> ServiceObjects:
         known = {one["metadata"]["name"]: one for one in (*read.pods.objects, *pods)}
         return replace(read, pods=Answer(tuple(known.values())))
 
@@ -151,7 +151,7 @@ def reading(name: str, *objects: Object, unknown: str = "") -> Change:
 def both(*changes: Change) -> Change:
     """Apply several changes."""
 
-    def apply(read: Read) -> Read:
+    def apply(read: ServiceObjects) -> ServiceObjects:
         for change in changes:
             read = change(read)
         return read

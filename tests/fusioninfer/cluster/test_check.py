@@ -15,8 +15,8 @@ from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
 from fusioninfer.cluster.check.collect import TRIAL
 from fusioninfer.cluster.check.controller import controller_rights
-from fusioninfer.cluster.check.facts import Facts, Trial
-from fusioninfer.cluster.check.row import Result, results
+from fusioninfer.cluster.check.facts import DryRun, Facts
+from fusioninfer.cluster.check.row import CheckResult, results
 from fusioninfer.cluster.check.table import CHECKS
 from intent import Object
 from intent.settings import Settings
@@ -76,7 +76,7 @@ def controller_denied(known: Facts) -> Facts:
 
 
 def trial(known: Facts) -> Facts:
-    return replace(known, trial=Trial(problem="500 InternalError: failed calling webhook"))
+    return replace(known, trial=DryRun(problem="500 InternalError: failed calling webhook"))
 
 
 GANG: Final = f"{LWS_CONFIG}gangSchedulingManagement:\n  schedulerProvider: volcano\n"
@@ -162,7 +162,7 @@ FAILURES_BEFORE: Final[dict[str, tuple[Change, str]]] = {
 }
 
 
-def state(found: tuple[Result, ...]) -> dict[str, str]:
+def state(found: tuple[CheckResult, ...]) -> dict[str, str]:
     return {one.name: one.state for one in found}
 
 

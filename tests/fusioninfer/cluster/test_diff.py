@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fusioninfer.cli import main
-from fusioninfer.cluster.diff.change import Change, applied_patch, cleaned, differs, like, merged, unified
+from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, merged, unified
 from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
 from intent import Object
 from intent.disaggregatedset import leader_worker_sets
@@ -104,13 +104,13 @@ def test_a_change_of_noise_alone_is_no_difference() -> None:
     after = stored(status={"x": 2})
     after["metadata"]["resourceVersion"] = "8"
 
-    assert not differs(Change("file", stored(), after))
-    assert differs(Change("file", stored(), stored(spec={"b": 2})))
-    assert differs(Change("file", None, stored()))
+    assert not differs(ObjectDiff("file", stored(), after))
+    assert differs(ObjectDiff("file", stored(), stored(spec={"b": 2})))
+    assert differs(ObjectDiff("file", None, stored()))
 
 
 def test_a_diff_is_unified_and_named_as_kubectl_names_it() -> None:
-    text = unified(Change("file", stored(), stored(spec={"b": 2})))
+    text = unified(ObjectDiff("file", stored(), stored(spec={"b": 2})))
 
     assert text.startswith("diff -u -N LIVE/g.v1.K.n.x MERGED/g.v1.K.n.x\n--- LIVE/g.v1.K.n.x\n")
     assert text.endswith(" spec:\n-  b: 1\n+  b: 2\n")

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.codes import CODES
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.why.case import Read, case_of
+from fusioninfer.cluster.why.case import ServiceObjects, case_of
 from fusioninfer.cluster.why.cause import LAYERS, REASONS, Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.logs import hint, telling_line
@@ -60,20 +60,20 @@ def spec(**fields: Any) -> Change:
     return with_sets(lambda obj: obj["spec"].update(fields))
 
 
-def plain(read: Read) -> Read:
+def plain(read: ServiceObjects) -> ServiceObjects:
     """Name a LeaderWorkerSet that is none of ours."""
     made = authored()
     made["metadata"] = {"name": "own", "namespace": "team-a", "generation": 1}
     return replace(read, service="", named=made | {"status": {"observedGeneration": 1}})
 
 
-def excluded(read: Read) -> Read:
+def excluded(read: ServiceObjects) -> ServiceObjects:
     rule = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["team-a"]}
     webhook = {"namespaceSelector": {"matchExpressions": [rule]}}
     return reading("mutating", {"metadata": {"name": "mutate.fusioninfer.io"}, "webhooks": [webhook]})(read)
 
 
-def routed(read: Read) -> Read:
+def routed(read: ServiceObjects) -> ServiceObjects:
     """Ask for routes on both LeaderWorkerSets."""
     sets = copy.deepcopy(read.live.of(LWS))
     for one in sets:
@@ -191,7 +191,7 @@ def found(change: Change) -> tuple[Cause, ...]:
     return causes(case_of(change(serving())))
 
 
-def unchanged(read: Read) -> Read:
+def unchanged(read: ServiceObjects) -> ServiceObjects:
     return read
 
 
@@ -271,7 +271,7 @@ def test_a_log_without_errors_is_quoted_by_its_last_line() -> None:
 
 @pytest.mark.parametrize("kind", ["PodGroup", "Gateway"])
 def test_what_cannot_be_read_is_no_cause(kind: str) -> None:
-    def refuse(read: Read) -> Read:
+    def refuse(read: ServiceObjects) -> ServiceObjects:
         objects = {**read.live.objects, kind: Answer(unknown="403 Forbidden")}
         return replace(read, live=replace(read.live, objects=objects))
 

@@ -6,7 +6,7 @@ import pytest
 
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
-from fusioninfer.files.gangs import NO_POD_GROUP, TooLargeError, workloads
+from fusioninfer.files.gangs import NO_POD_GROUP, TooManyPodsError, workloads
 from intent import Object
 from intent.settings import Settings
 from plan.workload import Workload
@@ -110,5 +110,5 @@ def test_pods_on_nodes_are_bound_unless_they_end() -> None:
 
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
-    with pytest.raises(TooLargeError, match=r"are (not )?planned"):
+    with pytest.raises(TooManyPodsError, match=r"are (not )?planned"):
         planned(named("w", **fields))

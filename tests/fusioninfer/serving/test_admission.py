@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from certs import issue
-from certs.reload import Source
+from certs.reload import CertificateDirectory
 from fusioninfer.serving import admission
 from fusioninfer.serving.process import JSON_LINES
 from intent.settings import Settings
@@ -78,7 +78,7 @@ async def ready(port: int, status: int) -> Reply:
 async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
-    source = Source(directory, names)
+    source = CertificateDirectory(directory, names)
     task = asyncio.create_task(
         admission.webhook_on(sockets, source, admission.reviews(Settings()), QUICK, poll_seconds=0.02)
     )

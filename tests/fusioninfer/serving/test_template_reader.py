@@ -32,7 +32,7 @@ from webhook import templated
 from webhook.review import Wanted
 from webhook.server import app, reading
 from webhook.server.offload import Offload
-from webhook.server.reading import SECONDS, TURNS, CrowdedError, Read, Reading
+from webhook.server.reading import SECONDS, TURNS, CrowdedError, ReadTemplates, TemplateLoader
 
 SHARED: Final = "fusioninfer-system"
 KIND: Final = "/apis/fusioninfer.io/v1alpha1/namespaces/{}/inferencetemplates/{}"
@@ -189,9 +189,9 @@ async def webhook(kubeconfig: Path, *, offloaded: bool = False) -> AsyncIterator
 
 
 @asynccontextmanager
-async def _serving(read: Read, *, offloaded: bool) -> AsyncIterator[Callable[..., Any]]:
+async def _serving(read: ReadTemplates, *, offloaded: bool) -> AsyncIterator[Callable[..., Any]]:
     answers = admission.reviews(Settings())
-    made = Reading(read, partial(templated.answered, settings=Settings()))
+    made = TemplateLoader(read, partial(templated.answered, settings=Settings()))
     hook = app.Hook(answers["/mutate"], lambda _outcome, _seconds: None, made)
     steps = {**answers, templated.ASKED: templated.asked, templated.ANSWERED: made.review}
     offload = Expensive(steps) if offloaded else Offload(steps)
@@ -295,7 +295,7 @@ async def test_requests_beyond_the_limit_are_refused_at_once() -> None:
         return dict.fromkeys(wanted.names, Unavailable("is gone"))
 
     counted: Counter[str] = Counter()
-    made = Reading(read, templated.answered, count=lambda outcome, _seconds: counted.update([outcome]))
+    made = TemplateLoader(read, templated.answered, count=lambda outcome, _seconds: counted.update([outcome]))
     until = time.monotonic() + 30
     waiting = [
         asyncio.create_task(made.templates(Wanted("a", ("t",)), 1, until)) for _ in range(reading.WAITING)
@@ -320,7 +320,7 @@ async def test_the_deadline_of_the_caller_counts() -> None:
         return {}
 
     counted: list[str] = []
-    made = Reading(read, templated.answered, count=lambda outcome, _seconds: counted.append(outcome))
+    made = TemplateLoader(read, templated.answered, count=lambda outcome, _seconds: counted.append(outcome))
     found = await made.templates(Wanted("a", ("t",)), 1, time.monotonic() + 0.6)
 
     assert found == {"t": Unavailable(reading.LATE)}

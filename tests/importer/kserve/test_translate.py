@@ -12,7 +12,7 @@ from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import compose
 from importer.leaves import leaves, put, written
 from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
-from importer.table import Result, import_all
+from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS, config, pod, service
@@ -79,7 +79,7 @@ WHOLE: Final = service(
 ALL: Final = (ONE, RANKS, SPLIT, BASED, WHOLE)
 
 
-def run(*objects: Object) -> Result:
+def run(*objects: Object) -> ImportResult:
     return import_all([*objects, FAST, *PRESETS])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import Routing
-from intent.inferenceservice.read import ConfigRef, Router, read
+from intent.inferenceservice.read import ConfigMapKey, Router, read
 from tests.isvc import decoder, isvc, prefiller, role, router, worker
 from tests.lws import changed, template
 
@@ -415,7 +415,7 @@ def test_a_router_that_refers_to_a_configuration_has_no_strategy() -> None:
     made = of_router(configRef=CONFIG)
 
     assert (made.config_ref, made.routing, made.is_picked) == (
-        ConfigRef("routing", "config.yaml"),
+        ConfigMapKey("routing", "config.yaml"),
         Routing(),
         True,
     )

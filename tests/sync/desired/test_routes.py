@@ -8,7 +8,7 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.annotations import ComponentType, Routing
-from intent.inferenceservice.read import ConfigRef, InferenceServiceIntent, RoleIntent, Router
+from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, RoleIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.preview import preview
@@ -384,7 +384,7 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
 
 # --- a configuration in a ConfigMap, and a pool of the author -----------------------------------------
 
-REFERRING = isvc(config_ref=ConfigRef("routing", "c.yaml"))
+REFERRING = isvc(config_ref=ConfigMapKey("routing", "c.yaml"))
 PLAIN = worker(routing=Routing())
 
 
@@ -427,13 +427,13 @@ def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker() -> None
 
 def test_a_pool_of_the_author_wins_over_a_configuration() -> None:
     """Admission refuses both; they were stored while it was down."""
-    both = isvc(pool="theirs", config_ref=ConfigRef("routing", "c.yaml"))
+    both = isvc(pool="theirs", config_ref=ConfigMapKey("routing", "c.yaml"))
 
     assert routes(PLAIN, service=both).pool == "theirs"
 
 
 def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
-    service = isvc(strategy="pd-disaggregation", config_ref=ConfigRef("routing", "c.yaml"))
+    service = isvc(strategy="pd-disaggregation", config_ref=ConfigMapKey("routing", "c.yaml"))
     text = yaml.dump(presets(PICKERS[SETTINGS.disaggregated_picker])["pd-disaggregation"])
 
     found = plan(prefill(), decode(routing=PD), service=service, read=Configuration(text))

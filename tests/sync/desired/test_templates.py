@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.applied import Source, recorded
+from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from sync.desired.preview import _cached
 from sync.desired.render.workloads import leader_worker_sets
 from sync.desired.service import desired_state
 from sync.desired.templates import outdated, versioned
 from sync.observed.cached import CachedObject
-from sync.observed.inferencetemplate import OFF, InferenceTemplate, Named, cached_template
+from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.observed.snapshot import Situation, Snapshot
 from tests.isvc import isvc, router, worker
@@ -36,8 +36,8 @@ def service(*roles: Object, **spec: Any) -> InferenceServiceIntent:
     return replace(found, namespace="team-a", uid="uid-svc")
 
 
-def named(*rows: Any, trouble: str = "") -> Named:
-    return Named(("base",), {one.name: one for one in rows}, trouble)
+def named(*rows: Any, trouble: str = "") -> NamedTemplates:
+    return NamedTemplates(("base",), {one.name: one for one in rows}, trouble)
 
 
 def stored(version: str) -> CachedObject[LeaderWorkerSetProjection]:
@@ -45,12 +45,12 @@ def stored(version: str) -> CachedObject[LeaderWorkerSetProjection]:
     return CachedObject("team-a", "svc-inference", projection=LeaderWorkerSetProjection(None, report=report))
 
 
-def snapshot(value: InferenceServiceIntent, templates: Named, version: str = "") -> Snapshot:
+def snapshot(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> Snapshot:
     rows = {"LeaderWorkerSet": (stored(version),)} if version else {}
     return Snapshot(Situation(("team-a", "svc"), ()), _cached(value), rows, templates=templates)
 
 
-def version_of(value: InferenceServiceIntent, templates: Named, version: str = "") -> str:
+def version_of(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> str:
     (lws,) = versioned(leader_worker_sets(value), snapshot(value, templates, version))
     return str(lws["metadata"]["annotations"].get("fusioninfer.io/templates-version", ""))
 
@@ -73,7 +73,7 @@ def test_a_service_that_follows_gets_another_version_with_each_change_of_a_templ
 
 
 @pytest.mark.parametrize("templates", [named(), named(row(), trouble=OFF)], ids=["deleted", "unknown"])
-def test_the_version_stays_while_a_template_is_not_known(templates: Named) -> None:
+def test_the_version_stays_while_a_template_is_not_known(templates: NamedTemplates) -> None:
     assert version_of(service(followTemplates=True), templates, version="older") == "older"
     assert not version_of(service(followTemplates=True), templates)
 
@@ -83,7 +83,7 @@ def test_the_version_stays_when_a_service_follows_no_longer() -> None:
 
 
 def test_a_service_without_templates_has_no_version() -> None:
-    assert not version_of(service(baseRefs=[], followTemplates=True), Named(), version="older")
+    assert not version_of(service(baseRefs=[], followTemplates=True), NamedTemplates(), version="older")
 
 
 # --- what is applied -----------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def test_a_service_without_templates_has_no_version() -> None:
 def test_a_record_names_the_templates_that_were_read() -> None:
     record = '{"v":1,"base":{"refs":["base"],"from":[["base","team-a","uid-base",3]]}}'
 
-    assert recorded(record) == (Source("base", "team-a", "uid-base", 3),)
+    assert recorded(record) == (TemplateVersion("base", "team-a", "uid-base", 3),)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_record_of_any_text_can_be_read(record: Any) -> None:
         (named(trouble=OFF), False),
     ],
 )
-def test_another_generation_object_or_namespace_is_a_change(now: Named, is_outdated: object) -> None:
-    applied = Source("base", "team-a", "uid-base", 1)
+def test_another_generation_object_or_namespace_is_a_change(now: NamedTemplates, is_outdated: object) -> None:
+    applied = TemplateVersion("base", "team-a", "uid-base", 1)
 
     assert (outdated(now, [applied]) == (applied,)) is is_outdated
 
@@ -174,7 +174,7 @@ def test_of_two_templates_the_later_one_decides() -> None:
     found = Snapshot(
         Situation(("team-a", "svc"), ()),
         _cached(value),
-        templates=Named(("base", "more"), {one.name: one for one in rows}),
+        templates=NamedTemplates(("base", "more"), {one.name: one for one in rows}),
     ).routed
 
     assert found is not None
@@ -192,7 +192,7 @@ def test_pods_do_not_get_the_strategy_of_a_template() -> None:
 
 
 @pytest.mark.parametrize("templates", [named(), named(row(), trouble=OFF)], ids=["deleted", "unknown"])
-def test_routes_stay_while_a_template_is_not_known(templates: Named) -> None:
+def test_routes_stay_while_a_template_is_not_known(templates: NamedTemplates) -> None:
     desired = desired_state(snapshot(service(worker(), router()), templates), SETTINGS)
 
     assert [one.error.code for one in desired.of_routes] == ["FI977"]
@@ -201,4 +201,4 @@ def test_routes_stay_while_a_template_is_not_known(templates: Named) -> None:
 
 
 def test_a_template_without_a_part_for_routers_keeps_nothing_of_it() -> None:
-    assert row().projection == InferenceTemplate(1)
+    assert row().projection == InferenceTemplateProjection(1)

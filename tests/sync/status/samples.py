@@ -8,7 +8,7 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed.condition import ObservedCondition
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.pod import Amounts, Failure, ObservedPod
+from sync.observed.pod import AcceleratorCounts, Failure, ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes, status
@@ -34,7 +34,7 @@ def lws(role: str, **fields: Any) -> LeaderWorkerSet:
 
 
 def group(
-    role: str, index: int, size: int, accelerators: Amounts = GPUS, **fields: Any
+    role: str, index: int, size: int, accelerators: AcceleratorCounts = GPUS, **fields: Any
 ) -> tuple[ObservedPod, ...]:
     """Return the pods of one group, on nodes and ready."""
     known: dict[str, Any] = {"scheduled": True, "ready": True, "accelerators": accelerators} | fields

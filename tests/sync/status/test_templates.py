@@ -5,22 +5,22 @@ from typing import Final
 
 import pytest
 
-from intent.applied import Source
+from intent.applied import TemplateVersion
 from sync.observed.cached import CachedObject
-from sync.observed.inferencetemplate import OFF, InferenceTemplate, Named
+from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates
 from sync.status import Observed, status
 from tests.sync.status.samples import DECODE, NOW, PREFILL, lws, seen, service
 
-FIRST: Final = Source("base", "team-a", "uid", 1)
+FIRST: Final = TemplateVersion("base", "team-a", "uid", 1)
 NAMING: Final = service(replace(PREFILL, base_refs=("base",)), replace(DECODE, base_refs=("base",)))
 
 
-def named(generation: int = 1, trouble: str = "", *, exists: bool = True) -> Named:
-    row = CachedObject("team-a", "base", "uid", projection=InferenceTemplate(generation))
-    return Named(("base",), {"base": row} if exists else {}, trouble)
+def named(generation: int = 1, trouble: str = "", *, exists: bool = True) -> NamedTemplates:
+    row = CachedObject("team-a", "base", "uid", projection=InferenceTemplateProjection(generation))
+    return NamedTemplates(("base",), {"base": row} if exists else {}, trouble)
 
 
-def applied(now: Named, *versions: Source) -> Observed:
+def applied(now: NamedTemplates, *versions: TemplateVersion) -> Observed:
     """Return a service whose roles have these versions."""
     roles = dict(zip(("prefill", "decode"), versions, strict=False))
     sets = {role: lws(role, templates=(one,)) for role, one in roles.items()}

@@ -11,7 +11,7 @@ from intent.settings import Settings
 from tests.lws import PREFIX, changed, container, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
-from webhook.blocks.block import Block, Filling
+from webhook.blocks.block import Block, BlockArguments
 from webhook.check import check
 
 SETTINGS: Final = Settings()
@@ -63,7 +63,7 @@ def by_hand(shape: dict[str, Any]) -> dict[str, Any]:
     return shape | {"command": list(made.command) or None, "args": list(made.args) or None}
 
 
-FLAGS: Final = Block("service", f"{PREFIX}test", lambda *_: Filling(flags=ASKED))
+FLAGS: Final = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(flags=ASKED))
 
 
 # --- where the arguments go ---------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_flags_go_after_the_authors_own(name: str) -> None:
 
 
 def test_a_model_goes_before_the_first_argument() -> None:
-    block = Block("service", f"{PREFIX}test", lambda *_: Filling(("org/M",), ("--seed", "1")))
+    block = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(("org/M",), ("--seed", "1")))
     found = filled(group(engine("--lora-modules a=b", "vllm serve")), SETTINGS, (block,)).intent
 
     assert found.templates[0].engine is not None
@@ -98,7 +98,7 @@ def test_a_model_goes_before_the_first_argument() -> None:
 
 
 def test_a_word_is_quoted_in_the_text_of_a_script() -> None:
-    block = Block("service", f"{PREFIX}test", lambda *_: Filling(flags=("--x", '{"a": "b c"}')))
+    block = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(flags=("--x", '{"a": "b c"}')))
     intent = group(engine(SCRIPT["args"], SCRIPT["command"]))
     (template,) = filled(intent, SETTINGS, (block,)).intent.templates
 

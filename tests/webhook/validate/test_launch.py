@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from catalog.engines import ENGINES, Model
+from catalog.engines import ENGINES, ModelSharding
 from intent import Object
 from intent.lws import Accelerators, Engine, Intent, Probe
 from intent.settings import Settings
@@ -181,7 +181,7 @@ def test_data_parallel_attention_has_fewer_shards(data: int, found: list[str]) -
 
 
 def test_a_model_of_the_settings_is_known() -> None:
-    mine = Model("corp-llm-*", 48, source="its config.json")
+    mine = ModelSharding("corp-llm-*", 48, source="its config.json")
     settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
     intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
 
