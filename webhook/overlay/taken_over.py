@@ -4,7 +4,7 @@ Clients merge the file's template into the copy. What is left of the copy is rem
 
     >>> copy = {"image": "a", "nodeSelector": {"pool": "x"}}
     >>> live = {"image": "b", "nodeSelector": {"pool": "x"}}
-    >>> taken_over(live, Around(file={"image": "b"}, old=copy))
+    >>> taken_over(live, Counterparts(file={"image": "b"}, old=copy))
     {'image': 'b'}
 """
 

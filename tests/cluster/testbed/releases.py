@@ -21,7 +21,8 @@ class Change:
 OTHER_DIGESTS: Final = (
     Change("READING: Final = 1\n", "READING: Final = 2\n"),
     Change(
-        "hashlib.sha256(orjson.dumps(value, option", 'hashlib.sha256(orjson.dumps({"next": value}, option'
+        "orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:length]",
+        'orjson.dumps({"next": value}, option=orjson.OPT_SORT_KEYS)).hexdigest()[:length]',
     ),
 )
 OTHER_RULES: Final = (
