@@ -2,10 +2,13 @@
 
 import asyncio
 import copy
+from collections.abc import MutableMapping
+from typing import Any
 
 import orjson
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from intent import Object
 from tests.sync.conftest import Eventually, quiet
@@ -63,7 +66,7 @@ def refusing(method: str, part: str) -> Fault:
 
     def refuse(request: web.Request) -> web.Response | None:
         refused = request.method == method and part in request.path
-        return status(403, "Forbidden", "not today", "x") if refused else None
+        return status(403, "Forbidden", f"no {part} today", "x") if refused else None
 
     return refuse
 
@@ -90,6 +93,24 @@ async def test_a_refused_deletion_does_not_block_another_one(api: Api, eventuall
 
     await eventually(lambda: ROUTES["ServiceAccount"] not in api.objects)
     assert ROUTES["HTTPRoute"] in api.objects
+
+
+@pytest.mark.usefixtures("served")
+async def test_each_error_of_a_reconcile_is_logged(api: Api, eventually: Eventually) -> None:
+    routes, accounts = refusing("DELETE", "httproutes"), refusing("DELETE", "serviceaccounts")
+    api.fault = lambda request: routes(request) or accounts(request)
+    without = asking(1, 2)
+    without["spec"]["roles"].pop()
+
+    with capture_logs() as logged:
+        change(api, SERVICE, metadata=without["metadata"], spec=without["spec"])
+        await eventually(lambda: {"httproutes", "serviceaccounts"} <= resources(logged))
+
+
+def resources(logged: list[MutableMapping[str, Any]]) -> set[str]:
+    """Return the resources that errors of reconciles name."""
+    errors = [str(one["error"]) for one in logged if one["event"] == "reconcile failed: will retry"]
+    return {each for each in ("httproutes", "serviceaccounts") if any(each in error for error in errors)}
 
 
 @pytest.mark.usefixtures("served")
