@@ -80,14 +80,22 @@ def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         )
         yield FieldError(where, None, message, "FI303")
     elif launch.engine.extended:
-        resource = launch.engine.extended[0][:SHOWN]
-        near = nearest(resource, GPUS, ALIKE)
-        advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
-        message = f"{resource} is not a known accelerator: {advice}"
-        yield FieldError(where, None, message, "FI537")
+        yield from unknown_accelerator(launch)
     else:
         message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
+
+
+def unknown_accelerator(launch: Launch) -> Iterator[FieldError]:
+    """FI537: an engine asks for an extended resource that may be an accelerator, and for no known one."""
+    asked = launch.engine.accelerators
+    if asked.count or asked.claimed or not launch.engine.extended:
+        return
+    resource = launch.engine.extended[0][:SHOWN]
+    near = nearest(resource, GPUS, ALIKE)
+    advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
+    message = f"{resource} is not a known accelerator: {advice}"
+    yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI537")
 
 
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:

@@ -18,7 +18,7 @@ from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
-from webhook.validate.group import group
+from webhook.validate.group import group, unknown_accelerator
 from webhook.validate.pods import limits, pods, requests
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
 from webhook.validate.transfer import transfer
@@ -110,6 +110,7 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
+            yield from unknown_accelerator(plan.leader)
         yield from fits_pod(plan.leader, intent, given.settings.engines)
 
 

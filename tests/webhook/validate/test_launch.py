@@ -397,6 +397,14 @@ def test_a_resource_that_may_be_an_accelerator_warns(resource: str, code: str) -
     assert [one.code for one in found] == [code]
 
 
+def test_a_misspelt_accelerator_warns_in_a_group_of_one_pod_too() -> None:
+    resources = {"limits": {"nvidia.com/gpus": "8"}, "requests": {"cpu": "8", "memory": "1Gi"}}
+    found = check(put(lws(worker=template(container(resources=resources)), size=1)))
+
+    assert [one.code for one in found] == ["FI537"]
+    assert "did you mean nvidia.com/gpu?" in found[0].message
+
+
 @pytest.mark.parametrize(
     ("fields", "codes"),
     [
