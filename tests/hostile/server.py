@@ -33,7 +33,7 @@ SHORT = Limits(handshake_seconds=3.0, header_seconds=2.0, body_seconds=2.0, ling
 PROGRAM = """
 import json, resource, socket, sys
 from pathlib import Path
-from certs.reload import Source
+from certs.reload import CertificateDirectory
 from fusioninfer import settings
 from fusioninfer.serving import admission, process
 from webhook.server.listen import Limits
@@ -44,7 +44,8 @@ if not options["offload"]:
     Offload.takes = lambda _self, _body: False
 if options["files"]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (options["files"], options["files"]))
-source = Source(Path(options["directory"]), ("localhost",), Path(options["ca"]) if options["ca"] else None)
+ca = Path(options["ca"]) if options["ca"] else None
+source = CertificateDirectory(Path(options["directory"]), ("localhost",), ca)
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 read = settings.read(Path(options["settings"]) if options["settings"] else None)
 names = frozenset(options["names"])

@@ -264,14 +264,15 @@ def test_a_log_line_has_no_line_break_and_no_exception_message() -> None:
 PROGRAM = """
 import socket, sys
 from pathlib import Path
-from certs.reload import Source
+from certs.reload import CertificateDirectory
 from fusioninfer.serving import admission, process
 from intent.settings import Settings
 from webhook.server.listen import Limits
 
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 limits = Limits(drain_seconds=0.1)
-process.run(admission.webhook_on(sockets, Source(Path(sys.argv[1])), admission.reviews(Settings()), limits))
+source = CertificateDirectory(Path(sys.argv[1]))
+process.run(admission.webhook_on(sockets, source, admission.reviews(Settings()), limits))
 """
 
 
