@@ -1,71 +1,30 @@
 """Run the webhook: its HTTPS server, its certificate, its metrics, and the signals that end it."""
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-import orjson
 import structlog
 
 from certs import reload
 from fusioninfer import __version__
 from fusioninfer.serving import probes
+from fusioninfer.serving.warm_up import Reviews, warm_up
 from intent.settings import Settings
 from webhook import review, templated
-from webhook.request import VERSION
 from webhook.server import app, metrics
 from webhook.server.listen import CUTS, Limits
 from webhook.server.offload import Offload
 from webhook.server.reading import TemplateLoader
 
 log: Final = structlog.stdlib.get_logger(__name__)
-
-Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
-"""The functions that answer a body, by path."""
-
-_ENGINE: Final = {
-    "name": "engine",
-    "image": "vllm/vllm-openai:v0.17.1",
-    "command": ["vllm", "serve"],
-    "args": ["org/model", "--tensor-parallel-size", "16", "--unknown", "--kv-transfer-config", "{}"],
-    "resources": {"limits": {"nvidia.com/gpu": "8"}},
-    "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
-}
-_WARM_UP: Final = orjson.dumps(
-    {
-        "apiVersion": VERSION,
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "warm-up",
-            "operation": "CREATE",
-            "object": {
-                "metadata": {
-                    "name": "warm-up",
-                    "annotations": {
-                        "fusioninfer.io/service": "warm-up",
-                        "fusioninfer.io/component-type": "decoder",
-                        "fusioninfer.io/strategy": "pd-disaggregation",
-                    },
-                },
-                "spec": {
-                    "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [_ENGINE]}}}
-                },
-            },
-        },
-    }
-)
-"""A review that runs through most of the code, so that the first real one finds it loaded.
-
-The first of a namespace would take several times as long, and might count as expensive on a slow machine.
-"""
 
 
 async def webhook(  # noqa: PLR0913 - each is a flag of the command
@@ -123,7 +82,7 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)
     _bind(shown, state, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))
-    _warm_up(answers)
+    warm_up(steps)
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
     with _until_signal() as stop:
@@ -161,14 +120,6 @@ def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
     shown.reloads[change.result]()
     level = logging.INFO if change.result == "loaded" else logging.WARNING
     log.log(level, "certificate", result=change.result, reason=change.reason)
-
-
-def _warm_up(answers: Reviews) -> None:
-    """Answer one review on each path; then exempt all long-lived objects from garbage collection."""
-    for answer in answers.values():
-        answer(_WARM_UP)
-    gc.collect()
-    gc.freeze()
 
 
 @contextmanager
