@@ -18,7 +18,7 @@ from intent.shapes import listed, mapping
 from intent.variables import NAMES, misplaced, unknown, variables
 
 LARGEST: Final = 64 * 1024
-"""Characters of a spec, as JSON; services keep no more of all their templates together."""
+"""Bytes of a spec, as JSON; services keep no more of all their templates together."""
 TOO_LARGE: Final = "FI970"
 REMOVAL: Final = "FI971"
 NOT_OURS: Final = "FI972"
@@ -37,10 +37,12 @@ OF_SERVICES: Final = {
 def too_large(template: Object) -> FieldError | None:
     """FI970, FI904: the spec is over a limit. They are counted before anything else is read."""
     spec = template.get("spec")
-    size = len(json.dumps(spec, separators=(",", ":"), ensure_ascii=False, default=str))
+    size = len(
+        json.dumps(spec, separators=(",", ":"), ensure_ascii=False, default=str).encode(errors="replace")
+    )
     if size > LARGEST:
         message = (
-            f"has {size} characters as JSON, and the limit is {LARGEST}: split it, and name both in base-refs"
+            f"has {size} bytes as JSON, and the limit is {LARGEST}: split it, and name both in base-refs"
         )
         return FieldError("spec", None, message, TOO_LARGE)
     pods = [mapping(one).get("template") for one in listed(mapping(spec).get("pods"))]
@@ -93,7 +95,7 @@ def _unused(lora: Object) -> Iterator[FieldError]:
 def _variables(template: Any, path: str) -> Iterator[FieldError]:
     """FI950: each variable exists, and stands in a value."""
     for where, fields in _objects(template, path):
-        yield from misplaced(where, fields)
+        yield from (one.error for one in misplaced(where, fields))
     for where, text in _texts(template, path):
         for name in variables(text):
             if name not in NAMES:

@@ -114,7 +114,10 @@ def read_base(value: Any) -> Base | None:
 def excess(base: Base) -> str:
     """Return what of a content is over a limit; empty for nothing."""
     if (used := _size(base)) > LARGEST:
-        return f"{used} bytes together, and the limit is {LARGEST}"
+        both = (
+            "" if base.leader is None else " (the pods of leaders and of workers, which differ, count each)"
+        )
+        return f"{used} bytes together{both}, and the limit is {LARGEST}"
     return over(base.pods, base.leader)
 
 

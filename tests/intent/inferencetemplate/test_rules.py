@@ -37,6 +37,12 @@ MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
         "spec",
         "split",
     ),
+    "too large, in bytes": (
+        template({"template": {"metadata": {"annotations": {"a": "ü" * (LARGEST // 2)}}}}),
+        "FI970",
+        "spec",
+        "bytes",
+    ),
     "too many arguments": (
         pod(containers=[{"name": "v", "args": ["a"] * 5000}]),
         "FI904",
