@@ -13,18 +13,19 @@ a value never adds a field, and is not searched for variables. The names of fiel
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.errors import FieldError, nearest, suggested
 
+ROLE_PORT: Final = "role.port"
 NAMES: Final[Mapping[str, str]] = {
     "model.name": "the name under which the model is served",
     "model.path": "the model argument of the engine: a name or a path",
     "service.name": "the name of the service",
     "service.namespace": "its namespace",
     "role.name": "the name of the role",
-    "role.port": "the port on which the role's engine serves",
+    ROLE_PORT: "the port on which the role's engine serves",
     "parallelism.tensor": "the tensor-parallel size",
     "parallelism.pipeline": "the pipeline-parallel size",
     "parallelism.data": "the data-parallel size",
@@ -40,13 +41,21 @@ LONGEST: Final = 64 * 1024
 """Bytes of all values that are put into one template."""
 
 
+class VariableError(NamedTuple):
+    """An error about a variable."""
+
+    name: str
+    """The variable; empty if the error is about all of them."""
+    error: FieldError
+
+
 @dataclass(slots=True)
 class _Substitution:
     """One pass over a template: the values, what is left of the budget, and the errors."""
 
     values: Mapping[str, str]
     left: int
-    errors: list[FieldError]
+    errors: list[VariableError]
 
     def text(self, path: str, text: str) -> str:
         """Return a text with its variables replaced; one without a value stays, and is reported."""
@@ -56,7 +65,7 @@ class _Substitution:
                 return found[0][1:]
             known = self.values.get(found["name"], found["default"])
             if known is None:
-                self.errors.append(unknown(path, found["name"]))
+                self.errors.append(VariableError(found["name"], unknown(path, found["name"])))
                 return found[0]
             self.left -= len(known)
             return known if self.left >= 0 else ""
@@ -74,17 +83,17 @@ def unknown(path: str, name: str) -> FieldError:
     return FieldError(path, None, message, CODE)
 
 
-def misplaced(path: str, fields: Object) -> Iterator[FieldError]:
+def misplaced(path: str, fields: Object) -> Iterator[VariableError]:
     """Report variables in the names of fields, such as keys of labels: only values have them."""
     for key in fields:
         for name in variables(key):
             message = f"$({name}) stands in a name, where variables are not replaced: write it into a value"
-            yield FieldError(f"{path}[{key}]", None, message, CODE)
+            yield VariableError(name, FieldError(f"{path}[{key}]", None, message, CODE))
 
 
 def substituted(
     template: Object, values: Mapping[str, str], schema: Object, path: str = ""
-) -> tuple[Object, list[FieldError]]:
+) -> tuple[Object, list[VariableError]]:
     """Return a template with its variables replaced, and an error for each that has no value.
 
     `schema` is that of the template, as in a CustomResourceDefinition; `path` is the template's own path, for
@@ -94,7 +103,7 @@ def substituted(
     found = _walk(template, schema, path, work)
     if work.left < 0:
         message = f"its variables have more than {LONGEST} characters together: shorten the values"
-        work.errors.append(FieldError(path, None, message, CODE))
+        work.errors.append(VariableError("", FieldError(path, None, message, CODE)))
     return found, work.errors
 
 

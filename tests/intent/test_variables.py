@@ -113,7 +113,7 @@ def test_ports_of_probes_are_numbers_and_quantities_too() -> None:
 def test_a_variable_without_a_value_is_reported_at_its_field(text: str, message: str) -> None:
     _, errors = substituted(in_args("a", text), VALUES, SCHEMA, "spec.pods[0].template")
 
-    (error,) = errors
+    ((_, error),) = errors
     assert error.path == "spec.pods[0].template.spec.containers[0].args[1]"
     assert message in error.message
 
@@ -127,7 +127,7 @@ def test_all_errors_are_reported() -> None:
 def test_many_long_values_are_an_error() -> None:
     found, errors = substituted(in_args(*["$(model.name)"] * 20), {"model.name": "x" * 4096}, SCHEMA)
 
-    assert "shorten the values" in errors[-1].message
+    assert "shorten the values" in errors[-1].error.message
     assert sum(map(len, found["spec"]["containers"][0]["args"])) <= LONGEST
 
 
@@ -143,8 +143,10 @@ def test_a_variable_in_the_name_of_a_field_is_an_error() -> None:
     found, errors = substituted({"metadata": {"labels": {"$(model.name)": "a"}}}, VALUES, SCHEMA, "pods")
 
     assert found == {"metadata": {"labels": {"$(model.name)": "a"}}}
-    assert [one.path for one in errors] == ["pods.metadata.labels[$(model.name)]"]
-    assert "write it into a value" in errors[0].message
+    assert [(one.name, one.error.path) for one in errors] == [
+        ("model.name", "pods.metadata.labels[$(model.name)]")
+    ]
+    assert "write it into a value" in errors[0].error.message
 
 
 @given(text=st.text(alphabet="$()|.ab", max_size=30))

@@ -283,6 +283,33 @@ def test_variables_follow_the_author() -> None:
     assert "MODEL=org/N" in [f"{one['name']}={one.get('value')}" for one in vllm(after)["env"]]
 
 
+@pytest.mark.parametrize(("mode", "own", "expected"), ARGUMENTS)
+def test_a_container_merges_by_the_value_of_its_name(
+    mode: str | None, own: list[str], expected: list[str]
+) -> None:
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.name", "$(service.name)")}
+    if mode:
+        library = {"base": changed(library["base"], "spec.pods.0.args", mode)}
+    stored = put(
+        named(template(engine(args=own)), service="vllm", launcher="none", size=1), templates=library
+    )
+
+    assert vllm(stored)["args"][1:] == expected
+    assert codes(stored) == []
+
+
+def test_the_port_is_the_value_of_a_variable_if_the_flag_is() -> None:
+    env = [{"name": "PORT", "value": "$(role.port)"}]
+    args = ["--port", "$(parallelism.data|9000)"]
+    library = {
+        **LIBRARY,
+        "more": inference_template("more", entry({"containers": [engine(env=env, args=args)]})),
+    }
+    stored = put(named(refs="base,more"), templates=library)
+
+    assert {"name": "PORT", "value": "9000"} in vllm(stored)["env"]
+
+
 def test_pull_secrets_of_a_template_are_added_to_the_author_s() -> None:
     theirs = {"base": inference_template("base", entry({"imagePullSecrets": [{"name": "registry"}]}))}
     made = put(named(template(container(), imagePullSecrets=[{"name": "own"}])), templates=theirs)
@@ -558,6 +585,12 @@ REFUSED: Final[list[tuple[str, Object, Templates, str]]] = [
         "a variable without a value",
         changed(named(), "metadata.annotations.fusioninfer.io/model", None),
         {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.workingDir", "/$(model.name)")},
+        "FI950",
+    ),
+    (
+        "values that are too long together",
+        named(service="s" * 60),
+        {"base": changed(BASE, "spec.pods.0.template.spec.nodeSelector.gpu", "$(service.name)" * 1200)},
         "FI950",
     ),
     (

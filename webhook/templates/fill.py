@@ -16,12 +16,12 @@ import orjson
 
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
-from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, PREFIX, UNREAD, path
+from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, PREFIX, UNREAD, path, read
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.shapes import annotations, listed, mapping, metadata
-from intent.variables import substituted, variables
+from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
 from webhook.overlay.canonical import digest_of_file
 from webhook.overlay.difference import difference, replaced
@@ -31,7 +31,7 @@ from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
 from webhook.templates.separate import LEADER, WORKER, Separated, group_of, template_of, with_group
-from webhook.templates.values import size_of, values
+from webhook.templates.values import port_value, size_of, values
 
 UNMATCHED: Final = "FI953"
 
@@ -130,7 +130,6 @@ def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]
         own = group.get(field)
         if isinstance(own, dict):
             below, modes = bases[LEADER if is_alone else field]
-            errors.extend(_unmatched(field, below, own))
             made[field] = _under(below, own, field, _Context(author, asked, modes, errors))
     filled = with_group(author, {**group, **made}) if made else author
     if asked != annotations(author):
@@ -157,19 +156,30 @@ class _Context:
     modes: Mapping[str, str]
     errors: list[FieldError]
 
+    def merge(self, base: Object, own: Object) -> Object:
+        """Merge an author's pod template over the templates'."""
+        return merged(base, own, partial(arguments, self.modes))
+
 
 def _under(base: Object, own: Object, field: str, context: _Context) -> Object:
-    def merge_arguments(one: Object, over: Object) -> list[str]:
-        return arguments(context.modes, one, over)
-
     if b"$(" in orjson.dumps(base):
-        given = dict(values(context.author, context.asked, merged(base, own, merge_arguments)))
-        base, errors = substituted(base, given, schemas()[POD_TEMPLATE].root, f"{LWT}.{field}")
-        used = set(variables(difference(own, merged(base, own, merge_arguments)))) if errors else set()
-        context.errors.extend(
-            _of_templates(one) for one in errors if any(f"$({name})" in one.message for name in used)
-        )
-    return merged(base, own, merge_arguments)
+        base, context = _with_values(base, own, field, context)
+    context.errors.extend(_unmatched(field, base, own))
+    return context.merge(base, own)
+
+
+def _with_values(base: Object, own: Object, field: str, context: _Context) -> tuple[Object, _Context]:
+    """Replace the variables of templates, also in names of containers, by which they merge."""
+    root, (asked, _) = schemas()[POD_TEMPLATE].root, read(context.asked)
+    given = dict(values(context.author, asked))
+    names, _ = substituted({name: name for name in context.modes}, given, {})
+    context = replace(context, modes={names[name]: mode for name, mode in context.modes.items()})
+    if ROLE_PORT in variables(base):
+        given |= port_value(context.merge(substituted(base, given, root)[0], own), asked)
+    base, errors = substituted(base, given, root, f"{LWT}.{field}")
+    used = {"", *variables(difference(own, context.merge(base, own)))} if errors else set()
+    context.errors.extend(_of_templates(error) for name, error in errors if name in used)
+    return base, context
 
 
 def _of_templates(error: FieldError) -> FieldError:

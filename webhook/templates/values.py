@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from catalog.engines import DEFAULT_PORT, PRODUCTS
 from intent import Object
-from intent.annotations import read
+from intent.annotations import Annotations
 from intent.command_line.command import read_command
 from intent.command_line.flags import PORT
 from intent.image import read_image
@@ -12,14 +12,14 @@ from intent.launch import is_size
 from intent.parallelism import SIZES
 from intent.read import engine_index
 from intent.shapes import listed, mapping, metadata, strings, text
+from intent.variables import ROLE_PORT
 
 
-def values(author: Object, notes: Object, template: Object) -> Iterator[tuple[str, str]]:
+def values(author: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
     """Yield the values of variables by name, as far as an author's object sets them.
 
-    `notes` are its annotations with those of templates, and `template` is a pod template with variables.
+    `asked` is what its annotations ask for, with those of templates.
     """
-    asked, _ = read(notes)
     yield from _if_set("service.name", asked.service)
     yield from _if_set("service.namespace", text(metadata(author).get("namespace")))
     yield from _if_set("role.name", asked.role_name)
@@ -29,8 +29,12 @@ def values(author: Object, notes: Object, template: Object) -> Iterator[tuple[st
         yield "model.path", model.argument
     for name, field in SIZES.items() if asked.parallelism else ():
         yield from _if_set(f"parallelism.{name}", str(getattr(asked.parallelism, field) or ""))
+
+
+def port_value(template: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
+    """Yield the value of `ROLE_PORT`, in a pod template whose other variables are replaced."""
     if port := _port(template, asked.engine_container):
-        yield "role.port", str(port)
+        yield ROLE_PORT, str(port)
 
 
 def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
