@@ -25,6 +25,7 @@ from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
+from webhook.overlay.canonical import is_default, is_unwritten
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
@@ -78,7 +79,10 @@ def operations(
 ) -> list[Operation]:
     """Return the JSON patch that expands an object in the given state."""
     wanted = change(live, found, settings, concerns)
-    return [] if wanted is live else patch(live, wanted)
+    if wanted is live:
+        return []
+    is_filled_anew = isinstance(found, Pinned | Fresh | Withdrawn) and found.write.is_filled_anew
+    return patch(live, wanted, is_unwritten if is_filled_anew else is_default)
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:

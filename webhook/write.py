@@ -21,7 +21,7 @@ from webhook import digest as digests
 from webhook.leftover import without_leftover
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE
 from webhook.overlay import record as records
-from webhook.overlay.base import Base
+from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.canonical import canonical
 from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
@@ -80,6 +80,15 @@ class Write:
     def base(self) -> Base | None:
         """Return what the record keeps of templates."""
         return None if self.filling is None else self.filling.base
+
+    @property
+    def is_filled_anew(self) -> bool:
+        """Whether templates add other fields than before: then the empty ones that they gave go too.
+
+        Otherwise empty fields stay, whoever added them: without them pods would restart.
+        """
+        now, then = self.base or NO_BASE, self.record.base or NO_BASE
+        return now.put_on != then.put_on
 
     @property
     def is_misfilled(self) -> bool:

@@ -468,6 +468,36 @@ def test_without_templates_the_author_has_their_object_back() -> None:
     assert {**after, "metadata": {}} == {**put(plain), "metadata": {}}
 
 
+EMPTY: Final = {
+    "nodeSelector": {},
+    "tolerations": [],
+    "schedulerName": "",
+    "terminationGracePeriodSeconds": 0,
+    "hostNetwork": False,
+    "securityContext": {},
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_empty_value_of_a_template_goes_with_the_template(name: str, size: int) -> None:
+    empty = inference_template("empty", entry({name: EMPTY[name]}))
+    author = named(template(container("vllm")), refs="empty", size=size)
+    stored = put(author, templates={"empty": empty})
+    left = put(changed(stored, REFS, None), stored)
+
+    assert pod(stored)[name] == EMPTY[name]
+    assert left["spec"] == put(changed(author, REFS, None))["spec"]
+
+
+def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() -> None:
+    stored = put(named(launcher="ray-symmetric"))
+    of_another = changed(stored, f"{POD}.initContainers.0.env", [])
+    edited = changed(of_another, "metadata.annotations.fusioninfer.io/model", "hf://org/N")
+
+    assert pod(put(edited, of_another))["initContainers"] == pod(of_another)["initContainers"]
+
+
 def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     paused = changed(STORED, "metadata.annotations.fusioninfer.io/paused", "true")
     monkeypatch.setattr(webhook.templates.fill, "merged", lambda _base, over, _arguments: over)

@@ -45,7 +45,7 @@ def is_filled_in(key: str, item: Any) -> bool:
     return (key in _FILLED and item in ({}, None)) or (key, item) in _DEFAULTS
 
 
-def _is_unwritten(key: str, item: Any) -> bool:
+def is_unwritten(key: str, item: Any) -> bool:
     """Return whether a field is the same before and after defaulting, with this value and without it."""
     return item is None or (key, item) in _NAMES or is_filled_in(key, item)
 
@@ -62,7 +62,7 @@ def digest(value: Any) -> str:
 
 def digest_of_file(value: Any) -> str:
     """Return a digest that differs for an empty value that an author wrote, and for none."""
-    return _hashed(canonical(value, "", _is_unwritten))
+    return _hashed(canonical(value, "", is_unwritten))
 
 
 def _hashed(value: Any) -> str:

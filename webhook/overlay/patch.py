@@ -10,6 +10,8 @@ container gets another image, `old` is removed, and `new` is added before the fi
 {'op': 'add', 'path': '/containers/0', 'value': {'name': 'new'}}]
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, repeat
 from operator import is_, is_not
@@ -27,35 +29,44 @@ UNIONS: Final = frozenset({"volumes"})
 _ABSENT: Final = object()
 
 
-def patch(live: Object, wanted: Object) -> list[Operation]:
+def patch(live: Object, wanted: Object, stays: Callable[[str, Any], bool] = is_default) -> list[Operation]:
     """Return the operations that make `wanted` from `live`. Values that both share are not walked.
 
-    A field that the API server or LWS filled in stays, and so does another spelling of a quantity.
+    A field that is not wanted stays if `stays` says so: the API server or LWS may have filled it in. So does
+    another spelling of a quantity.
     """
-    operations: list[Operation] = []
-    _patch_map(live, wanted, "", operations)
-    return operations
+    work = _Work(stays)
+    _patch_map(live, wanted, "", work)
+    return work.operations
 
 
-def _patch_map(live: Object, wanted: Object, path: str, operations: list[Operation]) -> None:
+@dataclass(slots=True)
+class _Work:
+    """The rule for empty fields that are not wanted, and the operations so far."""
+
+    stays: Callable[[str, Any], bool]
+    operations: list[Operation] = field(default_factory=list)
+
+
+def _patch_map(live: Object, wanted: Object, path: str, work: _Work) -> None:
     if not live.keys() <= wanted.keys():
-        operations += [
+        work.operations += [
             {"op": "remove", "path": f"{path}/{escaped(key)}"}
             for key, value in live.items()
-            if key not in wanted and not is_default(key, value)
+            if key not in wanted and not work.stays(key, value)
         ]
     is_other = map(is_not, wanted.values(), map(live.get, wanted, repeat(_ABSENT)))
     for key, value in compress(wanted.items(), is_other):  # few fields of a map are no longer the same
         if key in live:
-            _patch_value(key, live[key], value, f"{path}/{escaped(key)}", operations)
+            _patch_value(key, live[key], value, f"{path}/{escaped(key)}", work)
         else:
-            operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
+            work.operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
 
 
-def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list[Operation]) -> None:
+def _patch_value(field: str, live: Any, wanted: Any, path: str, work: _Work) -> None:
     if isinstance(live, dict) and isinstance(wanted, dict):
         if field not in QUANTITIES or canonical(live, field) != canonical(wanted, field):
-            _patch_map(live, wanted, path, operations)
+            _patch_map(live, wanted, path, work)
         return
     if same(live, wanted):
         return
@@ -63,21 +74,21 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, operations: list
         places = _changed_at(field, live, wanted)
         if places is not None:
             for place in places:
-                _patch_item(field, live[place], wanted[place], f"{path}/{place}", operations)
+                _patch_item(field, live[place], wanted[place], f"{path}/{place}", work)
             return
         at = _extended_at(live, wanted)
         if at is not None:
             before, behind = wanted[:at], wanted[at + len(live) :]
-            operations += [
+            work.operations += [
                 {"op": "add", "path": f"{path}/{place}", "value": item} for place, item in enumerate(before)
             ]
-            operations += [{"op": "add", "path": f"{path}/-", "value": item} for item in behind]
+            work.operations += [{"op": "add", "path": f"{path}/-", "value": item} for item in behind]
             return
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
-            _patch_items(field, (have, want), path, operations)
+            _patch_items(field, (have, want), path, work)
             return
-    operations.append({"op": "replace", "path": path, "value": wanted})
+    work.operations.append({"op": "replace", "path": path, "value": wanted})
 
 
 def _changed_at(field: str, live: list[Any], wanted: list[Any]) -> list[int] | None:
@@ -104,27 +115,27 @@ def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> 
 Items = dict[Identity, Object]
 
 
-def _patch_items(field: str, lists: tuple[Items, Items], path: str, operations: list[Operation]) -> None:
+def _patch_items(field: str, lists: tuple[Items, Items], path: str, work: _Work) -> None:
     """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
     live, wanted = lists
     for at, (key, item) in enumerate(live.items()):
         if key in wanted and item is not wanted[key]:
-            _patch_item(field, item, wanted[key], f"{path}/{at}", operations)
+            _patch_item(field, item, wanted[key], f"{path}/{at}", work)
     gone = [at for at, key in enumerate(live) if key not in wanted]
-    operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
+    work.operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
     length = len(live) - len(gone)
     for at, (key, item) in enumerate(wanted.items()):
         if key not in live:
             place = "-" if at == length else at
-            operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
+            work.operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
             length += 1
 
 
-def _patch_item(field: str, live: Object, wanted: Object, path: str, operations: list[Operation]) -> None:
+def _patch_item(field: str, live: Object, wanted: Object, path: str, work: _Work) -> None:
     if field in UNIONS and live.keys() != wanted.keys():
-        operations.append({"op": "replace", "path": path, "value": wanted})
+        work.operations.append({"op": "replace", "path": path, "value": wanted})
     else:
-        _patch_map(live, wanted, path, operations)
+        _patch_map(live, wanted, path, work)
 
 
 @lru_cache(maxsize=256)
