@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-from intent import Object
+from intent import Object, quantity
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
 from intent.shapes import EMPTY, without_nulls
 
@@ -90,7 +90,7 @@ def _wrong(path: str, value: Any, message: str, schema: Object = EMPTY) -> Viola
 
 def _limits(value: Any, place: _Place) -> Violations:
     """Report the first violated limit, in the order of the schema: a length precedes its pattern."""
-    for key, limit in place.schema.items():
+    for key, limit in {**_DEFAULTS.get(place.schema.get("type", ""), {}), **place.schema}.items():
         fits, message = LIMITS.get(key, _NO_LIMIT)
         if not fits(value, limit):
             yield _wrong(place.path, value, message(limit), place.schema)
@@ -102,16 +102,20 @@ def _matches(value: Any, pattern: str) -> bool:
     return not isinstance(value, str) or ("\n" not in value and _compiled(pattern).search(value) is not None)
 
 
+_DEFAULTS: Final = {"integer": {"format": "int64"}}
+"""By type: limits that a schema leaves out. Go decodes a larger number as a float."""
 _compiled: Final = lru_cache(maxsize=64)(re.compile)
 
 
 def _fits(value: Any, kind: str) -> bool:
-    """Return whether a number has the range of a format; other formats are not checked."""
+    """Return whether a number has the range of a format, and is exact; other formats are not checked."""
     most = _MOST.get(kind)
-    return most is None or -most <= value < most
+    return most is None or (-most <= value < most and (type(value) is int or abs(value) < _EXACT))
 
 
 _MOST: Final = {"int32": 2**31, "int64": 2**63}
+_EXACT: Final = 2**53
+"""A larger float may stand for several integers (`go-openapi/swag`)."""
 
 
 def _said(message: str) -> Callable[[Any], str]:
@@ -138,7 +142,6 @@ LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]
 _NO_LIMIT: Final = (lambda _value, _limit: True, str)
 
 _PATH: Final = r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+"
-_QUANTITY: Final = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 PATTERNS: Final[Mapping[str, str]] = {
     f"^{DNS_LABEL}$": "must be a DNS-1123 label",
     f"^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain",
@@ -158,11 +161,9 @@ PATTERNS: Final[Mapping[str, str]] = {
     rf"^Hostname|IPAddress|NamedAddress|{DNS_SUBDOMAIN}\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$": (
         "must be IPAddress, Hostname, NamedAddress or DOMAIN/NAME"
     ),
-    rf"^(\+|-)?{_QUANTITY}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_QUANTITY}))?$": (
-        "must be a quantity, such as 500m, 4 or 16Gi"
-    ),
+    quantity.PATTERN: "must be a quantity, such as 500m, 4 or 16Gi",
 }
-"""What each pattern of upstream means. A test compares the keys with the schemas."""
+"""What each pattern of the schemas means. A test compares the keys with the schemas."""
 
 
 # --- nested values ------------------------------------------------------------------------------------
@@ -238,22 +239,22 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "boolean": ("true or false", lambda value: isinstance(value, bool), _nothing),
 }
 """By type: its name in messages, its test, and the check of nested values."""
-_EITHER: Final[_Kind] = (
-    "a whole number or a string",
-    lambda value: isinstance(value, str) or _is_whole(value),
-    _nothing,
-)
 
 
-_PORT_OR_NAME: Final[_Kind] = (
-    "a whole number or a string",
-    lambda value: isinstance(value, str) or (_is_whole(value) and _fits(value, "int32")),
-    _nothing,
-)
-"""Go's `IntOrString`. A quantity has a pattern, and may be larger."""
+def _either(kind: str) -> _Kind:
+    return (
+        "a whole number or a string",
+        lambda value: isinstance(value, str) or (_is_whole(value) and _fits(value, kind)),
+        _nothing,
+    )
+
+
+_QUANTITY: Final = _either("int64")
+_PORT_OR_NAME: Final = _either("int32")
+"""Go's `IntOrString`. A quantity has a pattern."""
 
 
 def _kind(schema: Object) -> _Kind:
     if schema.get(_INT_OR_STRING):
-        return _EITHER if "pattern" in schema else _PORT_OR_NAME
+        return _QUANTITY if "pattern" in schema else _PORT_OR_NAME
     return _KINDS[schema["type"]]

@@ -10,6 +10,8 @@ Left out, besides descriptions:
 - `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
 - That a path of an Ingress requires a backend: one without leads to the service's own Service.
 
+Narrowed: the pattern of quantities (`intent.quantity`).
+
 A schema that is part of another one stands in the file once.
 """
 
@@ -32,7 +34,7 @@ from catalog.schemas import (
     REF,
     ROLLOUT,
 )
-from intent import Object
+from intent import Object, quantity
 
 RULES: Final = "x-kubernetes-validations"
 LIST_TYPE: Final = "x-kubernetes-list-type"
@@ -44,12 +46,13 @@ WIDTH: Final = 110
 
 PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
 QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+ANY_QUANTITY: Final = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
 OPAQUE: Final[dict[str, Object]] = {
     QUANTITY: {
-        "pattern": (
-            r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-            r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-        ),
+        "pattern": ANY_QUANTITY,
         "x-kubernetes-int-or-string": True,
     },
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": {"type": "object", PRESERVED: True},
@@ -192,6 +195,8 @@ def defined(file: Path, fields: tuple[str, ...]) -> Object:
 def structural(node: Object) -> Object:
     """Return a schema without what is left out."""
     kept = {key: one for key, one in node.items() if key not in LEFT_OUT}
+    if kept.get("pattern") == ANY_QUANTITY:
+        kept["pattern"] = quantity.PATTERN
     if any("default" in node["items"]["properties"][key] for key in node.get(LIST_KEYS, ())):
         del kept[LIST_KEYS]
         kept[LIST_TYPE] = "atomic"

@@ -5,13 +5,14 @@ from typing import Any, Final
 import pytest
 
 from catalog.schemas import schemas
-from intent import Object
+from intent import Object, quantity
 from intent.schema import LIMITS, PATTERNS, Violation, violations
 from tests.catalog.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
 EITHER: Final[Object] = {"x-kubernetes-int-or-string": True}
+QUANTITY: Final[Object] = EITHER | {"pattern": quantity.PATTERN}
 ITEM: Final[Object] = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
 NAMED: Final[Object] = {"type": "array", "items": ITEM, LIST_TYPE: "map", LIST_KEYS: ["name"]}
 SET: Final[Object] = {"type": "array", "items": TEXT, LIST_TYPE: "set"}
@@ -74,6 +75,11 @@ def test_a_valid_value_has_no_violation(value: Any, schema: Object) -> None:
         (2**31, EITHER, "v", "must be a whole number or a string"),
         (2**31, NUMBER | {"format": "int32"}, "v", "must be a number of type int32"),
         (-(2**63) - 1, NUMBER | {"format": "int64"}, "v", "must be a number of type int64"),
+        (2**63, NUMBER, "v", "must be a number of type int64"),
+        (-(2.0**63), NUMBER, "v", "must be a number of type int64"),
+        (2**63, QUANTITY, "v", "must be a whole number or a string"),
+        ("1e1.5", QUANTITY, "v", "must be a quantity, such as 500m, 4 or 16Gi"),
+        ("1e99999999", QUANTITY, "v", "must be a quantity, such as 500m, 4 or 16Gi"),
         ("ab", TEXT | {"maxLength": 1, "pattern": "^b"}, "v", "must be at most 1 characters"),
         ("a\n", TEXT | {"pattern": "^a$"}, "v", "must match ^a$"),
         ({}, ITEM, "v.name", "is required"),
