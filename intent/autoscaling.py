@@ -8,7 +8,7 @@ Source: `k8s.io/kubernetes` v1.35.4 `pkg/apis/autoscaling/validation`.
 from typing import Any, Final
 
 from intent import Object, quantity
-from intent.names import is_label
+from intent.names import is_label, is_label_key, is_path_segment
 from intent.schema import FieldCheck, Rules
 from intent.shapes import listed, mapping
 
@@ -28,8 +28,8 @@ SELECTIONS: Final = ("Max", "Min", "Disabled")
 LONGEST_PERIOD: Final = 1800
 LONGEST_WINDOW: Final = 3600
 """Seconds."""
-_SEGMENT: Final = ("/", "%")
-"""Parts that a segment of a URL's path must not contain."""
+RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+"""Resources of containers whose names have no domain; besides those that begin with `hugepages-`."""
 
 
 def _one_of(field: str, known: tuple[str, ...]) -> FieldCheck:
@@ -104,16 +104,22 @@ def _segment(field: str) -> FieldCheck:
     """Return the check of a name that becomes part of a URL."""
 
     def check(value: Object) -> str:
-        name = value[field]
-        if not name or name in {".", ".."}:
-            return f"{field} must be a name"
-        return f"{field} must not contain / or %" if any(one in name for one in _SEGMENT) else ""
+        return "" if is_path_segment(value[field]) else f"{field} must be a name, without / and %"
 
     return check
 
 
 def _named(field: str) -> FieldCheck:
     return lambda value: "" if value[field] else f"{field} must not be empty"
+
+
+def _resource(source: Object) -> str:
+    """Require a resource of containers (`pkg/apis/core/validation`: `validateContainerResourceName`)."""
+    name = source["name"]
+    is_extended = "/" in name and not name.startswith("requests.") and is_label_key(f"requests.{name}")
+    known = name in RESOURCES or name.startswith("hugepages-") or "kubernetes.io/" in name or is_extended
+    fits = known and is_label_key(name)
+    return "" if fits else f"name must be {', '.join(RESOURCES)}, hugepages-SIZE or DOMAIN/NAME"
 
 
 def _container(source: Object) -> str:
@@ -175,7 +181,7 @@ OF_AUTOSCALER: Final[Rules] = {
     **_of_source("pods", _one_or_more("averageValue")),
     **_of_source("resource", _exactly_one("averageUtilization", "averageValue"), _named("name")),
     **_of_source(
-        "containerResource", _exactly_one("averageUtilization", "averageValue"), _named("name"), _container
+        "containerResource", _exactly_one("averageUtilization", "averageValue"), _resource, _container
     ),
     **_of_direction("scaleUp"),
     **_of_direction("scaleDown"),

@@ -5,6 +5,8 @@ from typing import Final
 
 LABEL: Final = 63
 """Characters of a DNS label: the value of a label, the name of a Service."""
+SUBDOMAIN: Final = 253
+"""Characters of a DNS subdomain: the name of most objects."""
 HASH: Final = len("-") + 10
 """Pods carry `controller-revision-hash: <StatefulSet>-<hash>`, a 32-bit number encoded digit by digit
 (`k8s.io/kubernetes` `pkg/controller/history`)."""
@@ -22,6 +24,7 @@ DNS_SUBDOMAIN: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 """A hostname of the Gateway API, whose first label may be a wildcard."""
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
+_is_subdomain: Final = re.compile(DNS_SUBDOMAIN).fullmatch
 _is_qualified: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
 _is_key_of_data: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}").fullmatch
 _is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
@@ -38,19 +41,24 @@ def is_dns_1035_label(name: str) -> bool:
 
 
 def is_subdomain(name: str) -> bool:
-    """Return whether a name is DNS-1123 labels separated by dots."""
-    return all(map(is_label, name.split(".")))
+    """Return whether a name is a DNS-1123 subdomain; only the whole of it has a limit."""
+    return len(name) <= SUBDOMAIN and _is_subdomain(name) is not None
+
+
+def is_path_segment(name: str) -> bool:
+    """Return whether a text may be a segment of a URL's path (`pkg/api/validation/path`)."""
+    return name not in {"", ".", ".."} and not {"/", "%"} & set(name)
 
 
 def is_hostname(name: str) -> bool:
-    """Return whether a name is a subdomain, with or without a wildcard as its first label."""
-    return is_subdomain(name.removeprefix("*."))
+    """Return whether a name is DNS labels separated by dots; the first one may be a wildcard."""
+    return all(map(is_label, name.removeprefix("*.").split(".")))
 
 
 def is_label_key(key: str) -> bool:
     """Return whether the API server accepts a text as the key of a label; annotations may be upper case."""
     domain, slash, name = key.rpartition("/")
-    return _is_qualified(name) is not None and (not slash or (len(domain) <= 253 and is_subdomain(domain)))
+    return _is_qualified(name) is not None and (not slash or is_subdomain(domain))
 
 
 def is_key_of_data(key: str) -> bool:

@@ -128,6 +128,15 @@ BROKEN_SCALINGS: Final[dict[str, tuple[Object, str]]] = {
     ),
     "a container without a name": (scaling(container(container="")), ".metrics[0].containerResource"),
     "a resource without a name": (scaling(container(name="")), ".metrics[0].containerResource"),
+    "a resource that no container has": (scaling(container(name="gpu")), ".metrics[0].containerResource"),
+    "a quota of a resource": (
+        scaling(container(name="requests.nvidia.com/gpu")),
+        ".metrics[0].containerResource",
+    ),
+    "a tolerance with a fraction as its exponent": (
+        scaling(external(), behavior={"scaleUp": {"tolerance": "1e1.5"}}),
+        ".behavior.scaleUp.tolerance",
+    ),
     "a window of two hours": (down(stabilizationWindowSeconds=7200), ".behavior.scaleDown"),
     "a negative window": (down(stabilizationWindowSeconds=-1), ".behavior.scaleDown"),
     "an unknown selection": (down(selectPolicy="All"), ".behavior.scaleDown"),
