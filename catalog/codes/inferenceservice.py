@@ -68,9 +68,9 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI711": Code(
         "error",
-        "a field of the Ingress has the wrong type",
+        "Kubernetes refuses the Ingress",
         "correct the field as the message says; the schema is that of networking.k8s.io/v1",
-        "a value has the wrong type, or a field is missing",
+        "a value has the wrong type or range, a field is missing, or two fields exclude each other",
     ),
     "FI715": Code(
         "error",

@@ -22,6 +22,7 @@ from intent import Object
 from intent.autoscaling import OF_AUTOSCALER
 from intent.errors import FieldError, each_nearest
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from intent.ingress import OF_INGRESS
 from intent.rollout import OF_ROLLOUT
 from intent.schema import NO_RULES, Rules, Violation, violations
 from intent.shapes import listed, mapping
@@ -62,7 +63,7 @@ EMBEDDED: Final = {
     "worker": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
     "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
     "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
-    "ingress": Embedded(INGRESS, "FI711", NO_RULES),
+    "ingress": Embedded(INGRESS, "FI711", OF_INGRESS),
 }
 """The fields, by their names."""
 
