@@ -91,8 +91,8 @@ def of_expanded(lws: Object) -> FieldError | None:
 
 def of_inferenceservice(service: Object) -> FieldError | None:
     """Return the first limit that an InferenceService exceeds, all roles together; None for none."""
-    roles = listed(mapping(service.get("spec")).get("roles"))
-    return _over(service, [mapping(role).get("template") for role in roles], "spec.roles")
+    roles = map(mapping, listed(mapping(service.get("spec")).get("roles")))
+    return _over(service, [role.get(name) for role in roles for name in ("template", "worker")], "spec.roles")
 
 
 def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:

@@ -18,11 +18,10 @@ from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
-from intent.rollout import OF_ROLLOUT
+from intent.rollout import MOST_PODS, OF_ROLLOUT
 from intent.schema import FieldCheck, Rules, Violation, violations
 from intent.shapes import listed, mapping, metadata, text, without_nulls
 
-MOST_PODS: Final = 2**31 - 1
 SUBGROUP_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 Beyond = Callable[[Object], Iterator[Violation]]
@@ -44,6 +43,8 @@ class FileKind:
     """Required fields that a mutating webhook sets before the schema is checked."""
     is_all_or_nothing: bool = False
     """Whether nothing can be read of an object with a value of the wrong type."""
+    needs_spec: bool = False
+    """Whether an object without a spec is refused by its schema alone."""
     is_name: Callable[[str], bool] = is_subdomain
     name_rule: str = "a DNS-1123 subdomain: lower-case letters, digits, '-' and '.'"
 
@@ -86,6 +87,8 @@ def _by_schema(obj: Object, kind: FileKind) -> Iterator[Violation]:
     meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
     yield from violations(meta, schemas()[OBJECT_META].root, "metadata", OF_METADATA)
     yield from _name(obj, kind)
+    if kind.needs_spec and obj.get("spec") is None:
+        yield Violation("spec", None, "is required")
     found = violations(spec, kind.spec().root, "spec", kind.rules)
     yield from (one for one in found if one.message != "is required" or one.path not in kind.defaulted)
 
@@ -99,7 +102,7 @@ def _name(obj: Object, kind: FileKind) -> Iterator[Violation]:
     name = metadata(obj).get("name")
     if name in (None, "") and not metadata(obj).get("generateName"):
         yield Violation("metadata.name", None, "is required")
-    elif isinstance(name, str) and name and not (len(name) <= 253 and kind.is_name(name)):
+    elif isinstance(name, str) and name and not kind.is_name(name):
         yield Violation("metadata.name", name, f"must be {kind.name_rule}")
 
 
@@ -244,7 +247,7 @@ KINDS: Final = (
         *(OF_DISAGGREGATED_SET, _of_roles),
     ),
     FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
-    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate),
+    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate, needs_spec=True),
 )
 """The kinds that are checked in files."""
 

@@ -1,4 +1,4 @@
-"""The rules of LeaderWorkerSet about a rollout strategy, for values of the right types.
+"""The rules of LeaderWorkerSet about replicas and a rollout strategy, for values of the right types.
 
 Its webhook applies them, and the schema has none of them.
 
@@ -12,6 +12,8 @@ from intent import Object
 from intent.schema import FieldCheck, Rules
 from intent.shapes import mapping
 
+MOST_PODS: Final = 2**31 - 1
+"""The highest product of replicas and size."""
 _PERCENT: Final = re.compile(r"([0-9]{1,9})%").fullmatch
 HUNDRED: Final = 100
 

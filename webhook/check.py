@@ -62,8 +62,9 @@ def check(  # noqa: PLR0913 - what a request consists of
     if isinstance(found, Unreadable):
         return [replace(found.error, softened=_same_templates(live, old))]
     if isinstance(found, Unfilled):
-        is_known = mutated or templates is not None
-        return list(_unfilled(found.write, mutated=mutated, dry_run=dry_run) if is_known else ())
+        is_read = mutated or templates is not None
+        about_templates = _about_templates(found.write, mutated=mutated, dry_run=dry_run) if is_read else ()
+        return [*about_templates, *_unfilled(found.write)]
     about_record = list(_about_record(found, settings) if mutated else _no_room(found, settings))
     about_input = list(_about_input(found, settings))
     is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
@@ -90,12 +91,16 @@ def _said(error: FieldError) -> str:
     return str(replace(error, path=""))
 
 
-def _unfilled(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[FieldError]:
-    """Report why there is no content of templates, and errors in annotations: nothing else is known."""
+def _about_templates(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[FieldError]:
+    """Report why there is no content of templates."""
     if mutated and write.filling and write.filling.is_read:
         yield _not_run(f"{EXPANSION} has no content for {BASE_REFS}")
     elif write.filling:
         yield from (replace(one, softened=dry_run and one.code == MISSING) for one in write.filling.errors)
+
+
+def _unfilled(write: Write) -> Iterator[FieldError]:
+    """Report errors in annotations: without the content of templates nothing else is known."""
     about_all = (
         one.path.startswith("metadata.annotations") or one.code == budget.CODE for one in write.reading.errors
     )

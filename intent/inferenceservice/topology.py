@@ -33,8 +33,9 @@ from intent.names import (
     is_subdomain,
     longest_name,
 )
-from intent.rollout import least_unavailable
+from intent.rollout import MOST_PODS, least_unavailable
 from intent.shapes import mapping, number, text
+from intent.template import TEMPLATES_LIMIT
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
@@ -291,6 +292,27 @@ def _most(role: Role) -> int:
     return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
 
 
+def _pods(service: InferenceService) -> Iterator[FieldError]:
+    """FI701: the pods of a role can be counted, as LeaderWorkerSet requires."""
+    for at, role in enumerate(service.spec.roles):
+        if role.asked and role.asked * role.nodes > MOST_PODS:
+            message = f"times the nodes of a replica must not exceed {MOST_PODS} pods"
+            yield FieldError(f"spec.roles[{at}].replicas", role.asked, message, "FI701")
+
+
+def _templates(service: InferenceService) -> Iterator[FieldError]:
+    """FI701: references to templates are names, and a role has no more of them than are read."""
+    shared = service.spec.base_refs
+    roles = [(f"spec.roles[{at}].baseRefs", role.base_refs) for at, role in enumerate(service.spec.roles)]
+    for path, names in (("spec.baseRefs", shared), *roles):
+        for name in (name for name in names if not is_subdomain(name)):
+            yield FieldError(path, name, f"must be names of InferenceTemplates, not {name[:LABEL]}", "FI701")
+    for path, names in roles:
+        if len({*shared, *names}) > TEMPLATES_LIMIT:
+            message = f"must be at most {TEMPLATES_LIMIT} together with spec.baseRefs"
+            yield FieldError(path, None, message, "FI701")
+
+
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
     """FI109: names derived from the service and its roles have valid lengths."""
     name = text(service.metadata.get("name"))
@@ -371,6 +393,8 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _sidecars,
     _accelerators,
     _rollouts,
+    _pods,
+    _templates,
     priorities,
     _lengths,
 )

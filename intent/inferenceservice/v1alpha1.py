@@ -3,6 +3,7 @@
 The CRD and `docs/inferenceservice.md` are generated from these models, including their docstrings.
 """
 
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -60,6 +61,12 @@ def _keyed_by(key: str) -> Object:
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    """Return the JSON names of the fields of a model."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
+
+
 class ApiModel(BaseModel):
     """A model without nullable fields; `model_fields_set` contains the fields that are present."""
 
@@ -80,12 +87,14 @@ class ApiModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: Any) -> Any:
-        """Remove nulls, as the API server does (`structural-schema` `PruneNonNullableNulls...`)."""
-        return (
-            {key: item for key, item in value.items() if item is not None}
-            if isinstance(value, dict)
-            else value
-        )
+        """Remove the nulls of known fields, as the API server does (`PruneNonNullableNulls...`).
+
+        It refuses an unknown field that is null, where validation is strict.
+        """
+        if not isinstance(value, dict):
+            return value
+        known = _names(cls)
+        return {key: item for key, item in value.items() if item is not None or key not in known}
 
 
 class Multinode(ApiModel):

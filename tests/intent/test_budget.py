@@ -7,7 +7,7 @@ import pytest
 from fusioninfer.files.offline import is_lws
 from intent import Object, budget
 from tests.golden.test_golden import CASES, leaderworkersets
-from tests.isvc import isvc
+from tests.isvc import isvc, worker
 from tests.lws import changed, container, lws, put, template
 from webhook import inferenceservice
 from webhook.check import check
@@ -183,6 +183,17 @@ def test_the_examples_use_at_most_a_twentieth_of_each_limit() -> None:
     for live in (*found, *map(put, found)):
         for limit, count in budget.counted(live):
             assert count * ROOM <= limit.most, (limit.name, count)
+
+
+def test_the_templates_of_workers_are_counted_with_those_of_leaders() -> None:
+    script = {"spec": {"containers": [{"name": "c", "command": ["x" * budget.CHARACTERS.most]}]}}
+    half = {"spec": {"containers": [{"name": "c", "command": ["x" * (budget.CHARACTERS.most // 2)]}]}}
+
+    assert budget.of_inferenceservice(isvc(worker(template=half))) is None
+    found = budget.of_inferenceservice(isvc(worker(template=half, worker=script)))
+
+    assert found is not None
+    assert budget.CHARACTERS.name in found.message
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,19 @@ ROUTED = changed(
 MISSPELT = ("spec.roles[0].httproute.hostname", "FI702")
 
 
+def test_the_model_of_a_service_with_templates_is_checked_too() -> None:
+    """Its templates are not read, but its own annotations do not depend on them."""
+    service = isvc(model={"uri": "llama"}, baseRefs=["shared"])
+
+    assert errors(check(service)) == [("spec.model.uri", "FI110")]
+
+
+def test_an_invalid_ingress_is_refused() -> None:
+    service = isvc(worker(), router(ingress={"tls": [{"secretName": "A"}]}))
+
+    assert errors(check(service)) == [("spec.roles[1].ingress.tls[0]", "FI711")]
+
+
 def test_an_invalid_route_is_refused() -> None:
     assert errors(check(ROUTED)) == [MISSPELT]
 

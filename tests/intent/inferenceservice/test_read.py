@@ -159,6 +159,36 @@ def test_a_null_is_an_absent_field(field: str) -> None:
     assert read(null) == read(plain)
 
 
+@pytest.mark.parametrize(("path", "where"), [("extra", "extra"), ("spec.extra", "spec.extra")])
+def test_an_unknown_field_that_is_null_is_reported(path: str, where: str) -> None:
+    """A strict API server refuses it, too."""
+    obj = changed(isvc(), path, 1)
+    (obj if path == "extra" else obj["spec"])["extra"] = None
+
+    assert found(obj) == [(where, "FI702")]
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "wrong"),
+    [
+        (["a"] * 1, ["b.c"], []),
+        (["a,b"], [], ["spec.baseRefs"]),
+        ([], ["A"], [f"{ROLE}.baseRefs"]),
+        ([f"t{at}" for at in range(8)], ["t0"], []),
+        ([f"t{at}" for at in range(8)], ["t8"], [f"{ROLE}.baseRefs"]),
+    ],
+)
+def test_templates_are_names_and_not_too_many(shared: list[str], own: list[str], wrong: list[str]) -> None:
+    assert found(isvc(worker(baseRefs=own), baseRefs=shared)) == [(path, "FI701") for path in wrong]
+
+
+@pytest.mark.parametrize(("replicas", "wrong"), [(2**30 - 1, []), (2**30, [(f"{ROLE}.replicas", "FI701")])])
+def test_the_pods_of_a_role_can_be_counted(replicas: int, wrong: list[tuple[str, str]]) -> None:
+    obj = isvc(worker(replicas=replicas, multinode={"nodeCount": 2}))
+
+    assert [one for one in found(obj) if one[1] != "FI109"] == wrong
+
+
 def test_other_fields_are_checked_despite_an_unknown_one() -> None:
     broken = changed(isvc(worker(strategy="queue-size")), "spec.roles.0.replica", 1)
 
