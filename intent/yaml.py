@@ -104,12 +104,15 @@ class Loader(yaml.SafeLoader):
         value = self.construct_yaml_int(yaml.ScalarNode(node.tag, node.value.replace("0o", "0", 1)))
         return value if -(2**63) <= value < 2**64 else float(value)
 
-    def number(self, node: yaml.ScalarNode) -> float:
-        """Read a number. Raises ValueError for infinity and NaN, which JSON does not have."""
+    def number(self, node: yaml.ScalarNode) -> int | float:
+        """Read a number; `1.0` and `1e3` are whole, as in Kubernetes, up to 64 bits.
+
+        Raises ValueError for infinity and NaN, which JSON does not have.
+        """
         value: float = self.construct_yaml_float(node)
         if not isfinite(value):
             raise ValueError(node.value)
-        return value
+        return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
 class Plain(Loader):

@@ -185,7 +185,7 @@ def errors(shape: CheckedShape, kind: FileKind) -> Iterator[FieldError]:
 
 def value_hint(one: Violation) -> str:
     """Return what to write in the place of an invalid value, if it is obvious."""
-    if isinstance(one.value, str) and one.schema.get("enum"):
+    if isinstance(one.value, str) and one.schema.get("enum") and one.schema.get("type") == "string":
         return suggested(nearest(one.value, one.schema["enum"]))
     if isinstance(one.value, str) and one.schema.get("type") == "array" and (words := _meant(one.value, one)):
         return f"; write {json.dumps(words)}"

@@ -63,7 +63,7 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield from _removals(listed(pods.get("remove")), f"{path}.remove")
         yield from _repeated(pods.get("template"), f"{path}.template")
         yield from _variables(pods.get("template"), f"{path}.template")
-    if "priority" in spec and not as_text(spec["priority"]):
+    if spec.get("priority") is not None and not as_text(spec["priority"]):
         yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, PRIORITY)
     yield from _unused(mapping(spec.get("lora")))
 

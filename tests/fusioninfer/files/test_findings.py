@@ -15,6 +15,7 @@ from catalog.codes import files
 from fusioninfer.files import documents, offline
 from fusioninfer.files.offline import Composition
 from intent.settings import Settings
+from tests.isvc import isvc, router, worker
 from tests.mistakes import BASES as BASES_OF_MISTAKES
 from tests.mistakes import mistaken
 
@@ -90,6 +91,36 @@ def test_a_file_has_the_expected_findings(tmp_path: Path, case: dict[str, Any]) 
     about_files = [str(one) for one in found if one.error.code in files.ROWS]
     expected = [one.replace("FILE", f"{tmp_path}/a.yaml") for one in case["findings"]]
     assert [one.removeprefix(f"{tmp_path}/a.yaml:").lstrip() for one in about_files] == expected
+
+
+@pytest.mark.parametrize("number", ["2", "2.0", "2e0"])
+def test_a_whole_number_may_have_a_fraction_or_an_exponent(tmp_path: Path, number: str) -> None:
+    """Tools send it to the API server as `2`."""
+    service = yaml.safe_dump(isvc(worker(multinode={"nodeCount": 2})))
+
+    found = composed(tmp_path, a=service.replace("nodeCount: 2", f"nodeCount: {number}"))
+
+    assert not found.denied
+    assert found.objects[0]["spec"]["leaderWorkerTemplate"]["size"] == 2
+
+
+def test_a_number_of_an_enumeration_as_a_text_has_no_suggestion(tmp_path: Path) -> None:
+    redirect = {"type": "RequestRedirect", "requestRedirect": {"statusCode": "302"}}
+    route = {"parentRefs": [{"name": "g"}], "rules": [{"filters": [redirect]}]}
+
+    found = composed(tmp_path, a=yaml.safe_dump(isvc(worker(), router(httproute=route)))).found
+
+    (about,) = [one.error for one in found if one.error.path.endswith("statusCode")]
+    assert about.message == "must be a whole number"
+
+
+def test_a_template_needs_a_spec(tmp_path: Path) -> None:
+    kind = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceTemplate"}
+
+    for spec in ({}, {"spec": None}):
+        template = {**kind, "metadata": {"name": "a"}, **spec}
+        found = composed(tmp_path, a=yaml.safe_dump(template)).found
+        assert [(one.error.path, one.error.message) for one in found] == [("spec", "is required")]
 
 
 def test_a_good_file_has_no_findings_of_admission_either(tmp_path: Path) -> None:

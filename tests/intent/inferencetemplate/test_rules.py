@@ -115,6 +115,10 @@ MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
 }
 
 
+def test_a_priority_that_is_null_is_absent() -> None:
+    assert list(findings(template(priority=None))) == []
+
+
 @pytest.mark.parametrize(("written", "code", "path", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_found(written: Object, code: str, path: str, says: str) -> None:
     (found,) = findings(written)
