@@ -1,0 +1,83 @@
+"""The API server with our webhook accepts and refuses the same values as the check of files, at the bounds of
+each field; and it accepts what the controller makes of an accepted service.
+"""
+
+from random import Random
+from typing import Final
+
+import pytest
+
+from fusioninfer.files.documents import Document
+from fusioninfer.files.offline import Composition, compose
+from intent import Object, yaml
+from intent.inferenceservice.crd import schema
+from tests.bounds import Place, fields, values, with_field
+from tests.cluster.testbed.api import ApiError, create, path
+from tests.cluster.testbed.cluster import Cluster
+from tests.isvc import decoder, isvc, prefiller, router
+from webhook.expand import DEFAULTS
+
+SAMPLE: Final = 120
+"""Values of one seed."""
+ROLES: Final = schema()["properties"]["spec"]["properties"]["roles"]
+SERVICES: Final = {
+    0: isvc(decoder(), prefiller(), router()),
+    1: isvc(router(httproute={"parentRefs": [{"name": "g"}]}), decoder(), prefiller()),
+}
+"""By seed: a role of each kind is the first one."""
+UNREAD: Final = frozenset({"baseRefs"})
+"""Fields with names of other objects, which a file must have beside it."""
+RESOURCES: Final = {
+    "LeaderWorkerSet": "leaderworkersets",
+    "Ingress": "ingresses",
+    "HorizontalPodAutoscaler": "horizontalpodautoscalers",
+}
+
+
+def refusal(cluster: Cluster, resource: str, namespace: str, obj: Object) -> str:
+    try:
+        create(cluster.api, path(resource, namespace), obj, dryRun="All", fieldValidation="Strict")
+    except ApiError as error:
+        return "" if error.body.get("reason") == "AlreadyExists" else str(error)
+    return ""
+
+
+def checked(service: Object) -> Composition:
+    """Check a service as a file that kubectl can read."""
+    (read,) = yaml.load(yaml.dump(service))
+    return compose([Document("f", 1, read)], DEFAULTS)
+
+
+def sampled(seed: int) -> list[tuple[Place, object]]:
+    found = [
+        (place, value)
+        for place, one in fields(ROLES["items"])
+        if place[0] not in UNREAD
+        for value in values(one)
+    ]
+    return Random(seed).sample(found, SAMPLE)  # noqa: S311 - a seeded test
+
+
+@pytest.mark.parametrize("seed", SERVICES)
+def test_both_accept_the_same_values(admission: Cluster, namespace: str, seed: int) -> None:
+    different = []
+    for place, value in sampled(seed):
+        base = SERVICES[seed]
+        roles = with_field(base["spec"]["roles"], ROLES, (0, *place), value)
+        service = {**base, "spec": {**base["spec"], "roles": roles}}
+        found = checked(service)
+        refused = refusal(admission, "inferenceservices", namespace, service)
+        made = [] if found.denied else [one for one in found.objects if one["kind"] in RESOURCES]
+        below = [
+            refusal(admission, RESOURCES[one["kind"]], namespace, placed(one, namespace)) for one in made
+        ]
+        if found.denied != bool(refused) or any(below):
+            different.append(f"{place} {str(value)[:40]}: {refused[:300]} {[one[:300] for one in below]}")
+
+    assert different == []
+
+
+def placed(obj: Object, namespace: str) -> Object:
+    """Return an object as its controller writes it, without the owner, which does not exist."""
+    metadata = {key: one for key, one in obj["metadata"].items() if key != "ownerReferences"}
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
