@@ -95,6 +95,9 @@ class File:
     """Whether the arguments name it nevertheless."""
     served: str = ""
     token: str = ""
+    cache: str = ""
+    """Where the model is kept."""
+    priority: str = ""
     lora: str = ""
     """LoRA adapters."""
     parallelism: str = ""
@@ -134,6 +137,8 @@ def manifest(file: File) -> Object:
         "model": file.source,
         "model-name": file.served,
         "model-secret": file.token,
+        "model-cache": file.cache,
+        "priority": file.priority,
         "lora": file.lora,
         "parallelism": file.parallelism,
         "base-refs": file.refs,
@@ -281,6 +286,8 @@ FILE_CHANGES: Final[dict[str, tuple[Any, ...]]] = {
     "named": (False, False, True),
     "served": ("", "chat"),
     "token": ("", "keys"),
+    "cache": ("", "", "5Gi", "download"),
+    "priority": ("", "Critical", "-5"),
     "lora": ADAPTERS,
     "parallelism": PARALLELISM,
     "sized": (False, False, True),
