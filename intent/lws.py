@@ -65,6 +65,10 @@ class Pod:
     """The names of the containers, in order."""
     accelerated: bool = False
     """Whether any container requests an accelerator."""
+    unmounted: tuple[tuple[str, str], ...] = ()
+    """Mounts of volumes that the pod lacks: the path of each below the spec, and the name."""
+    imageless: tuple[str, ...] = ()
+    """The paths below the spec of containers that name no image."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from intent.lws import (
     TemplateField,
     read_revision,
 )
+from intent.pod_rules import without_image, without_volume
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -57,6 +58,8 @@ class _Context:
     annotations: Annotations
     size: int
     errors: list[FieldError]
+    claims: tuple[str, ...] = ()
+    """The names of the `volumeClaimTemplates`, each of which is a volume of all pods."""
 
     @property
     def needs_engine(self) -> bool:
@@ -79,7 +82,8 @@ def read(lws: Object) -> Reading:
     spec = checked(lws.get("spec"), "spec", errors)
     group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
-    templates = tuple(_templates(group, _Context(asked, size, errors)))
+    claims = tuple([_name(one) for one in listed(group.get("volumeClaimTemplates"))])
+    templates = tuple(_templates(group, _Context(asked, size, errors, claims)))
     return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
 
@@ -109,6 +113,10 @@ def _intent(
         revision=read_revision(labels),
         replicas=spec["replicas"] if type(spec.get("replicas")) is int else 1,
     )
+
+
+def _name(obj: Any) -> str:
+    return text(mapping(mapping(obj).get("metadata")).get("name"))
 
 
 def _size(value: Any, errors: list[FieldError]) -> int:
@@ -150,7 +158,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         memory=tuple([name for name, in_memory in volumes if in_memory]),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") else 0,
-        pod=_pod(spec, engine),
+        pod=_pod(spec, engine, context.claims),
         downloads=own_download(spec) if spec.get("initContainers") else None,
     )
 
@@ -159,7 +167,7 @@ def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
     return read_ports(spec, path, engine.container if engine else "")
 
 
-def _pod(spec: Object, engine: Engine | None) -> Pod:
+def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
     """Read the pod; other containers are checked for accelerators only if the engine requests none."""
     has_none = engine is not None and engine.accelerators == Accelerators()
     grace = spec.get("terminationGracePeriodSeconds")
@@ -169,6 +177,8 @@ def _pod(spec: Object, engine: Engine | None) -> Pod:
         grace=grace if type(grace) is int else 30,
         containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
         accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
+        unmounted=without_volume(spec, claims),
+        imageless=without_image(spec),
     )
 
 
@@ -224,7 +234,7 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
     if asked:
         message = f"has no container {asked}, which {ENGINE_CONTAINER} names; use one of {names}"
         yield FieldError(path, None, message, "FI302")
-    elif context.needs_engine and containers:
+    elif context.needs_engine and names:
         message = f"the container of the engine is not clear; set {ENGINE_CONTAINER} to one of {names}"
         yield FieldError(path, None, message, "FI301")
 
@@ -269,7 +279,7 @@ def _known(containers: list[tuple[int, Object]]) -> int | None:
 
 
 def _is_container(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("name"), str)
+    return isinstance(item, dict) and isinstance(item.get("name"), str) and item["name"] != ""
 
 
 def _only(found: Iterator[int]) -> int | None:

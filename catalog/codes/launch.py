@@ -174,6 +174,18 @@ ROWS: Final[dict[str, Code]] = {
         "write limits beside their adapters, and the priority of an adapter into the InferenceService",
         "a template has limits without adapters, or an adapter with a priority",
     ),
+    "FI331": Code(
+        "error",
+        "a container mounts a volume that the pod does not have",
+        "add the volume to spec.volumes of the same template, or correct the name of the mount",
+        "the name is misspelt, or the volume was forgotten; the API server refuses such pods",
+    ),
+    "FI332": Code(
+        "error",
+        "a container has no image",
+        "write the image, or name an InferenceTemplate that has it",
+        "the image was forgotten, or a tool left it empty; the API server refuses such pods",
+    ),
     "FI333": Code(
         "error",
         "the engine exits on a flag that it does not have",

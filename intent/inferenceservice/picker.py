@@ -19,6 +19,7 @@ from catalog.pickers.workload import (
 from intent import Object
 from intent.annotations import PREFIX
 from intent.errors import FieldError
+from intent.pod_rules import NEEDS_VOLUME, without_volume
 from intent.shapes import listed, mapping, text
 
 CODE: Final = "FI733"
@@ -55,12 +56,12 @@ def violations(template: Object, path: str) -> Iterator[FieldError]:
 
 def _containers(spec: Object, path: str) -> Iterator[FieldError]:
     """Report containers that the API server refuses, and arguments that the endpoint picker cannot have."""
-    volumes = {CONFIG_VOLUME, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
+    for where, name in without_volume(spec, (CONFIG_VOLUME,)):
+        yield _error(f"{path}.{where}", NEEDS_VOLUME.format(name[:LONGEST]))
     taken = {CONTAINER}
     for field in ("containers", "initContainers"):
         for at, container in enumerate(map(mapping, listed(spec.get(field)))):
             where, name = f"{path}.{field}[{at}]", text(container.get("name"))
-            yield from _mounts(container, where, volumes)
             if field == "containers" and name == CONTAINER:
                 yield from _picker(container, where)
                 continue
@@ -72,14 +73,6 @@ def _containers(spec: Object, path: str) -> Iterator[FieldError]:
                     f"is required of a further container; that of the endpoint picker is named {CONTAINER}"
                 )
                 yield _error(f"{where}.image", message)
-
-
-def _mounts(container: Object, path: str, volumes: set[str]) -> Iterator[FieldError]:
-    for at, mount in enumerate(listed(container.get("volumeMounts"))):
-        name = text(mapping(mount).get("name"))
-        if name and name not in volumes:
-            message = f"must be the name of a volume: add {name[:LONGEST]} to spec.volumes of this template"
-            yield _error(f"{path}.volumeMounts[{at}].name", message)
 
 
 def _picker(container: Object, path: str) -> Iterator[FieldError]:

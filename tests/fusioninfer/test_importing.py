@@ -85,7 +85,7 @@ metadata: {name: a}
 spec:
   leaderWorkerTemplate:
     workerTemplate:
-      spec: {containers: [{name: vllm, command: [vllm, serve, true]}]}
+      spec: {containers: [{name: vllm, image: corp/llm:1, command: [vllm, serve, true]}]}
 """
 
 

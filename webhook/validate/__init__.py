@@ -20,6 +20,7 @@ from intent.errors import FieldError
 from intent.lws import LWT
 from webhook.layout import Input
 from webhook.validate.blocks import blocks
+from webhook.validate.containers import containers
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
@@ -32,15 +33,15 @@ from webhook.validate.sidecar import sidecar
 Validator = Callable[[Input], Iterator[FieldError]]
 
 VALIDATORS: Final[tuple[Validator, ...]] = (
-    *(labels, gang, blocks, launch, model, lora),
+    *(labels, gang, containers, blocks, launch, model, lora),
     *(probes, routing, sidecar),
 )
 
 CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI568", "FI801", "FI803"}),
     path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI531"}),
-    path(LORA): frozenset({"FI112"}),
-    path(MODEL): frozenset({"FI112", "FI306"}),
+    path(LORA): frozenset({"FI112", "FI331"}),
+    path(MODEL): frozenset({"FI112", "FI306", "FI331"}),
     path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI531", "FI538"}),
     path(SKIP): frozenset({"FI850"}),
     path(SIDECAR): frozenset({"FI851"}),

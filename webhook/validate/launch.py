@@ -164,6 +164,8 @@ def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldEr
         return
     if command.kind == "complex" and engines_beside(command) > 1:
         return
+    if command.kind == "unknown" and not (launch.engine.command or launch.engine.image):
+        return
     code, message = _reason(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
     yield FieldError(where, None, message, code)

@@ -20,6 +20,11 @@ CPU: Final = {"requests": {"cpu": "8", "memory": "64Gi"}}
 SGLANG: Final = ["python3", "-m", "sglang.launch_server"]
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
 PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
+MOUNTING: Final[Object] = {
+    "name": "copy",
+    "image": "corp/copy:1",
+    "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+}
 FLOW_CONTROL: Final = "kind: EndpointPickerConfig\nfeatureGates: [flowControl]\n"
 DISAGGREGATION: Final = "pd-disaggregation"
 
@@ -648,6 +653,31 @@ _CONTAINERS: Final = (
         engine(resources=CPU),
     ),
     Mistake("no container", "FI319", f"{POD}.containers", "at least one container", fields(containers=[])),
+    Mistake(
+        "a mount without its volume",
+        "FI331",
+        f"{ENGINE}.volumeMounts[0].name",
+        "add data to spec.volumes of this template",
+        engine(volumeMounts=[{"name": "data", "mountPath": "/data"}]),
+    ),
+    Mistake(
+        "a mount of an init container without its volume",
+        "FI331",
+        f"{POD}.initContainers[0].volumeMounts[0].name",
+        "add data to spec.volumes of this template",
+        fields(initContainers=[MOUNTING]),
+    ),
+    Mistake("no image", "FI332", f"{ENGINE}.image", "is required", engine(image=None)),
+    Mistake(
+        "an empty image of a further container",
+        "FI332",
+        f"{POD}.containers[1].image",
+        "is required",
+        lws(worker=template(container(), {"name": "log", "image": ""})),
+    ),
+    Mistake(
+        "an empty name", "FI108", f"{POD}.containers[0]", "must be a container with a name", engine(name="")
+    ),
     Mistake(
         "a container named like the injected one",
         "FI320",

@@ -1,0 +1,73 @@
+"""Containers that the API server would refuse: each mount has its volume, each container an image."""
+
+from typing import Any, Final
+
+import pytest
+
+from intent import Object
+from tests.lws import changed, container, lws, put, template
+from tests.webhook.validate.mistakes import annotated
+from webhook.check import check
+
+GROUP: Final = "spec.leaderWorkerTemplate"
+DATA: Final[Object] = {"name": "data", "mountPath": "/data"}
+MODEL: Final[Object] = {"name": "fusioninfer-model", "mountPath": "/mnt/models"}
+
+
+def refused(live: Object, old: Object | None = None, *, mutated: bool = False) -> list[tuple[str, str]]:
+    """Return path and severity of the findings about mounts and images."""
+    found = check(live, old, mutated=mutated)
+    return [
+        (one.path.removeprefix(f"{GROUP}."), one.severity) for one in found if one.code in {"FI331", "FI332"}
+    ]
+
+
+def mounting(*mounts: Any, **spec: Any) -> Object:
+    return template(container(volumeMounts=list(mounts)), **spec)
+
+
+def test_both_templates_are_checked() -> None:
+    live = lws(leader=mounting(DATA, volumes=[{"name": "data", "emptyDir": {}}]), worker=mounting(DATA))
+
+    assert refused(live) == [("workerTemplate.spec.containers[0].volumeMounts[0].name", "error")]
+
+
+def test_a_raw_device_needs_its_volume_too() -> None:
+    live = lws(worker=template(container(volumeDevices=[{"name": "data", "devicePath": "/dev/x"}])))
+
+    assert refused(live) == [("workerTemplate.spec.containers[0].volumeDevices[0].name", "error")]
+
+
+def test_a_claim_template_is_a_volume_of_every_pod() -> None:
+    claims = [{"metadata": {"name": "data"}, "spec": {}}]
+
+    assert refused(changed(lws(worker=mounting(DATA)), f"{GROUP}.volumeClaimTemplates", claims)) == []
+
+
+@pytest.mark.parametrize(("uri", "count"), [("s3://bucket/m", 0), (None, 1)])
+def test_a_further_container_may_mount_the_model(uri: str | None, count: int) -> None:
+    reader = {"name": "reader", "image": "corp/x:1", "volumeMounts": [MODEL]}
+    engine = container(args=["--tensor-parallel-size", "16"])
+    live = lws(worker=template(engine, reader))
+
+    assert len(refused(annotated(live, model=uri) if uri else live)) == count
+
+
+def test_what_is_injected_has_image_and_volume() -> None:
+    live = put(lws(model="s3://bucket/m", worker=template(container(args=["--tensor-parallel-size", "16"]))))
+
+    assert refused(live, mutated=True) == []
+
+
+@pytest.mark.parametrize("wrong", [[1, {"name": 2}, {}], "x", {"a": 1}])
+def test_values_of_the_wrong_type_are_left_to_the_schema(wrong: Any) -> None:
+    assert refused(lws(worker=template(container(volumeMounts=wrong), volumes=wrong))) == []
+
+
+def test_an_object_that_was_stored_with_such_a_mount_can_be_changed() -> None:
+    old = put(lws(worker=mounting(DATA)))
+    scaled = changed(old, "spec.replicas", 3)
+
+    assert refused(scaled, old, mutated=True) == [
+        ("workerTemplate.spec.containers[0].volumeMounts[0].name", "warning")
+    ]
