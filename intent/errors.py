@@ -21,6 +21,8 @@ class FieldError:
     code: str
     softened: bool = False
     """Whether an error is reported as a warning, because this write did not change the field."""
+    part: str = ""
+    """The part of an annotation's value, which is a field of its own in an InferenceService."""
 
     @property
     def severity(self) -> Severity:

@@ -99,7 +99,9 @@ def _obstacles(template: Template, launch: Launch | None, options: SidecarOption
         yield from _collisions(launch)
         yield from (_left_out(template.engine_path, says) for applies, says in _REASONS if applies(launch))
         if has_tls(launch) and "decoder" not in options.tls:
-            message = f"it calls the engine without TLS; remove --ssl-certfile, or set {SIDECAR}: tls=decoder"
+            message = (
+                f"it calls the engine without TLS; remove --ssl-certfile, or add decoder to tls in {SIDECAR}"
+            )
             yield _left_out(template.engine_path, message)
 
 

@@ -119,9 +119,12 @@ def _copy(whole: Object) -> Object:
 
 # --- findings on members, as findings on the InferenceService -----------------------------------------
 
-_FIELDS: Final = (
+_TEMPLATES: Final = (
     (f"{LWT}.leaderTemplate", "spec.roles[{role}].template"),
     (f"{LWT}.workerTemplate", "spec.roles[{role}].{workers}"),
+)
+_FIELDS: Final = (
+    *_TEMPLATES,
     (f"{LWT}.size", "spec.roles[{role}].multinode.nodeCount"),
     (LWT, "spec.roles[{role}]"),
     ("spec.replicas", "spec.roles[{role}].replicas"),
@@ -146,6 +149,8 @@ def authored(error: FieldError, service: InferenceServiceIntent, role: RoleInten
             where = field.format(role=role.index, router=router, workers=workers)
             if where == REFS and role.has_own_refs:
                 where = f"spec.roles[{role.index}].baseRefs"
+            if error.part:
+                where = f"{where}.{error.part}"
             return _reworded(replace(error, path=where + error.path.removeprefix(rendered)), service, role)
     carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
     path_of = error.path if carried is None else f"spec.roles[{role.index}].template.{error.path}"
@@ -168,6 +173,9 @@ def _reworded(error: FieldError, service: InferenceServiceIntent, role: RoleInte
     """Replace fields and annotations of the LeaderWorkerSet in the message by those of the author."""
     message = error.message.replace(f"{LWT}.size", "multinode.nodeCount")
     router = service.router.index if service.router else ""
+    workers = "template" if role.worker is None else "worker"
+    for rendered, field in _TEMPLATES if LWT in message else ():
+        message = message.replace(rendered, field.format(role=role.index, workers=workers))
     for key, field in ELSEWHERE.items() if PREFIX in message else ():
         message = message.replace(key, field.format(role=role.index, router=router))
     return replace(error, message=message)

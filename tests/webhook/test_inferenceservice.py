@@ -10,7 +10,7 @@ from intent import Object, yaml
 from intent.errors import FieldError
 from intent.settings import Settings
 from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import changed
+from tests.lws import changed, container, template
 from tests.pickerconfig import QUEUE, config
 from webhook import review
 from webhook.inferenceservice import check
@@ -281,6 +281,39 @@ def test_arguments_are_not_changed() -> None:
     check(live, old)
 
     assert (live, old) == before
+
+
+# --- options that are fields of their own -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "code"),
+    [
+        ({"connector": "lmcache"}, "connector", "FI840"),
+        ({"tls": ["decoder"]}, "tls", "FI567"),
+        ({"insecureSkipVerify": ["prefiller"]}, "insecureSkipVerify", "FI568"),
+        ({"connector": "Nix_l"}, "connector", "FI735"),
+        ({"secretName": "A_B"}, "secretName", "FI735"),
+    ],
+)
+def test_a_finding_about_an_option_of_the_sidecar_is_at_its_field(
+    options: Object, field: str, code: str
+) -> None:
+    sidecars = check(isvc(router(strategy=None), prefiller(), decoder(sidecar=options)))
+
+    assert [(one.path, one.code) for one in sidecars if "sidecar" in one.path] == [
+        (f"spec.roles[2].sidecar.{field}", code)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "release"), [("dataLocal", 1, "v0.8.5"), ("dataRPCPort", 8000, "v0.17.1")]
+)
+def test_a_finding_about_a_parallel_size_is_at_its_field(name: str, value: int, release: str) -> None:
+    engine = container(image=f"vllm/vllm-openai:{release}", args=["org/M"])
+    found = check(isvc(worker(parallelism={"data": 2, name: value}, template=template(engine))))
+
+    assert f"spec.roles[0].parallelism.{name}" in {path for path, _ in errors(found)}
 
 
 # --- over AdmissionReview ---------------------------------------------------------------------------

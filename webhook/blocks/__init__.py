@@ -72,7 +72,7 @@ def _template(
 def _refused(blocks: Iterable[Block], message: str) -> Iterator[AnnotationArguments]:
     """Yield for each block that it adds nothing, with the finding; `{instead}` is the block's own remedy."""
     for block in blocks:
-        says = message.replace("{instead}", block.instead)
+        says = message.replace("{instead}", block.instead.replace("{key}", block.key))
         yield AnnotationArguments(
             block.key, BlockArguments(findings=(FieldError(path(block.key), None, says, block.code),))
         )

@@ -50,8 +50,8 @@ class Block:
     """The engines whose commands it fills."""
     code: str = "FI116"
     """The code of the finding where nothing can be added."""
-    instead: str = "write the flags there and remove this annotation, or write a plain command"
-    """What its author may do then."""
+    instead: str = "write the flags there and remove {key}, or write a plain command"
+    """What its author may do then; `{key}` is the annotation."""
 
 
 class AnnotationArguments(NamedTuple):

@@ -139,20 +139,22 @@ def _served(launch: Launch, intent: Intent) -> Iterator[str]:
 
 def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
     """FI116, FI118: the engine accepts the limits, and the release in the image has flags for them."""
-    engine, version, messages = launch.command.engine, launch.image.version, []
+    engine, version, messages = launch.command.engine, launch.image.version, dict[str, str]()
     for name, flag in row.limits.items():
         if version and getattr(asked, LIMITS[name]) and is_absent(engine, flag, version):
             shown = ".".join(map(str, version))
             message = f"{engine} {shown} has no {flag}: remove {name}, or use a newer image"
-            yield FieldError(keys.path(keys.LORA), None, message, "FI116")
+            yield FieldError(keys.path(keys.LORA), None, message, "FI116", part=name)
     if asked.max_rank and row.ranks and asked.max_rank not in row.ranks:
         higher = _above(row, asked.max_rank)
-        messages.append(f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}")
+        messages["maxRank"] = f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}"
     if row.holds_all and 0 < asked.max_cpu_adapters < len(asked.adapters):
         least = len(asked.adapters)
-        messages.append(f"maxCpuAdapters must be at least {least}: {engine} keeps all adapters in memory")
-    for message in messages:
-        yield FieldError(keys.path(keys.LORA), None, message, "FI118")
+        messages["maxCpuAdapters"] = (
+            f"maxCpuAdapters must be at least {least}: {engine} keeps all adapters in memory"
+        )
+    for name, message in messages.items():
+        yield FieldError(keys.path(keys.LORA), None, message, "FI118", part=name)
 
 
 def _negated(launch: Launch, row: _Row) -> Iterator[FieldError]:

@@ -127,12 +127,12 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
     engine, version = launch.command.engine, launch.image.version
     if not wish.flag:
         message = f"{engine} has no setting for {wish.name}: {wish.instead}"
-        yield FieldError(path(KEY), None, message, "FI116")
+        yield FieldError(path(KEY), None, message, "FI116", part=wish.name)
         return
     if not _is_given(launch, wish) and version and is_absent(engine, wish.flag, version):
         shown = ".".join(map(str, version))
         message = f"{engine} {shown} has no {wish.flag}: remove {wish.name}, or use a newer image"
-        yield FieldError(path(KEY), None, message, "FI116")
+        yield FieldError(path(KEY), None, message, "FI116", part=wish.name)
     for flag in (found for name in (*wish.names, wish.against) if (found := launch.command.flags.last(name))):
         given = value_of(launch, flag)
         yield from switched(launch, flag)
@@ -155,7 +155,7 @@ def _port(launch: Launch, sizes: Parallelism) -> Iterator[FieldError]:
     taken = "the API" if sizes.rpc_port == known_port(launch) else "vLLM's ranks"
     if sizes.rpc_port and (taken == "the API" or sizes.rpc_port in _RENDEZVOUS):
         message = f"dataRPCPort={sizes.rpc_port} is a port of {taken}: choose another, for example {_FREE}"
-        yield FieldError(path(KEY), None, message, "FI311")
+        yield FieldError(path(KEY), None, message, "FI311", part="dataRPCPort")
 
 
 # --- accelerators -------------------------------------------------------------------------------------

@@ -40,13 +40,11 @@ def _options(given: Input) -> Iterator[FieldError]:
     if row and options.connector and options.connector not in row.connectors:
         hint = suggested(nearest(options.connector, row.connectors))
         message = f"this sidecar has no connector {options.connector}; use one of {', '.join(row.connectors)}"
-        yield FieldError(where, str(options), message + hint, "FI840")
+        yield FieldError(where, options.connector, message + hint, "FI840", part="connector")
     for stage in (stage for stage in options.unverified if stage not in options.tls):
-        message = f"insecureSkipVerify={stage} has no effect: add tls={stage}"
-        yield FieldError(where, None, message, "FI568")
+        message = f"insecureSkipVerify has no effect on the {stage}: add {stage} to tls"
+        yield FieldError(where, None, message, "FI568", part="insecureSkipVerify")
     leader = given.plan.launches[0] if given.plan.launches else None
     if "decoder" in options.tls and leader and not has_tls(leader):
-        message = (
-            "tls=decoder: the engine serves without TLS, as far as its arguments show; add --ssl-certfile"
-        )
-        yield FieldError(where, None, message, "FI567")
+        message = "the decoder serves without TLS, as far as its arguments show; add --ssl-certfile"
+        yield FieldError(where, None, message, "FI567", part="tls")

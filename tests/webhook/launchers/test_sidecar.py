@@ -615,7 +615,7 @@ def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
         ({"sidecar": "connector=nixlv1"}, "FI840", "did you mean nixlv2?"),
         ({"sidecar": "connector=shared-storage", "picker": "llm-d-0.4"}, "FI840", "lmcache"),
         ({"sidecar": "tls=decoder"}, "FI567", "--ssl-certfile"),
-        ({"sidecar": "tls=prefiller,insecureSkipVerify=decoder"}, "FI568", "add tls=decoder"),
+        ({"sidecar": "tls=prefiller,insecureSkipVerify=decoder"}, "FI568", "add decoder to tls"),
         ({"sidecar": "connector=sglang", "component_type": "prefiller"}, "FI568", "only a decoder"),
         ({"sidecar": "connector=sglang", "skip": "sidecar"}, "FI568", "only a decoder"),
     ],

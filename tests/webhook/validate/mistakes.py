@@ -1191,7 +1191,7 @@ _PARALLELISM: Final = (
         "parallelism for a script of one's own",
         "FI116",
         NOTE.format("parallelism"),
-        "write the flags there and remove this annotation",
+        "write the flags there and remove fusioninfer.io/parallelism",
         annotated(command("/start.sh"), parallelism="tensor=8,pipeline=2", launcher="none"),
     ),
     Mistake(

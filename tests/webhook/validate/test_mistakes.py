@@ -11,8 +11,13 @@ from catalog.codes import CODES
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX, path
 from intent.errors import FieldError
+from intent.inferenceservice.crd import fields_at
+from intent.inferenceservice.members import authored
+from intent.inferenceservice.read import read
+from intent.inferenceservice.topology import ELSEWHERE
 from tests.golden.test_golden import CASES, composed, leaderworkersets
-from tests.lws import changed
+from tests.isvc import isvc, router, worker
+from tests.lws import changed, template
 from tests.webhook.validate.mistakes import MISTAKES, Mistake
 from webhook.check import check
 from webhook.review import WARNING_LENGTH, warning
@@ -163,3 +168,25 @@ def test_a_refused_value_adds_no_finding_but_its_own(case: Path) -> None:
             added = {(one.path, one.code) for one in check(live, mutated=False)} - before
 
             assert {place for place, _ in added} <= {where}
+
+
+def field_at(path: str) -> bool:
+    """Return whether an InferenceService has a field at a path."""
+    above, _, name = path.rpartition(".")
+    steps = re.findall(r"[A-Za-z]+|[0-9]+", above)
+    return name in fields_at(tuple(int(step) if step.isdecimal() else step for step in steps))
+
+
+SERVICE: Final = read(isvc(router(), worker(worker=template())))[0]
+
+
+@each_mistake
+def test_a_finding_on_a_rendered_object_is_in_the_words_of_the_inferenceservice(case: Mistake) -> None:
+    assert SERVICE is not None
+    for one in found(case):
+        told = authored(one, SERVICE, SERVICE.roles[0])
+
+        assert "leaderWorkerTemplate" not in str(told)
+        assert [key for key in ELSEWHERE if re.search(rf"{key}(?![\w-])", str(told))] == []
+        assert not one.part or field_at(told.path)
+        assert not (told.path.startswith("spec.") and "annotation" in told.message), str(told)
