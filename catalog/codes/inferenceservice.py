@@ -94,7 +94,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "no node can have the accelerators that a role asks for",
         "write the label as `kubectl get nodes --show-labels` prints it, in acceleratorTypes and templates",
-        "acceleratorTypes has no valid label, or nodeSelector or affinity of a template exclude it",
+        "acceleratorTypes has no valid label, or nodeSelector or affinity of a template exclude its nodes",
     ),
     "FI731": Code(
         "error",

@@ -70,6 +70,17 @@ def excluding(template: Object, labels: NodeLabels) -> Iterator[tuple[str, Any]]
         yield f"spec.affinity.nodeAffinity.{REQUIRED}", None
 
 
+def without_requirements(template: Object) -> Iterator[str]:
+    """Yield the path of terms of which none has a requirement: no node matches, whatever is added to them."""
+    path = ("spec", "affinity", "nodeAffinity", REQUIRED)
+    required = template
+    for field in path:
+        required = mapping(required.get(field))
+    terms = required.get("nodeSelectorTerms")
+    if isinstance(terms, list) and not any(map(_requires, terms)):
+        yield f"{'.'.join(path)}.nodeSelectorTerms"
+
+
 def _is_met(term: Object, labels: NodeLabels) -> bool:
     """Return whether one value of the label meets every requirement of a term."""
     requirements = [mapping(one) for one in listed(term.get("matchExpressions"))]

@@ -12,7 +12,7 @@ from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERV
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import picker
-from intent.inferenceservice.affinity import NodeLabels, excluding
+from intent.inferenceservice.affinity import NodeLabels, excluding, without_requirements
 from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
@@ -48,6 +48,7 @@ NO_WORKERS: Final = "must be absent: a replica of one node has no workers; set m
 LABEL_KEY: Final = "the key of a label: NAME or DOMAIN/NAME"
 LABEL_VALUE: Final = "the value of a label: at most 63 letters, digits, '-', '_' and '.'"
 EXCLUDED: Final = "no node matches: acceleratorTypes requires one of {}; change one of the two"
+NO_TERM: Final = "no node matches: no term has a requirement; remove the list, and acceleratorTypes adds one"
 ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
 NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
 FROM_ZERO: Final = "needs the feature gate HPAScaleToZero in the cluster"
@@ -264,6 +265,8 @@ def _accelerators(service: InferenceService) -> Iterator[FieldError]:
             elif value in types.label_values[:nth]:
                 yield FieldError(f"{path}.labelValues[{nth}]", value, "must be listed once", "FI730")
         for name, template in (("template", role.template), ("worker", role.worker)):
+            for where in without_requirements(template):
+                yield FieldError(f"spec.roles[{at}].{name}.{where}", None, NO_TERM, "FI730")
             for where, asked in excluding(template, NodeLabels(types.label_key, tuple(types.label_values))):
                 message = EXCLUDED.format(", ".join(types.label_values))
                 yield FieldError(f"spec.roles[{at}].{name}.{where}", asked, message, "FI730")

@@ -151,7 +151,6 @@ ONLY_A100: Final = on_label("In", "A100")
         ([on_label("Gt", "1")], False),
         ([ONLY_A100, {"matchExpressions": [ZONE]}], False),
         ([{"matchFields": [NAMED]}], False),
-        ([{}], False),
         ([{"matchExpressions": [{"key": "gpu", "operator": ["In"], "values": 1}, 3]}, 2], False),
     ],
 )
@@ -174,3 +173,24 @@ def test_a_node_selector_that_chooses_one_of_the_types_is_accepted() -> None:
     assert (
         read(isvc(worker(template=template(nodeSelector={"gpu": "H200"}), acceleratorTypes=TYPES)))[1] == ()
     )
+
+
+@pytest.mark.parametrize("given", [[], [{}], [None, {"matchExpressions": []}]])
+@pytest.mark.parametrize("field", ["template", "worker"])
+def test_terms_to_which_nothing_can_be_added_are_an_error(given: list[Any], field: str) -> None:
+    path = f"spec.roles.0.{field}.spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
+    role = worker(acceleratorTypes=TYPES, worker=template())
+
+    (error,) = read(changed(isvc(role), path, given))[1]
+
+    shown = path.replace(".0.", "[0].")
+    assert (error.path, error.code) == (shown, "FI730")
+    assert "remove the list" in error.message
+
+
+@pytest.mark.parametrize("given", [None, [{}, {"matchExpressions": [ZONE]}]])
+def test_terms_that_get_the_requirement_are_no_error(given: Any) -> None:
+    node = {REQUIRED: {"nodeSelectorTerms": given}}
+    role = worker(acceleratorTypes=TYPES, template=template(affinity={"nodeAffinity": node}))
+
+    assert read(isvc(role))[1] == ()
