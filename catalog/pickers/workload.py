@@ -9,6 +9,12 @@ from typing import Final
 CONTAINER: Final = "epp"
 CONFIG_VOLUME: Final = "config"
 CONFIG_DIR: Final = "/etc/picker"
+GRPC_PORT: Final = 9002
+"""The port on which it listens for gateways (Envoy's ext_proc)."""
+HEALTH_PORT: Final = 9003
+METRICS_PORT: Final = 9090
+PORTS: Final[Mapping[str, int]] = {"grpc": GRPC_PORT, "grpc-health": HEALTH_PORT, "metrics": METRICS_PORT}
+"""By their names."""
 IDENTITY: Final = ("NAMESPACE", "POD_NAME")
 """Variables by which the endpoint picker finds itself."""
 RESERVED_FLAGS: Final[Mapping[str, str]] = {

@@ -13,6 +13,7 @@ from catalog.pickers.workload import (
     CONFIG_VOLUME,
     CONTAINER,
     IDENTITY,
+    PORTS,
     RESERVED_FLAGS,
     flag_name,
 )
@@ -45,7 +46,7 @@ def violations(template: Object, path: str) -> Iterator[FieldError]:
     for field, reason in RESERVED.items():
         if spec.get(field) is not None:
             yield _error(f"{path}.spec.{field}", f"must be absent: {reason}")
-    if spec.get("restartPolicy") not in {None, "Always"}:
+    if text(spec.get("restartPolicy")) not in {"", "Always"}:
         yield _error(f"{path}.spec.restartPolicy", "must be Always, as of all Deployments")
     for at, volume in enumerate(listed(spec.get("volumes"))):
         if mapping(volume).get("name") == CONFIG_VOLUME:
@@ -65,6 +66,8 @@ def _containers(spec: Object, path: str) -> Iterator[FieldError]:
             if field == "containers" and name == CONTAINER:
                 yield from _picker(container, where)
                 continue
+            if field == "containers" or container.get("restartPolicy") == "Always":
+                yield from _ports(container, where)
             if field == "initContainers" and name in taken:
                 yield _error(f"{where}.name", f"must be another name: a container is named {name}")
             taken.add(name)
@@ -73,6 +76,16 @@ def _containers(spec: Object, path: str) -> Iterator[FieldError]:
                     f"is required of a further container; that of the endpoint picker is named {CONTAINER}"
                 )
                 yield _error(f"{where}.image", message)
+
+
+def _ports(container: Object, path: str) -> Iterator[FieldError]:
+    """Report ports of the endpoint picker on a container beside it: all containers share an address."""
+    for at, port in enumerate(map(mapping, listed(container.get("ports")))):
+        number = port.get("containerPort")
+        for name in (name for name, taken in PORTS.items() if taken == number):
+            if port.get("protocol") in (None, "", "TCP"):
+                message = f"must be another port: the endpoint picker listens on {number} ({name})"
+                yield _error(f"{path}.ports[{at}].containerPort", message, number)
 
 
 def _picker(container: Object, path: str) -> Iterator[FieldError]:
@@ -85,6 +98,11 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
     for at, variable in enumerate(listed(container.get("env"))):
         if mapping(variable).get("name") in IDENTITY:
             yield _error(f"{path}.env[{at}].name", OURS)
+    for at, port in enumerate(map(mapping, listed(container.get("ports")))):
+        own = PORTS.get(text(port.get("name")))
+        if own and port.get("containerPort") != own:
+            message = f"must be another name: {own} of the endpoint picker has this one"
+            yield _error(f"{path}.ports[{at}].name", message, port["name"])
     for at, mount in enumerate(listed(container.get("volumeMounts"))):
         if normpath(text(mapping(mount).get("mountPath"))) == CONFIG_DIR:
             yield _error(

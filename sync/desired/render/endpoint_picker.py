@@ -11,7 +11,15 @@ from hashlib import sha256
 from typing import Final
 
 from catalog.pickers.generations import POOLS, pulled_from
-from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER
+from catalog.pickers.workload import (
+    CONFIG_DIR,
+    CONFIG_VOLUME,
+    CONTAINER,
+    GRPC_PORT,
+    HEALTH_PORT,
+    METRICS_PORT,
+    PORTS,
+)
 from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
@@ -19,10 +27,6 @@ from sync.desired.render.metadata import metadata
 from sync.desired.render.picker_pods import customized
 from sync.desired.routes import Routes, config_name, pool_name
 
-GRPC_PORT: Final = 9002
-"""The port on which it listens for gateways (Envoy's ext_proc)."""
-HEALTH_PORT: Final = 9003
-METRICS_PORT: Final = 9090
 CONFIG_FILE: Final = "config.yaml"
 DIGEST: Final = "fusioninfer.io/config-digest"
 """An endpoint picker reads its configuration once, when it starts: a new configuration needs a new pod."""
@@ -154,13 +158,12 @@ def _spread(routes: Routes) -> Object:
 
 
 def _container(routes: Routes) -> Object:
-    ports = (("grpc", GRPC_PORT), ("grpc-health", HEALTH_PORT), ("metrics", METRICS_PORT))
     return {
         "name": CONTAINER,
         "image": pulled_from(routes.registry, routes.picker.image),
         "args": args(routes),
         "env": _env(routes),
-        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports],
+        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in PORTS.items()],
         "startupProbe": _probe("liveness", 5, STARTUP),
         "livenessProbe": _probe("liveness", 10, 3),
         "readinessProbe": _probe("readiness", 2, 3),

@@ -9,12 +9,12 @@ from operator import attrgetter
 from typing import Any, Final
 
 from catalog.pickers.generations import POOLS
+from catalog.pickers.workload import GRPC_PORT
 from intent import Object
 from intent.annotations import LEADERS, SERVICE
 from intent.names import picker_name
 from intent.shapes import listed, mapping
 from sync.desired.render.endpoint_picker import (
-    GRPC_PORT,
     account,
     config_map,
     deployment,

@@ -37,6 +37,13 @@ def epp(**fields: Any) -> Object:
         epp(image="mirror/epp:1", resources={"limits": {"cpu": "4"}}, env=[{"name": "A", "value": "1"}]),
         epp(args=["--v=4", "-zap-encoder", "console", "--model-server-metrics-scheme=https"]),
         pod(containers=[{"name": "log", "image": "l:1"}], volumes=[{"name": "v", "emptyDir": {}}]),
+        epp(ports=[{"name": "grpc", "containerPort": 9002}, {"name": "debug", "containerPort": 9003}]),
+        pod(
+            containers=[
+                {"name": "dns", "image": "d:1", "ports": [{"containerPort": 9003, "protocol": "UDP"}]}
+            ]
+        ),
+        pod(initContainers=[{"name": "copy", "image": "c:1", "ports": [{"containerPort": 9003}]}]),
         {"metadata": {"labels": {"team": "a"}, "annotations": {"note": "x"}}},
     ],
 )
@@ -92,6 +99,30 @@ def test_what_nothing_depends_on_may_be_changed(template: Object) -> None:
             "another name",
         ),
         (pod(initContainers=[{"name": "i"}]), "spec.initContainers[0].image", "required"),
+        (
+            pod(containers=[{"name": "log", "image": "l:1", "ports": [{"containerPort": 9002}]}]),
+            "spec.containers[0].ports[0].containerPort",
+            "listens on 9002 (grpc)",
+        ),
+        (
+            pod(
+                initContainers=[
+                    {
+                        "name": "log",
+                        "image": "l:1",
+                        "restartPolicy": "Always",
+                        "ports": [{"containerPort": 80}, {"containerPort": 9090, "protocol": "TCP"}],
+                    }
+                ]
+            ),
+            "spec.initContainers[0].ports[1].containerPort",
+            "listens on 9090 (metrics)",
+        ),
+        (
+            epp(ports=[{"name": "metrics", "containerPort": 9999}]),
+            "spec.containers[0].ports[0].name",
+            "9090 of the endpoint picker",
+        ),
         (epp(args=["--", "--v=4"]), "spec.containers[0].args[0]", "ends the flags"),
         (epp(args=["--v=4", "--pool-name=x"]), "spec.containers[0].args[1]", "pool.ref"),
         (epp(args=["-config-file", "x"]), "spec.containers[0].args[0]", "configRef"),
@@ -106,7 +137,7 @@ def test_what_the_controller_sets_is_refused_with_a_remedy(template: Object, pat
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"spec": 1}, {"metadata": []}, pod(containers=[1, {"name": 2}], volumes="x")]
+    "wrong", [{"spec": 1}, {"metadata": []}, pod(containers=[1, {"name": 2}], volumes="x", restartPolicy=[])]
 )
 def test_values_of_the_wrong_type_are_left_to_the_schema(wrong: Object) -> None:
     assert said(wrong) == {}
