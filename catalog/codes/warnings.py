@@ -291,6 +291,12 @@ ROWS: Final[dict[str, Code]] = {
         "give each engine a LeaderWorkerSet of its own, with its command in list items",
         "the engines of one machine were copied into one script, and the service calls only one of them",
     ),
+    "FI548": Code(
+        "warning",
+        "a priority, and an InferencePool whose endpoint picker is not known",
+        "none needed if that endpoint picker reads InferenceObjectives (docs/routing.md)",
+        "pool.ref names an InferencePool of somebody else; its endpoint picker decides what a priority means",
+    ),
     "FI550": Code(
         "warning",
         "each pod requests more accelerators than most nodes have",
