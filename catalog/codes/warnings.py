@@ -281,7 +281,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI546": Code(
         "warning",
-        "the engine is not told its model",
+        "the engine is not told its model, or the name under which it serves it",
         "write a plain command of a known engine, or name the model in the command",
         "the command is not understood or launches the nodes itself, so that no argument can be added",
     ),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from intent.annotations import ENGINE_CONTAINER, path
 from intent.errors import FieldError
 from intent.launch import read_launch
-from intent.lws import Intent, Template
+from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
 from webhook.blocks.block import AnnotationArguments, Block, BlockArguments, with_parts
 from webhook.blocks.lora import LORA
@@ -51,28 +51,39 @@ def _template(
 ) -> tuple[Template, tuple[AnnotationArguments, ...]]:
     if template.engine is None:
         message = f"has no known engine container to configure; name it in {ENGINE_CONTAINER}"
-        return template, tuple(_refused(blocks, f"{template.path} {message}"))
+        return template, tuple(_refused(blocks, intent, f"{template.path} {message}"))
     launch = read_launch(template, template.engine, settings.engines)
     if not launch.command.engine:
         message = (
             f"cannot be added to the command in {template.engine_path}, which is not understood or launches "
             "the nodes itself: {instead}"
         )
-        return template, tuple(_refused(blocks, message))
+        return template, tuple(_refused(blocks, intent, message, template.engine))
     engine = launch.command.engine
     parts = tuple(
         AnnotationArguments(block.key, block.fill(launch, intent, settings))
         if engine in block.engines
-        else next(_refused((block,), f"is not supported for {engine}; {{instead}}"))
+        else next(_refused((block,), intent, f"is not supported for {engine}; {{instead}}", launch.engine))
         for block in blocks
     )
     return with_parts(launch, parts), parts
 
 
-def _refused(blocks: Iterable[Block], message: str) -> Iterator[AnnotationArguments]:
-    """Yield for each block that it adds nothing, with the finding; `{instead}` is the block's own remedy."""
+def _refused(
+    blocks: Iterable[Block], intent: Intent, message: str, engine: Engine | None = None
+) -> Iterator[AnnotationArguments]:
+    """Yield for each block that it adds nothing, with a finding about each annotation that it reads.
+
+    `{instead}` in the message is the block's own remedy. One that the author followed is not repeated.
+    """
+    words = " ".join((*engine.command, *engine.args)) if engine else ""
     for block in blocks:
-        says = message.replace("{instead}", block.instead.replace("{key}", block.key))
-        yield AnnotationArguments(
-            block.key, BlockArguments(findings=(FieldError(path(block.key), None, says, block.code),))
+        instead = {block.key: block.instead.replace("{key}", block.key)}
+        for one in block.refines:
+            if getattr(intent, one.field) and one.flag not in words:
+                instead[one.key] = f"write {one.flag} there yourself"
+        findings = tuple(
+            FieldError(path(key), None, message.replace("{instead}", remedy), block.code)
+            for key, remedy in instead.items()
         )
+        yield AnnotationArguments(block.key, BlockArguments(findings=findings))

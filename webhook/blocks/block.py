@@ -37,6 +37,17 @@ Fill = Callable[[Launch, Intent, Settings], BlockArguments]
 """Reads the launch of one template, as its author wrote it, and what `webhook.digest.FILLS` names."""
 
 
+class Refinement(NamedTuple):
+    """A further annotation of a block, which alone adds nothing."""
+
+    field: str
+    """The field of the Intent."""
+    key: str
+    """The annotation."""
+    flag: str
+    """The flag that an engine has for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One row of the table of blocks."""
@@ -52,6 +63,8 @@ class Block:
     """The code of the finding where nothing can be added."""
     instead: str = "write the flags there and remove {key}, or write a plain command"
     """What its author may do then; `{key}` is the annotation."""
+    refines: tuple[Refinement, ...] = ()
+    """The other annotations from which it makes arguments."""
 
 
 class AnnotationArguments(NamedTuple):

@@ -13,7 +13,7 @@ from intent.launch import SHOWN, Launch, argument_path, model_of
 from intent.lws import Intent
 from intent.model import Model
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments
+from webhook.blocks.block import Block, BlockArguments, Refinement
 from webhook.launchers.container import Args
 
 
@@ -126,4 +126,5 @@ MODEL: Final = Block(
     engines=tuple(_ENGINES),
     code="FI546",
     instead="name it there yourself",
+    refines=(Refinement("model_name", keys.MODEL_NAME, "--served-model-name"),),
 )

@@ -1150,6 +1150,13 @@ _MODEL: Final = (
         "is not understood or launches the nodes itself: name it there yourself",
         annotated(sized(command("serve-it"), 1), model="pvc://claim"),
     ),
+    Mistake(
+        "a served name for an engine that is not known",
+        "FI546",
+        NOTE.format("model-name"),
+        "is not understood or launches the nodes itself: write --served-model-name there yourself",
+        annotated(sized(command("serve-it"), 1), model="pvc://claim", model_name="chat"),
+    ),
 )
 _PARALLELISM: Final = (
     Mistake(
