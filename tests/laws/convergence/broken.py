@@ -119,22 +119,22 @@ class Broken:
 
 ENGINES: Final[dict[str, Broken]] = {
     "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 19),
-    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 206),
+    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 12),
     "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 23),
-    "a volume is removed while mounted": Broken(_replaced(revert, "with_volumes", _as_it_is), 398),
-    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 7),
+    "a volume is removed while mounted": Broken(_replaced(revert, "with_volumes", _as_it_is), 61),
+    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
     "arguments from a file keep the removed probes": Broken(
-        _replaced(fields, "revert_fields", _all_restored), 60
+        _replaced(fields, "revert_fields", _all_restored), 223
     ),
-    "an exported launch is reverted": Broken(_replaced(revert, "_holds_launch", _never), 139, seed=80),
+    "an exported launch is reverted": Broken(_replaced(revert, "_holds_launch", _never), 987, seed=2),
 }
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),
-    "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 5),
-    "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 18),
-    "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 52),
+    "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
+    "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 85),
+    "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 156),
     "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
-    "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 5),
-    "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 264),
+    "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
+    "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 795),
 }
