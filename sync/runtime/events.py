@@ -40,6 +40,7 @@ REASONS: Final = {
     "FI416": "PodGroupOfEjected",
     "FI420": "KVTransferMismatch",
     "FI540": "RolesNameOneSide",
+    "FI548": "PriorityOfAnotherPool",
     "FI701": "FieldInvalid",
     "FI702": "UnknownField",
     "FI703": "RolesMakeNoService",
