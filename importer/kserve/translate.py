@@ -105,9 +105,10 @@ def _key(config: Object) -> ConfigKey:
 
 
 def configs_of(trees: Mapping[int, Tree]) -> Configs:
-    """Return the bases among the trees of all objects."""
+    """Return the bases among the trees of all objects; one without a name is none."""
     found = {number: plain(tree) for number, tree in trees.items()}
-    return {_key(found[number]): tree for number, tree in trees.items() if _is(found[number], CONFIG)}
+    configs = {_key(found[number]): tree for number, tree in trees.items() if _is(found[number], CONFIG)}
+    return {key: tree for key, tree in configs.items() if key.name}
 
 
 def _rules(config: Object) -> tuple[OutcomeRule, ...]:
@@ -128,8 +129,12 @@ def whole(
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service", UNREADABLE)
     namespace = text(metadata(service).get("namespace")) or HOME
-    refs = {name: found(configs, namespace, name) for name in references(spec)}
-    own = [key for key in map(refs.get, references(spec)) if key]
+    names = references(spec)
+    if "" in names:
+        where = f"spec.baseRefs[{names.index('')}].name"
+        raise UntranslatableError(where, "is missing: write the name of the base", UNREADABLE)
+    refs = {name: found(configs, namespace, name) for name in names}
+    own = [key for key in map(refs.get, names) if key]
     asked = seen(spec, [_spec(configs[key]) for key in own])
     asked_for = {name: found(configs, namespace, name) for name in presets(asked)}
     if lacks := [name for name, key in {**refs, **asked_for}.items() if key is None]:

@@ -408,6 +408,17 @@ def test_a_service_that_cannot_be_imported_is_a_problem(
     assert found.objects == ()
 
 
+@pytest.mark.parametrize("damaged", [None, {}, {"name": ""}, "own"])
+def test_a_base_without_a_name_is_named_by_no_reference(damaged: Any) -> None:
+    nameless = {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceServiceConfig", "spec": {}}
+
+    found = run(service({"baseRefs": [{"name": "fast"}, damaged]}), nameless)
+
+    assert [(one.error.path, one.error.code) for one in found.problems] == [
+        ("spec.baseRefs[1].name", "FI967")
+    ]
+
+
 def test_everything_that_is_missing_is_named_at_once() -> None:
     refs = {"baseRefs": [{"name": "one"}, {"name": "two"}], "router": {"scheduler": {}, "route": {}}}
     (problem,) = import_all([service(refs)]).problems
