@@ -217,15 +217,16 @@ def cached_object(
 
 
 def digest(value: Any) -> bytes:
-    """Return the digest of JSON in canonical form.
+    """Return the digest of JSON in canonical form. Raises TooDeepError as `canonical`."""
+    return blake2b(canonical(value), digest_size=16).digest()
 
-    Raises TooDeepError if it is nested deeper than 254 levels.
-    """
+
+def canonical(value: Any) -> bytes:
+    """Return JSON in canonical form. Raises TooDeepError if it is nested deeper than 254 levels."""
     try:
-        written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
         raise TooDeepError("it is nested deeper than 254 levels") from error
-    return blake2b(written, digest_size=16).digest()
 
 
 def resource_version(metadata: Object) -> int:

@@ -17,7 +17,7 @@ from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, number, text
-from sync.observed.cached import LONGEST, TooDeepError, digest, resource_version
+from sync.observed.cached import LONGEST, TooDeepError, canonical, digest, resource_version
 from sync.observed.index_keys import namesake_keys
 from sync.observed.inferencetemplate import keys_of
 
@@ -140,7 +140,8 @@ def _base_refs(obj: Object) -> tuple[str, ...]:
 def _packed(obj: Object) -> bytes:
     """Return the compressed JSON of what `read` needs."""
     metadata = {name: item for name, item in mapping(obj.get("metadata")).items() if name not in NOT_DIGESTED}
-    return zlib.compress(orjson.dumps({**obj, "metadata": metadata, "status": {}}), FASTEST)
+    needed = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": obj.get("spec")}
+    return zlib.compress(canonical(needed), FASTEST)
 
 
 @lru_cache(maxsize=PARSED)

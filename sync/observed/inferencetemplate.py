@@ -12,7 +12,7 @@ from intent.applied import TemplateVersion
 from intent.inferencetemplate.v1alpha1 import KIND
 from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
-from sync.observed.cached import CachedObject, watched_object
+from sync.observed.cached import CachedObject, canonical, watched_object
 from sync.observed.index_keys import index_key
 
 OFF: Final = "templates are switched off (templates.enabled of the chart)"
@@ -45,7 +45,7 @@ def project(obj: Object) -> InferenceTemplateProjection:
     """Project what services need of a template."""
     spec = mapping(obj.get("spec"))
     used = {name: spec[name] for name in _USED if name in spec}
-    packed = zlib.compress(orjson.dumps(used), _FASTEST) if used else b""
+    packed = zlib.compress(canonical(used), _FASTEST) if used else b""
     return InferenceTemplateProjection(number(mapping(obj.get("metadata")).get("generation")), packed)
 
 

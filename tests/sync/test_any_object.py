@@ -244,6 +244,17 @@ def test_any_object_has_a_row_that_compares(kind: Kind[Any], data: st.DataObject
     assert [row.why for row in cache.unreadable.by_name.values() if "nested" not in row.why] == []
 
 
+@pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
+def test_an_object_that_is_nested_too_deeply_anywhere_is_read_or_says_so(kind: Kind[Any]) -> None:
+    for *above, last in [*PLACES[kind.kind], ("extra",)]:
+        obj, cache = copy.deepcopy(SAMPLES[kind.kind]), Cache(kind)
+        reduce(getitem, above, obj)[last] = nested(300)
+
+        cache.take(obj)
+
+        assert all("nested" in row.why for row in cache.unreadable.by_name.values()), (*above, last)
+
+
 @given(data=st.data())
 @LIMITS
 def test_any_pod_has_the_same_row_whether_fields_are_skipped_or_not(data: st.DataObject) -> None:
