@@ -30,7 +30,7 @@ removed, and the author's own arguments get the edit:
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Final
 
 from intent import Object
@@ -68,8 +68,8 @@ class Reverted:
     """An object without what was injected."""
 
     original: Object
-    copied: Callable[[], Object] | None = None
-    """Computes `leader`, which only injecting needs; None if the leader's template is no copy."""
+    copied: Callable[[Object], Object] | None = None
+    """Returns the leader's template from that of the workers: a copy, with edits; None if it is no copy."""
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Reverted:
     @cached_property
     def leader(self) -> Object | None:
         """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
-        return None if self.copied is None else self.copied()
+        return None if self.copied is None else self.copied(_group(self.original)[_WORKER])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def revert(
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
-            copied = partial(_followed, worker, leader, record, old, before)
+            copied = partial(_followed, leader.live, partial(_edits, worker, leader, record, old, before))
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
@@ -280,31 +280,35 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
     return replace(worker, original=_with_arguments(worker.original, leader.original, edited))
 
 
-def _followed(
-    worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
-) -> Object:
-    """Return the workers' template with what was edited on the leader alone, before or in this write."""
-    found = _with_edits(worker, leader, record, old, before)
-    return with_volumes(found, mounted_volumes(found, leader.live))
+def _followed(leader: Object, edits: Callable[[], tuple[Overlay, ...]], workers: Object) -> Object:
+    """Return a workers' template with what was edited on the live leader alone, before or in this write."""
+    found = reduce(merge, edits(), workers)
+    return with_volumes(found, mounted_volumes(found, leader))
 
 
-def _with_edits(
+def _edits(
     worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
-) -> Object:
+) -> tuple[Overlay, ...]:
+    """Return what was edited on the leader alone, in order.
+
+    An earlier edit is compared with what the workers had then. So a field that was removed from the leader
+    does not come back where a write removes it from the workers, and templates put it back there.
+    """
     if leader.original == worker.original:
-        return worker.original
+        return ()
+    with_launch = partial(_with_arguments, leader.original, worker.original)
     stored = leader if before() is record and _group(old).get(_LEADER) == leader.live else None
     if stored and _group(old).get(_WORKER) == worker.live:
-        return _with_arguments(leader.original, worker.original, leader.origins)
+        return (difference(worker.original, with_launch(leader.origins)),)
     leader_then = stored if stored and not leader.file else _template(_LEADER, old, before(), NOTHING)
     workers_then = _template(_WORKER, old, before(), NOTHING)
     if not workers_then or not leader_then or not leader_then.is_copy:
-        return _with_arguments(leader.original, worker.original, leader.origins)
+        return (difference(worker.original, with_launch(leader.origins)),)
     launched = {*leader.origins, *leader_then.origins}
     workers = workers_then.original
     templates = workers, *(_with_arguments(one.original, workers, launched) for one in (leader_then, leader))
     workers, then, now = (_renamed(one, workers, worker.original) for one in templates)
-    return merge(merge(worker.original, difference(workers, then)), difference(then, now))
+    return difference(workers, then), difference(then, now)
 
 
 def _renamed(template: Object, before: Object, after: Object) -> Object:

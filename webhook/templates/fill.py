@@ -30,7 +30,7 @@ from webhook.overlay.overlay import COPY, merge
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
-from webhook.templates.separate import LEADER, WORKER, Separated, group_of, template_of, with_group
+from webhook.templates.separate import LEADER, WORKER, Separated, group_of, with_group
 from webhook.templates.values import port_value, size_of, values
 
 UNMATCHED: Final = "FI953"
@@ -84,11 +84,9 @@ def fill(
     return _with_kept(reverted, parts), FilledObject(author, done, errors)
 
 
-def _copy(lws: Object, parts: Separated) -> Callable[[], Object] | None:
-    """Return the leader's template of an object that has none of its own, if it is a copy."""
-    if parts.leader is None or LEADER in group_of(lws):
-        return None
-    return partial(parts.leader, template_of(lws, WORKER))
+def _copy(lws: Object, parts: Separated) -> Callable[[Object], Object] | None:
+    """Return the function that copies the leader's template of an object that has none of its own."""
+    return None if LEADER in group_of(lws) else parts.leader
 
 
 def _with_kept(reverted: Reverted, parts: Separated) -> Reverted:

@@ -12,7 +12,7 @@ from typing import Final
 from intent import Object
 from intent.shapes import mapping
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.difference import difference, replaced
+from webhook.overlay.difference import replaced
 from webhook.overlay.overlay import COPY, Overlay, merge
 from webhook.overlay.record import Record
 from webhook.overlay.revert import Reverted, is_exported, revert, without_mounted
@@ -38,14 +38,13 @@ def separate(found: Reverted, old: Object | None, record: Record, stored: Record
     """
     base = record.base
     if base is None or not base.put_on:
-        return Separated(found.original, _edits(found.original, found.copied))
+        return Separated(found.original, found.copied)
     before = partial(_layer, stored)
     made = revert(
         found.original, old, _not_exported(_layer(record, found.original), record, file), before, file
     )
     copied = found.copied if made.copied is None else made.copied
-    edits = _edits(found.original if made.copied is None else made.original, copied)
-    return Separated(without_mounted(made, _whole(base)), edits, made.kept)
+    return Separated(without_mounted(made, _whole(base)), copied, made.kept)
 
 
 def _layer(record: Record, live: Object | None = None) -> Record:
@@ -73,14 +72,6 @@ def _not_exported(layer: Record, record: Record, file: Object) -> Record:
         return layer
     group = {name: part for name, part in group_of(layer.put_on).items() if name not in names}
     return replace(layer, put_on=with_group(layer.put_on, group))
-
-
-def _edits(lws: Object, copied: Callable[[], Object] | None) -> Callable[[Object], Object] | None:
-    """Return a function that makes the edits of a leader's template, which was a copy, to another copy."""
-    if copied is None:
-        return None
-    worker = template_of(lws, WORKER)
-    return lambda another: merge(another, difference(worker, copied()))
 
 
 def _whole(base: Base) -> Overlay:

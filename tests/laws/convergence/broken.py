@@ -19,7 +19,7 @@ from webhook.overlay import fields, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
 from webhook.overlay.base import NO_BASE
-from webhook.templates import refill, separate
+from webhook.templates import fill, refill, separate
 from webhook.templates.content import key_of
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -33,12 +33,12 @@ def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Argu
     return author
 
 
-def _leader(_worker: Any, leader: Any, *_before: Any) -> Any:
-    return leader.original
+def _leader(leader: Any, _edits: Any, _workers: Any) -> Any:
+    return leader
 
 
-def _worker(worker: Any, *_before: Any) -> Any:
-    return worker.original
+def _workers(_leader: Any, _edits: Any, workers: Any) -> Any:
+    return workers
 
 
 def _as_it_is(template: Object, _live: Object) -> Object:
@@ -119,7 +119,7 @@ class Broken:
 
 ENGINES: Final[dict[str, Broken]] = {
     "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 19),
-    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _worker), 12),
+    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _workers), 12),
     "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 23),
     "a volume is removed while mounted": Broken(_replaced(revert, "with_volumes", _as_it_is), 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
@@ -132,7 +132,7 @@ ENGINES: Final[dict[str, Broken]] = {
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),
     "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
-    "the edits of a leader are lost": Broken(_replaced(separate, "_edits", _none), 85),
+    "the edits of a leader are lost": Broken(_replaced(fill, "_copy", _none), 85),
     "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 156),
     "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),

@@ -31,6 +31,9 @@ FOUND = {
             Step("helm", "env", [["A", "1"]]),
         ),
     ),
+    "a field of templates that the leader lost, when the workers' author empties its map": Sequence(
+        File(refs="base"), APPLY, "", (Step("put", "leader node selector"), Step(APPLY, "empty", value=True))
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
 
