@@ -49,7 +49,9 @@ class Answer:
 @contextmanager
 def network(cluster: Cluster) -> Iterator[Network]:
     """Run a network until left; then every process on it is ended, and so the network."""
-    process = spawn("switch", netns.switch(*SLEEP), cluster.directory / "switch.log")
+    log = cluster.directory / "switch.log"
+    log.unlink(missing_ok=True)  # of one before it, which said "ready" too
+    process = spawn("switch", netns.switch(*SLEEP), log)
     try:
         until(lambda: "ready" in tail(process), "the switch is there")
         listener = netns.made_in(process.pid, lambda: socket.create_server((netns.ROUTER, 0)))
@@ -68,7 +70,7 @@ def add_pod(there: Network, pod: str) -> str:
     """Add a pod that runs nothing yet; return its address."""
     address = there.addresses[pod] = _next_address(there)
     command, log = netns.pod(address, there.switch.pid, *SLEEP), file_of(there, pod, "log")
-    log.unlink(missing_ok=True)  # of one before it
+    log.unlink(missing_ok=True)  # of one before it, which said "ready" too
     process = there.processes[pod] = spawn(pod, command, log)
     until(lambda: "ready" in tail(process), f"pod {pod} has its network")
     return address
