@@ -16,6 +16,7 @@ from typing import Final
 
 from intent import Object
 from tests.cluster.chaos.people import Service, files
+from tests.cluster.safety.definitions import definition_remade
 from tests.cluster.safety.proxy import READS, Fault, Proxy
 from tests.cluster.safety.scene import LIVE, Scene, until
 from tests.cluster.testbed.admissions import CONFIGURATIONS
@@ -468,6 +469,7 @@ KINDS: Final = (
     Kind("standby blind", blind_standby),
     Kind("webhook killed", webhook_killed),
     Kind("configurations deleted", configurations_deleted),
+    Kind("definition remade", definition_remade),
     Kind("inject on sets", inject_on_sets),
     Kind("inject on service", inject_on_service),
     Kind("label lost", label_lost),

@@ -6,7 +6,8 @@ The code that is changed has no part in this: functions and rows of tables are r
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -142,6 +143,20 @@ def status_is_news() -> None:
     )
 
 
+def nothing_without(row: str) -> None:
+    """Want nothing of any service while a kind is not served, by the name of its row."""
+
+    def change(prune: Any) -> Any:
+        async def pruned(self: Any, key: Any, snapshot: Any, desired: Any, unapplied: Any) -> Any:
+            if self.caches[getattr(_sync("kinds"), row).kind].absent:
+                desired = replace(desired, objects=(), held_objects=frozenset(), held=frozenset())
+            return await prune(self, key, snapshot, desired, unapplied)
+
+        return pruned
+
+    _replaced(_sync("controller").Controller, "prune", change)
+
+
 def depth_unbounded() -> None:
     """Read and compare whatever an author nested, and let what that raises end the process."""
 
@@ -178,5 +193,11 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "every kind needed": Mutation(every_kind_needed, "500 on httproutes from the start"),
     "owned by label": Mutation(owned_by_label, "label lost: deployments"),
     "status is news": Mutation(status_is_news, "refusals varying"),
+    **{
+        f"nothing without {resource}": Mutation(
+            partial(nothing_without, row), f"definition remade: {resource}"
+        )
+        for row, resource in (("POD_GROUP", "podgroups"), ("INFERENCE_SERVICE", "inferenceservices"))
+    },
     "depth unbounded": Mutation(depth_unbounded, "nested 1005", is_unpruned=True),
 }

@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from tests.cluster.safety import faults
+from tests.cluster.safety.definitions import DEFINITIONS, definition_remade
 from tests.cluster.safety.faults import BY_NAME, LABELLED, MEMBERS, Act, Kind
 from tests.cluster.safety.rounds import Tally, one_round, play
 from tests.cluster.safety.scene import Scene
@@ -56,6 +57,14 @@ SCENARIOS: Final[Mapping[str, Kind]] = {
                     partial(faults.unlisted_routes, kind=kind, code=code),
                 )
                 for kind, code in (("httproutes", 500), ("gateways", 403))
+            ),
+            *(
+                _as(
+                    "definition remade",
+                    f"definition remade: {resource}",
+                    partial(definition_remade, resource=resource),
+                )
+                for resource in DEFINITIONS
             ),
             *(
                 _as("label lost", f"label lost: {of.partition('/')[0]}", partial(faults.label_lost, of=of))

@@ -53,7 +53,7 @@ class Scene:
     licensed: set[str] = field(default_factory=set)
     """Beginnings of the names of objects that an author of the scenario changed or deleted."""
     spared: set[str] = field(default_factory=set)
-    """The same, for the round that is played now."""
+    """The same, and uids, for the round that is played now."""
     wanted: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     """The objects of the live services before the faults, by resource and name."""
     judged: int = 0
@@ -79,7 +79,7 @@ class Scene:
         self.licensed |= {*beginnings}
 
     def spare(self, *beginnings: str) -> None:
-        """Allow that such objects are deleted until the round ends."""
+        """Allow that such objects are deleted until the round ends; also those with one of these uids."""
         self.spared |= {*beginnings}
 
     # --- acts -----------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class Scene:
         new, self.judged = deleted[self.judged :], len(deleted)
         licensed = (*self.licensed, *self.spared)
         self.spared.clear()
-        return [one for one in new if not one.name.startswith(licensed)]
+        return [one for one in new if not one.name.startswith(licensed) and one.uid not in licensed]
 
 
 def _engines(cluster: Cluster, namespace: str, service: str) -> list[Object]:
