@@ -87,7 +87,9 @@ def test_a_test_of_another_folder_is_not_slow(request: pytest.FixtureRequest) ->
 
 @pytest.mark.parametrize(("name", "examples"), [("unit", 15), ("test", 60)])
 def test_hypothesis_has_a_profile_for_each_tier(name: str, examples: int) -> None:
-    assert settings.get_profile(name).max_examples == examples
+    profile = settings.get_profile(name)
+    assert profile.max_examples == examples
+    assert profile.derandomize == (name != "soak")
 
 
 @pytest.mark.slow
