@@ -39,6 +39,9 @@ EDITOR: Final = Path(__file__).with_name("editor.py")
 MANAGER: Final = "kubectl-edit"
 """The manager of every client that sends what was edited, as in the simulation."""
 RESOURCE: Final = "leaderworkersets"
+CONFLICT: Final = "the object has been modified"
+"""What a client says whose resourceVersion is not the newest."""
+ATTEMPTS: Final = 8
 
 
 class RefusedError(Exception):
@@ -56,11 +59,24 @@ def stored(place: Place) -> Object | None:
 
 
 def send(place: Place, write: Write, turn: int = 0) -> None:
-    """Have the client of a write act on the object of a place.
+    """Have the client of a write act on the object of a place; again when another write came between.
+
+    A client that reads and then writes meets the writes of LWS's manager and of our controller.
 
     Raises:
         RefusedError: the client failed.
     """
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            _send_once(place, write, turn)
+        except RefusedError as error:
+            if not left or CONFLICT not in str(error):
+                raise
+        else:
+            return
+
+
+def _send_once(place: Place, write: Write, turn: int) -> None:
     live = stored(place)
     try:
         if write.client in FILES:
