@@ -98,14 +98,19 @@ class Outdated:
 async def outdated(reader: Reader, namespace: str, shared: str, template: str = "") -> tuple[Outdated, ...]:
     """Return the LeaderWorkerSets of a namespace, or of all, that have older templates, or one of them.
 
-    Each is tried as a dry run. Raises `UnreachableError` if the cluster cannot be read.
+    Each is tried as a dry run. One that is being deleted starts no pods, and is left out. Raises
+    `UnreachableError` if the cluster cannot be read.
     """
     await reader.reach()
     path = LWS.path(namespace) if namespace else LWS.resource.collection
     answer = await reader.every(path)
     if answer.unknown:
         raise UnreachableError(f"cannot list leaderworkersets: {answer.unknown}")
-    sets = {at: recorded(annotations(one).get(EXPANSION)) for at, one in enumerate(answer.objects)}
+    sets = {
+        at: recorded(annotations(one).get(EXPANSION))
+        for at, one in enumerate(answer.objects)
+        if not metadata(one).get("deletionTimestamp")
+    }
     named = {at: sources for at, sources in sets.items() if not template or template in _names(sources)}
     keys = {
         (where, source.name)

@@ -149,6 +149,16 @@ def test_a_refresh_takes_the_template_and_a_second_one_does_nothing(cluster: Clu
     assert "its groups restart" in first.stdout
 
 
+def test_an_object_that_is_being_deleted_is_left_alone(cluster: Cluster) -> None:
+    cluster.put_template("newer", 2)
+    cluster.objects[A]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    done = run()
+
+    assert (done.exit_code, done.stdout, cluster.writes) == (0, "", [])
+    assert "0 LeaderWorkerSets refreshed" in done.stderr
+
+
 def test_a_change_that_does_not_concern_the_object_restarts_nothing(cluster: Cluster) -> None:
     cluster.put_template("models", 2)
 
