@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from intent import Object
 from intent.errors import Finding
 from intent.service.member import ServiceKey
 from intent.settings import Settings
@@ -21,6 +22,7 @@ from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
+from sync.desired.templates import with_stored_version
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
 from sync.observed import volcano
 from sync.observed.index_keys import service_keys
@@ -161,13 +163,27 @@ class Controller:
                 unapplied = unapplied.without(part)
                 continue
             try:
-                if refusal := await self.writer.apply(key, kind, obj, check):
-                    unapplied = unapplied.without(part, (refusal,))
+                if found := await self._apply(key, obj, snapshot, check):
+                    unapplied = unapplied.without(part, found)
             except BehindError as error:
                 unapplied = unapplied.without(part, errors=(error,))
             except ApiError as error:
                 unapplied = unapplied.without(part, (refusals.retryable(kind, obj, error),), (error,))
         return unapplied
+
+    async def _apply(
+        self, key: ServiceKey, obj: Object, snapshot: Snapshot, check: OwnerCheck
+    ) -> tuple[Refusal, ...]:
+        """Apply one object; a LeaderWorkerSet that is refused with changed templates, with those that it has.
+
+        Returns why it is not written as desired.
+        """
+        kind = OUTPUTS[obj["kind"]]
+        refusal = await self.writer.apply(key, kind, obj, check)
+        if refusal and kind is LWS and (earlier := with_stored_version(obj, snapshot)):
+            again = await self.writer.apply(key, kind, earlier, check)
+            return tuple(dict.fromkeys(one for one in (refusal, again) if one))
+        return (refusal,) if refusal else ()
 
     async def prune(
         self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied

@@ -30,7 +30,7 @@ def versioned(sets: Iterable[Object], snapshot: Snapshot) -> Iterator[Object]:
     follows = snapshot.value is not None and snapshot.value.follows
     for lws in sets:
         version = _version(lws, stored.get(lws["metadata"]["name"]), snapshot.templates, follows=follows)
-        yield _with_version(lws, version) if version else lws
+        yield _with_version(lws, version)
 
 
 def _version(lws: Object, stored: LeaderWorkerSet | None, named: NamedTemplates, *, follows: bool) -> str:
@@ -47,9 +47,26 @@ def _version(lws: Object, stored: LeaderWorkerSet | None, named: NamedTemplates,
     return digest([list(one) for one in sources if one]).hex()[:LENGTH]
 
 
+def with_stored_version(lws: Object, snapshot: Snapshot) -> Object | None:
+    """Return a rendered LeaderWorkerSet with the templates that it has; None if it should have no other ones.
+
+    Admission may refuse a changed template. The other edits of the service do not wait for its repair.
+    """
+    name, version = lws["metadata"]["name"], annotations(lws).get(TEMPLATES_VERSION)
+    rows = (row.projection.report for row in rows_of(snapshot, LWS) if row.name == name)
+    stored = next((one for one in rows if one), None)
+    is_other = version and stored and stored.templates_version != version
+    return _with_version(lws, stored.templates_version) if stored and is_other else None
+
+
 def _with_version(lws: Object, version: str) -> Object:
+    """Return a LeaderWorkerSet with a version of its templates; without the annotation if there is none."""
     of = lws["metadata"]
-    return {**lws, "metadata": {**of, "annotations": {**of["annotations"], TEMPLATES_VERSION: version}}}
+    notes = {key: value for key, value in of["annotations"].items() if key != TEMPLATES_VERSION}
+    return {
+        **lws,
+        "metadata": {**of, "annotations": notes | ({TEMPLATES_VERSION: version} if version else {})},
+    }
 
 
 def outdated(named: NamedTemplates, applied: Iterable[TemplateVersion]) -> tuple[TemplateVersion, ...]:
