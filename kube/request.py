@@ -78,9 +78,9 @@ def watch(path: str, selector: str, version: str, seconds: int) -> Request:
     )
 
 
-def create(path: str, obj: Object, *, dry_run: bool = False) -> Request:
+def create(path: str, obj: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Request:
     """Create an object; 409 if one of that name exists."""
-    query = {"fieldManager": FIELD_MANAGER}
+    query = {"fieldManager": manager}
     return Request("create", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 

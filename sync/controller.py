@@ -21,6 +21,7 @@ from kube.request import get
 from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
 from sync.desired.gang import Refusal, refusal_finding
+from sync.desired.prunable import prunable
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.desired.templates import with_stored_version
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
@@ -188,25 +189,18 @@ class Controller:
     async def prune(
         self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
     ) -> tuple[ApiError, ...]:
-        """Delete objects of a service that are no longer desired, in reverse order; return the errors.
+        """Delete objects of a service that are no longer desired (`prunable`); return the errors.
 
-        While a desired object is missing, others of its kind stay: a renamed role keeps its pods until the
-        new ones can be made. Nothing is deleted before its owners were read (`owners.OwnerCheck`).
+        Nothing is deleted before its owners were read (`owners.OwnerCheck`).
         """
         errors = []
         check = OwnerCheck(self.writer.client, self.caches, snapshot)
-        names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
-        kept = names | desired.held_objects
-        held = desired.held | unapplied.kinds & {kind for kind, _ in names}
-        for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind in self.caches.keys() - held]):
-            for row in cache_of(self.caches, kind).of(key):
-                if (kind.kind, row.name) in kept or row.deleting:
-                    continue
-                try:
-                    if await check.allows_deletion(row):
-                        await self.writer.delete(key, kind, row)
-                except ApiError as error:
-                    errors.append(error)
+        for kind, row in prunable(snapshot, desired, unapplied.kinds, self.caches):
+            try:
+                if await check.allows_deletion(row):
+                    await self.writer.delete(key, kind, row)
+            except ApiError as error:
+                errors.append(error)
         return tuple(errors)
 
     async def report(

@@ -1,5 +1,6 @@
 """The kinds that the controller reads and writes: one row each."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,11 +11,19 @@ from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
-from intent.names import API_ENDING
+from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING
 from intent.settings import Settings
 from kube.wire import read_object
 from sync.observed import autoscaler, pod, routes, volcano
-from sync.observed.cached import CachedObject, Row, cached_object, nothing, watched_object
+from sync.observed.cached import (
+    AppliedObject,
+    CachedObject,
+    Row,
+    cached_object,
+    is_orphaned,
+    nothing,
+    watched_object,
+)
 from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_keys
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.inferencetemplate import InferenceTemplateProjection, cached_template
@@ -78,6 +87,8 @@ class Codes:
 class Ownership(Generic[R]):
     """How the controller applies objects of a kind, beside others that write them too."""
 
+    endings: str = ""
+    """What follows the service's name in names, in any state and release: a regular expression."""
     requires: frozenset[str] = frozenset()
     """Kinds that must be applied first: without them an object of this kind has no effect."""
     codes: Codes = Codes()
@@ -129,6 +140,10 @@ class Kind(Generic[R]):
         """Return the path of an object, or without a name of a namespace's objects."""
         return self.resource.path(namespace, name)
 
+    def names(self, service: str, name: str) -> bool:
+        """Return whether the controller's rules make a name for a service."""
+        return re.fullmatch(re.escape(service) + f"({self.ownership.endings})", name) is not None
+
     def path_of(self, obj: Object) -> str:
         """Return the path of an object."""
         return self.path(obj["metadata"]["namespace"], obj["metadata"]["name"])
@@ -145,6 +160,16 @@ API: Final = f"{SERVICE_KIND}/api"
 def part_of(kind: str, name: str) -> str:
     """Return the part of a service to which an object belongs: its kind, but for one Service."""
     return API if kind == SERVICE_KIND and name.endswith(API_ENDING) else kind
+
+
+def is_ours(kind: Kind[Any], row: AppliedObject, service: str, owners: frozenset[str]) -> bool:
+    """Return whether the controller made an object for a service: the one rule of ownership (ADR 53).
+
+    `owners` are the uids of the service's InferenceService and of its members. Whoever may patch an object
+    writes entry and owner, so the name limits which objects these are. A label is no proof.
+    """
+    of_service = is_orphaned(row, service) or any(one.uid in owners for one in row.owners)
+    return row.applied and kind.names(service, row.name) and of_service
 
 
 def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:
@@ -190,22 +215,23 @@ def _without_surplus(stored: PodGroup, desired: Object, _invalid: bool) -> Objec
 
 GATEWAY_API: Final = "gateway.networking.k8s.io/v1"
 RBAC: Final = "rbac.authorization.k8s.io/v1"
+OF_ROLE: Final = f"-{DNS_LABEL}"
 
 
 def _applied(
-    resource: Resource, *requires: str, project: Callable[[Object], CachedObject[P] | None]
+    resource: Resource, endings: str, *requires: str, project: Callable[[Object], CachedObject[P] | None]
 ) -> Kind[CachedObject[P]]:
     """Build the row of a kind whose lists are ours as a whole."""
-    ownership: Ownership[CachedObject[P]] = Ownership(requires=frozenset(requires), premerge=_whole_content)
+    ownership: Ownership[CachedObject[P]] = Ownership(endings, frozenset(requires), premerge=_whole_content)
     return Kind(resource, project, ownership)
 
 
 def _plain(
-    api_version: str, kind: str, plural: str, *requires: str, source: str = ""
+    api_version: str, kind: str, plural: str, endings: str, *requires: str, source: str = ""
 ) -> Kind[CachedObject[None]]:
     """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
     resource = Resource(api_version, kind, plural, SERVICE, source)
-    return _applied(resource, *requires, project=lambda obj: cached_object(obj, nothing))
+    return _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, nothing))
 
 
 INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
@@ -215,6 +241,7 @@ LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
     Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", source="LeaderWorkerSet"),
     cached_leader_worker_set,
     Ownership(
+        OF_ROLE,
         codes=Codes(blocked="FI874"),
         kept_fields=("replicas",),
         restarts=True,
@@ -226,6 +253,7 @@ POD_GROUP: Final[Kind[PodGroup]] = Kind(
     Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),
     pod_group,
     Ownership(
+        f"(-{lws.HASH.pattern})?",
         codes=Codes(absent="FI408", foreign="FI407", refused="FI411", altered="FI408"),
         verify=volcano.pruned_fields,
         premerge=_without_surplus,
@@ -233,11 +261,12 @@ POD_GROUP: Final[Kind[PodGroup]] = Kind(
 )
 GATEWAYS: Final = _applied(
     Resource(GATEWAY_API, GATEWAY, "gateways", source="the Gateway API"),
+    "-gateway",
     project=lambda obj: cached_object(obj, routes.project_gateway, partial(own_key, GATEWAY)),
 )
 HTTP_ROUTE: Final = _applied(
     Resource(GATEWAY_API, "HTTPRoute", "httproutes", SERVICE, source="the Gateway API"),
-    *(INFERENCE_POOL, GATEWAY),
+    *("-httproute", INFERENCE_POOL, GATEWAY),
     project=lambda obj: cached_object(obj, routes.project_http_route, route_keys),
 )
 POOL: Final = _applied(
@@ -245,42 +274,43 @@ POOL: Final = _applied(
         *("inference.networking.k8s.io/v1", INFERENCE_POOL, "inferencepools"),
         source="the Gateway API Inference Extension",
     ),
+    POOL_ENDING,
     project=lambda obj: cached_object(obj, routes.project_pool, partial(own_key, INFERENCE_POOL)),
 )
 """All of them are watched: a router may refer to one of its author's."""
 DEPLOYMENT: Final = _applied(
     Resource("apps/v1", "Deployment", "deployments", SERVICE),
-    *("RoleBinding", "ConfigMap", INFERENCE_POOL),
+    *(PICKER_ENDING, "RoleBinding", "ConfigMap", INFERENCE_POOL),
     project=lambda obj: cached_object(obj, routes.project_deployment),
 )
 AUTOSCALER: Final = _applied(
     Resource(autoscaler.API_VERSION, autoscaler.KIND, "horizontalpodautoscalers"),
-    lws.KIND,
+    *(OF_ROLE, lws.KIND),
     project=autoscaler.cached_autoscaler,
 )
 """All of them are watched: those of others may scale our LeaderWorkerSets too."""
 INGRESS: Final = _applied(
     Resource("networking.k8s.io/v1", "Ingress", "ingresses", SERVICE),
-    API,
+    *("-ingress", API),
     project=lambda obj: cached_object(obj, routes.project_ingress),
 )
 OBJECTIVE: Final = _plain(
     OBJECTIVES_API,
     "InferenceObjective",
     "inferenceobjectives",
-    "InferencePool",
+    *(rf"(\.{DNS_LABEL})?", INFERENCE_POOL),
     source="the Gateway API Inference Extension, up to release 1.5",
 )
 """Without it requests are served all the same, with the priority of all others."""
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
-    _plain("v1", "ServiceAccount", "serviceaccounts"),
-    _plain(RBAC, "RoleBinding", "rolebindings", "ServiceAccount"),
-    _plain("v1", "ConfigMap", "configmaps"),
+    _plain("v1", "ServiceAccount", "serviceaccounts", PICKER_ENDING),
+    _plain(RBAC, "RoleBinding", "rolebindings", f"{PICKER_ENDING}(-read|-election)?", "ServiceAccount"),
+    _plain("v1", "ConfigMap", "configmaps", f"{PICKER_ENDING}-config"),
     POOL,
     DEPLOYMENT,
-    _plain("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    _plain("v1", "Service", "services"),
-    _plain("networking.istio.io/v1", DESTINATION_RULE, "destinationrules", source="Istio"),
+    _plain("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", PICKER_ENDING),
+    _plain("v1", SERVICE_KIND, "services", f"{PICKER_ENDING}|{API_ENDING}"),
+    _plain("networking.istio.io/v1", DESTINATION_RULE, "destinationrules", PICKER_ENDING, source="Istio"),
     GATEWAYS,
     HTTP_ROUTE,
     INGRESS,

@@ -18,8 +18,8 @@ from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
 from sync.changes import Change, ChangeVerb
 from sync.desired.gang import Refusal
-from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, part_of
-from sync.observed.cached import AppliedObject, applies, digest, is_orphaned, is_ours
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, is_ours, part_of
+from sync.observed.cached import AppliedObject, applies, digest, is_orphaned
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, Takeover, taken_over
 from sync.runtime.apply_history import ApplyHistory
@@ -92,7 +92,7 @@ class Writer:
     async def apply(
         self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
     ) -> Refusal | None:
-        """Apply an object server-side, unless that changes nothing or it is not ours (`cached.is_ours`).
+        """Apply an object server-side, unless that changes nothing or it is not ours (`kinds.is_ours`).
 
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
@@ -144,7 +144,7 @@ class Writer:
         """Return why an object may not be written: it is not ours, a rule forbids it, or it is contested."""
         row, codes = kind.projected(desired), kind.ownership.codes
         owners = check.snapshot.owners if check else NO_OWNERS
-        if stored and not is_orphaned(stored, key[1]) and not is_ours(stored, owners):
+        if stored and not is_ours(kind, stored, key[1], owners):
             return refusals.foreign(kind, desired)
         if problem := kind.ownership.blocked(stored, row):
             return Refusal(codes.blocked, problem, kind.kind, name=row.name)

@@ -25,7 +25,7 @@ from sync.observed.cached import UnreadableObject
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import EVERYWHERE, Cache, Scope
+from sync.runtime.cache import EVERYWHERE, Cache, Caches, Scope
 from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
@@ -139,8 +139,8 @@ def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
 # --- computing --------------------------------------------------------------------------------------
 
 
-def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
-    """Return what the controller sees of a service."""
+def caches_of(live: Live) -> Caches:
+    """Return what the controller's caches hold."""
     caches: dict[str, Cache[Any]] = {}
     for kind in (*WATCHED, TEMPLATES):
         cache: Cache[Any] = Cache(kind)
@@ -150,7 +150,12 @@ def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
             rows.put(row)
         cache.scopes[EVERYWHERE] = Scope(answer.unknown, absent=not answer.served)
         caches[kind.kind] = cache
-    seen = observe(key, caches, ServiceMemory(), live.too_old)
+    return caches
+
+
+def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
+    """Return what the controller sees of a service."""
+    seen = observe(key, caches_of(live), ServiceMemory(), live.too_old)
     seen = replace(seen, configuration=_configuration(seen, live))
     return replace(seen, unapplied=_missing(seen, desired_state(seen, live.settings), live))
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from intent import Object
 from intent.service.member import ejected, member
-from sync.kinds import OUTPUTS
-from sync.observed.cached import is_orphaned, is_ours
+from sync.kinds import OUTPUTS, is_ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,9 @@ class LiveService:
         return tuple(obj for obj in self.others if self._is_made(obj, uids))
 
     def _is_made(self, obj: Object, uids: frozenset[str]) -> bool:
-        row = OUTPUTS[obj["kind"]].project(obj)
-        return row is not None and (is_ours(row, uids) or is_orphaned(row, self.name))
+        kind = OUTPUTS[obj["kind"]]
+        row = kind.project(obj)
+        return row is not None and is_ours(kind, row, self.name, uids)
 
 
 def belongs(lws: Object, service: str) -> bool:

@@ -14,9 +14,8 @@ from typing import Final
 from intent.errors import FieldError
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.kinds import AUTOSCALER, LWS, rows_of
+from sync.kinds import AUTOSCALER, LWS, is_ours, rows_of
 from sync.observed.autoscaler import MANAGER
-from sync.observed.cached import is_ours
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.snapshot import Snapshot
 
@@ -56,7 +55,7 @@ def _of_scaling(snapshot: Snapshot, name: str, others: tuple[str, ...], path: st
         yield FieldError(path, None, message, TWICE)
         return
     for row in rows_of(snapshot, AUTOSCALER):
-        if row.name == name and is_ours(row, snapshot.owners) and row.projection.problem:
+        if row.name == name and row.applied and row.projection.problem:
             message = f"{row.projection.described} does not scale: {row.projection.problem}"
             yield FieldError(path, None, message, IDLE)
 
@@ -71,10 +70,11 @@ def _is_left(snapshot: Snapshot, role: RoleIntent, row: LeaderWorkerSet) -> bool
 
 def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:
     """Return the autoscalers of a LeaderWorkerSet that the controller did not make."""
+    service, owners = snapshot.situation.key[1], snapshot.owners
     return tuple(
         row.projection.described
         for row in rows_of(snapshot, AUTOSCALER)
-        if row.projection.target == name and not row.deleting and not is_ours(row, snapshot.owners)
+        if row.projection.target == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
     )
 
 

@@ -272,21 +272,13 @@ def managed(obj: Object) -> list[Object]:
 
 
 def _applied(obj: Object) -> list[Object]:
-    """Return the fields of the controller's own Apply entries."""
+    """Return the fields of the controller's own Apply entries: it applies no subresource of these kinds."""
     return [
         mapping(entry.get("fieldsV1"))
         for entry in managed(obj)
-        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply"
+        if (entry.get("manager"), entry.get("operation")) == (FIELD_MANAGER, "Apply")
+        and not entry.get("subresource")
     ]
-
-
-def is_ours(row: AppliedObject, owners: frozenset[str]) -> bool:
-    """Return whether the controller made an object for one of these owners: the one rule of ownership.
-
-    `owners` are the uids of the service's InferenceService and of its members. A label is no proof: users
-    set it on their own objects, and remove it from ours.
-    """
-    return row.applied and any(owner.uid in owners for owner in row.owners)
 
 
 def is_orphaned(row: AppliedObject, service: str) -> bool:

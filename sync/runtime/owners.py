@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
 from intent.names import is_subdomain
+from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, Kind, rows_of
@@ -96,12 +97,10 @@ class OwnerCheck:
         """Return whether the controller may delete an object that is not desired.
 
         One of its owners must exist and be as in the snapshot: only then is the desired state certain. An
-        object without an owner is left to the garbage collector; one that another InferenceService owns is
-        not ours. Raises `ApiError` (409) where the cache is behind.
+        object without an owner is left to the garbage collector. Raises `ApiError` (409) where the cache is
+        behind.
         """
         known = [owner for owner in row.owners if owner.kind in OWNER_KINDS]
-        if not row.applied or any(self._is_of_another(owner) for owner in known):
-            return False
         return any([await self._is_alive(row.namespace, owner) for owner in known])
 
     def _is_of_another(self, owner: Owner) -> bool:
@@ -114,27 +113,21 @@ class OwnerCheck:
         return self.alive[owner.uid]
 
     async def _is_as_seen(self, namespace: str, owner: Owner) -> bool:
-        """Read an owner; return False if it is gone, being deleted, or a member of another service.
+        """Read an owner; return False if it is gone, or none (any more) (`is_owner`).
 
         Raises `ApiError` if it differs from the snapshot; the cache is updated before.
         """
         live = await _read(self.client, OWNER_KINDS[owner.kind], namespace, owner)
-        if live is None or live["metadata"].get("deletionTimestamp"):
+        cache = cache_of(self.caches, OWNER_KINDS[owner.kind])
+        if live is None or not is_owner(live, cache.project(live), self.snapshot.situation.key):
             return False
         if owner.kind == LWS.kind:
-            if self._is_of_another_service(live):
-                return False
             sets = rows_of(self.snapshot, LWS)
             seen = next((row for row in sets if row.name == owner.name), None)
             self._compare(cache_of(self.caches, LWS), live, seen)
         else:
             self._compare(cache_of(self.caches, INFERENCE_SERVICE), live, self.snapshot.service)
         return True
-
-    def _is_of_another_service(self, live: Object) -> bool:
-        row = cache_of(self.caches, LWS).project(live)
-        one = row.projection.member if isinstance(row, CachedObject) else None
-        return one is not None and one.key != self.snapshot.situation.key
 
     def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
         row = cache.project(live)
@@ -157,6 +150,15 @@ class OwnerCheck:
 
 OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
 """The kinds that own what the controller makes."""
+
+
+def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, key: ServiceKey) -> bool:
+    """Return whether a live object and its row own what is made for a service.
+
+    It must not be being deleted, nor be a member of another service.
+    """
+    one = row.projection.member if isinstance(row, CachedObject) else None
+    return not live["metadata"].get("deletionTimestamp") and (one is None or one.key == key)
 
 
 def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None:

@@ -2,23 +2,34 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.diff.change import ObjectDiff, differs
 from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
 from fusioninfer.cluster.reader import Reader, UnreachableError
-from fusioninfer.cluster.service import Live, read_live, service_of, snapshot_of
+from fusioninfer.cluster.service import Live, caches_of, read_live, service_of, snapshot_of
 from fusioninfer.files.documents import Document
 from intent import Object, disaggregatedset
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
+from sync import refusals
+from sync.desired.prunable import prunable
 from sync.desired.service import Desired, desired_state
-from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind, Resource, rows_of
-from sync.observed.cached import is_orphaned, is_ours
+from sync.kinds import (
+    AUTOSCALER,
+    INFERENCE_SERVICE,
+    LWS,
+    OUTPUTS,
+    Resource,
+    is_ours,
+    part_of,
+)
 from sync.observed.snapshot import Snapshot
+from sync.runtime.cache import cache_of
+from sync.runtime.owners import OWNER_KINDS, is_owner
 
 PLURALS: Final = {disaggregatedset.KIND: "disaggregatedsets"} | {
     kind.kind: kind.resource.plural for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)
@@ -175,24 +186,55 @@ async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Liv
 
 
 async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: DiffResult) -> None:
-    """Propose what the controller makes of a service: LeaderWorkerSets first, which are admitted."""
-    first = desired_state(snapshot_of(live, key), live.settings)
-    for obj in first.objects:
-        if obj["kind"] == LWS.kind and (after := await _proposed(proposer, obj, live, outcome)):
-            live = live.with_objects([after])
-    snapshot = snapshot_of(live, key)
-    desired = desired_state(snapshot, live.settings)
-    for obj in desired.objects:
-        if obj["kind"] != LWS.kind:
-            await _proposed(proposer, obj, live, outcome)
-    for kind, name in pruned(snapshot, desired, live):
-        stored = next(one for one in live.of(kind) if one["metadata"]["name"] == name)
-        outcome.add(ObjectDiff("controller", stored, None))
+    """Propose what the controller makes and deletes of a service, as `Controller.reconcile` does.
+
+    LeaderWorkerSets come first: the rest is made of those that there are then.
+    """
+    missing: set[str] = set()
+    for of_sets in (True, False):
+        snapshot, caches, made = snapshot_of(live, key), caches_of(live), []
+        desired = desired_state(snapshot, live.settings)
+        for obj in (obj for obj in desired.objects if (obj["kind"] == LWS.kind) is of_sets):
+            kind, name, after = OUTPUTS[obj["kind"]], obj["metadata"]["name"], None
+            row = cache_of(caches, kind).rows.get((key[0], name))
+            if row and not is_ours(kind, row, key[1], snapshot.owners):
+                outcome.notes.append(refusals.foreign(kind, obj).message)
+            elif not kind.ownership.requires & missing:
+                after = await _proposed(proposer, obj, live, outcome)
+            made += [after] if after else []
+            missing |= set() if after else {part_of(kind.kind, name)}
+        gone = [
+            one for one in _deleted(snapshot, desired, missing, live) if (one["kind"] == LWS.kind) is of_sets
+        ]
+        for one in gone:
+            outcome.add(ObjectDiff("controller", one, None))
+        live = live.with_objects((*made, *map(_deleting, gone)))
     outcome.notes += [str(one.error) for one in desired.all_findings if one.error.severity == "error"]
 
 
+def _deleting(obj: Object) -> Object:
+    return obj | {"metadata": obj["metadata"] | {"deletionTimestamp": "1970-01-01T00:00:00Z"}}
+
+
+def _deleted(snapshot: Snapshot, desired: Desired, missing: Iterable[str], live: Live) -> list[Object]:
+    """Return what the controller would delete: by its own rules, of the owners that there are."""
+    caches = caches_of(live)
+    owners = {
+        one["metadata"].get("uid")
+        for kind in OWNER_KINDS.values()
+        for one in live.of(kind)
+        if is_owner(one, caches[kind.kind].project(one), snapshot.situation.key)
+    }
+    rows = [
+        (kind, row.name)
+        for kind, row in prunable(snapshot, desired, missing, caches)
+        if any(one.uid in owners for one in row.owners)
+    ]
+    return [one for kind, name in rows for one in live.of(kind) if name_of(one) == name]
+
+
 async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: DiffResult) -> Object | None:
-    """Propose an object of the controller; return it as it would be stored."""
+    """Propose an object of a controller; return it as it would be stored."""
     kind = OUTPUTS[obj["kind"]]
     answer = live.objects.get(kind.kind, Answer())
     if answer.unknown or not answer.served:
@@ -207,21 +249,3 @@ async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: DiffRe
         return None
     outcome.add(change)
     return change.after
-
-
-def pruned(snapshot: Snapshot, desired: Desired, live: Live) -> list[tuple[Kind[Any], str]]:
-    """Return the objects that the controller would delete, by its own rules (`Controller.prune`)."""
-    names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects} | desired.held_objects
-    kinds = [
-        kind
-        for kind in OUTPUTS.values()
-        if kind.kind not in desired.held and not live.objects.get(kind.kind, Answer()).unknown
-    ]
-    return [
-        (kind, row.name)
-        for kind in reversed(kinds)
-        for row in rows_of(snapshot, kind)
-        if (kind.kind, row.name) not in names
-        and not row.deleting
-        and (is_ours(row, snapshot.owners) or is_orphaned(row, snapshot.situation.key[1]))
-    ]

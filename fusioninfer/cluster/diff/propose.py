@@ -15,12 +15,14 @@ from intent.shapes import annotations, mapping, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.kinds import Kind, Resource
-from sync.observed.cached import managed
+from sync.observed.cached import is_applied, managed
 from webhook.expand import change as admitted
 from webhook.state import state
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
+DIFF: Final = "fusioninfer-diff"
+"""The field manager of this command, but for what the controller applied: under its own alone fields go."""
 
 
 class RefusedError(Exception):
@@ -55,14 +57,14 @@ class Proposer:
         namespace = desired["metadata"]["namespace"]
         if live is None and not is_lws(desired):
             return ObjectDiff("controller", None, desired)
-        verb = "patch" if live else "create"
+        verb, manager = "patch" if live else "create", FIELD_MANAGER if is_applied(live or {}) else DIFF
         if not await self._may(verb, kind.resource, namespace):
             after = self._admitted(desired, live) if is_lws(desired) else desired
             return ObjectDiff("controller", like(live, after), after, exact=False)
         request = (
-            apply(kind.path_of(desired), desired, dry_run=True)
+            apply(kind.path_of(desired), desired, dry_run=True, manager=manager)
             if live
-            else create(kind.path(namespace), desired, dry_run=True)
+            else create(kind.path(namespace), desired, dry_run=True, manager=manager)
         )
         return ObjectDiff("controller", live, await self._send(request, desired))
 
@@ -90,7 +92,7 @@ def file_request(path: str, file: Object, live: Object | None) -> Request:
     """Return the dry run of `kubectl apply`: client-side if the object was applied so, else server-side."""
     dry_run = {"fieldManager": KUBECTL, "dryRun": "All"}
     if live is None:
-        return create(path, file, dry_run=True)
+        return create(path, file, dry_run=True, manager=DIFF)
     if LAST_APPLIED in annotations(live):
         return Request("patch", path, dry_run, file_patch(file, live))
     return apply(path, file, dry_run=True, manager=applier(live))

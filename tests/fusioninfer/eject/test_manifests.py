@@ -285,7 +285,7 @@ def autoscaler(uid: str, target: Object) -> Object:
         "kind": "HorizontalPodAutoscaler",
         "metadata": {
             "namespace": "llm",
-            "name": "x",
+            "name": "svc-worker",
             "labels": {f"{PREFIX}service": "svc"},
             "ownerReferences": [owner],
             "managedFields": APPLIED if uid else [],
@@ -304,9 +304,14 @@ def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -
     live = service(stored(), inferenceservice=whole, others=(ours, other))
 
     (found,) = [obj for obj in eject([live]).objects if obj["kind"] == "HorizontalPodAutoscaler"]
-    assert (found["spec"], found["metadata"]) == (ours["spec"], {"namespace": "llm", "name": "x"})
-    assert "horizontalpodautoscalers.autoscaling/x" in " ".join(one.command for one in eject([live]).steps)
-    assert "HorizontalPodAutoscaler llm/x: it decides the replicas" in messages(live)
+    assert (found["spec"], found["metadata"]) == (
+        ours["spec"],
+        {"namespace": "llm", "name": "svc-worker"},
+    )
+    assert "horizontalpodautoscalers.autoscaling/svc-worker" in " ".join(
+        one.command for one in eject([live]).steps
+    )
+    assert "HorizontalPodAutoscaler llm/svc-worker: it decides the replicas" in messages(live)
 
 
 def test_kubectl_gets_resources_with_their_group() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.kinds import GATEWAYS, HTTP_ROUTE, LWS
-from sync.observed.cached import CachedObject, is_orphaned, is_ours, nothing, row_keys
+from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, is_ours
+from sync.observed.cached import CachedObject, is_orphaned, nothing, row_keys
 from sync.observed.cached import cached_object as cached_object_with
 from tests.sync.samples import lws
 
@@ -89,7 +89,7 @@ BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"
 def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, labels: Object) -> None:
     row = cached_object(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
 
-    assert is_ours(row, frozenset({owner["uid"], "uid-more"}))
+    assert is_ours(DEPLOYMENT, row, "r1", frozenset({owner["uid"], "uid-more"}))
 
 
 @pytest.mark.parametrize(
@@ -98,25 +98,38 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
         {"ownerReferences": [BY_SERVICE]},
         {"ownerReferences": [BY_SERVICE], "managedFields": [{"manager": "kubectl", "operation": "Apply"}]},
         {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"operation": "Update"}]},
+        {"ownerReferences": [BY_SERVICE], "managedFields": [OURS[0] | {"subresource": "status"}]},
         {"ownerReferences": [BY_SERVICE | {"uid": "uid-other"}], "managedFields": OURS},
-        {"managedFields": OURS},
+        {"ownerReferences": [BY_SERVICE], "managedFields": OURS, "name": "of-another-team"},
+        {"managedFields": OURS, "labels": {}},
     ],
-    ids=["not applied", "by another", "updated", "another owner", "no owner"],
+    ids=[
+        "not applied",
+        "by another",
+        "updated",
+        "its status",
+        "another owner",
+        "another name",
+        "neither owner nor label",
+    ],
 )
 def test_no_other_object_is_ours(metadata: Object) -> None:
-    assert not is_ours(cached_object(deployment(**metadata)), frozenset({"uid-r1"}))
+    assert not is_ours(DEPLOYMENT, cached_object(deployment(**metadata)), "r1", frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_stays_ours_after_others_wrote_all_of_its_spec() -> None:
     row = cached_object(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
 
-    assert is_ours(row, frozenset({"uid-r1"}))
+    assert is_ours(DEPLOYMENT, row, "r1", frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label() -> None:
     row = cached_object(deployment(managedFields=OURS))
+    other = cached_object(deployment(managedFields=OURS, name="of-another-team"))
 
     assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
+    ours = [is_ours(DEPLOYMENT, one, "r1", frozenset()) for one in (row, other)]
+    assert ours == [True, False]
 
 
 @pytest.mark.parametrize(
