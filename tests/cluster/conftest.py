@@ -117,6 +117,17 @@ def built(request: pytest.FixtureRequest) -> Built:
     return obtained(request.config, lambda: build(sys.stderr))
 
 
+@pytest.fixture(scope="module")
+def stored(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """An API server and its store alone, with our manifests and every policy."""
+    core = [module for module in MODULES if module.name in {"etcd", "kubernetes"}]
+    built = obtained(request.config, lambda: build(sys.stderr, core))
+    with running(built, (), ()) as there:
+        for folder in ("base", "self-signed", "ownership"):
+            install_manifests(there, MANIFESTS.parent / folder)
+        yield there
+
+
 @pytest.fixture(scope="session")
 def built_schedulers(request: pytest.FixtureRequest) -> Built:
     """The binaries of a cluster with the schedulers of gangs and of other pods, without a cluster."""

@@ -113,6 +113,8 @@ _BACKSTOP: Final = (
     Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
     _namespaces(6, times=1),
 )
+_BOUND: Final = value("policies.controller")
+_CONTROLLER: Final = Rule(r'\["kube-system","fusioninfer-system"\]', '{{ include "fusioninfer.excluded" $ }}')
 _AGGREGATED: Final = Rule(
     r"^(?:    rbac\.authorization\.k8s\.io/.*\n)+", when(value("userRoles.aggregate"), KEPT), times=2
 )
@@ -159,11 +161,14 @@ SOURCES: Final = (
     Source("base/service.yaml"),
     Source("base/webhooks.yaml", _WEBHOOKS, annotations=_INJECTED),
     Source("base/backstop.yaml", _BACKSTOP),
+    Source("base/controller-policy.yaml", (_CONTROLLER,), _BOUND),
     Source("base/webhook-deployment.yaml", WEBHOOK),
     Source("base/sync-deployment.yaml", SYNC),
     Source("base/network-policy.yaml", _NETWORK, ".Values.networkPolicy.enabled"),
     Source("cert-manager/certificates.yaml", _CERTIFICATES, MODE),
     Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
+    Source("self-signed/certificates-policy.yaml", condition=f"and {SELF_SIGNED} {_BOUND}"),
+    Source("ownership/ownership-policy.yaml", condition=value("policies.ownership")),
     Source("templates/templates-rbac.yaml", condition=TEMPLATES),
     Source("templates/templates-flow.yaml", condition=TEMPLATES),
     Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),

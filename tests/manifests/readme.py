@@ -39,7 +39,7 @@ TITLES: Final = {
     "sync": "The controller",
     "settings": "Settings, and the namespaces and users that they apply to",
     "certificates": "Certificates",
-    "networkPolicy": "Network policies, and the fallback policy",
+    "networkPolicy": "Network policies, and policies of admission",
     "monitoring": "Monitoring",
 }
 SECTIONS: Final = {
@@ -51,6 +51,7 @@ SECTIONS: Final = {
     "userRoles": "settings",
     "networkPolicy": "networkPolicy",
     "backstop": "networkPolicy",
+    "policies": "networkPolicy",
 }
 """The section of a value by its first name; others apply to all objects and pods."""
 

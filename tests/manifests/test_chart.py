@@ -52,7 +52,7 @@ def _write(made: dict[str, str]) -> None:
 
 
 def test_every_manifest_is_in_the_chart() -> None:
-    folders = ("base", "cert-manager", "self-signed", "templates", "monitoring")
+    folders = ("base", "cert-manager", "self-signed", "ownership", "templates", "monitoring")
     there = {f"{folder}/{file.name}" for folder in folders for file in (MANIFESTS / folder).glob("*.yaml")}
     kustomizations = {f"{folder}/kustomization.yaml" for folder in folders}
 

@@ -22,7 +22,7 @@ def named() -> list[tuple[str, str]]:
 
 
 def test_it_deletes_every_object_without_a_namespace_but_those_that_users_need() -> None:
-    folders = ("base", "cert-manager", "self-signed", "templates", "monitoring")
+    folders = ("base", "cert-manager", "self-signed", "ownership", "templates", "monitoring")
     found = {
         (each["kind"], each["metadata"]["name"])
         for each in objects(*folders)

@@ -14,7 +14,7 @@ from tests.manifests.objects import find, objects
 MADE: Final = """\
 # generated from manifests/ by `make manifests`
 # To uninstall: `kubectl delete --ignore-not-found -f manifests/uninstall.yaml`. In this order: the
-# controller, the policy, the webhook configurations, then the rest. Left are the definitions of our
+# controller, the policies, the webhook configurations, then the rest. Left are the definitions of our
 # kinds, and with them all InferenceServices and InferenceTemplates, and the roles of endpoint pickers.
 """
 KEPT: Final = {
@@ -29,7 +29,7 @@ ORDER: Final = (
     *("ClusterRoleBinding", "ClusterRole", "FlowSchema", "Namespace"),
 )
 """The kinds of objects without a namespace. The policy goes before the webhooks, for which it stands in."""
-FOLDERS: Final = ("base", "self-signed", "templates")
+FOLDERS: Final = ("base", "self-signed", "ownership", "templates")
 """Those that have objects without a namespace."""
 
 

@@ -254,6 +254,20 @@ VALUES: Final = (
         "actions for objects that opt in and are not expanded",
     ),
     Value(
+        "policies.controller",
+        True,
+        _SWITCH,
+        "whether a policy limits the controller's account to objects of services, and of webhook "
+        "configurations to `caBundle`",
+    ),
+    Value(
+        "policies.ownership",
+        False,
+        _SWITCH,
+        "whether a policy refuses that anybody else writes the controller's entry in `managedFields`; it "
+        "also refuses backups that are restored with it",
+    ),
+    Value(
         "monitoring.enabled",
         False,
         _SWITCH,

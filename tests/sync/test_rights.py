@@ -3,13 +3,43 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from catalog.pickers.generations import PICKERS
+from fusioninfer.serving.controller import LEASE
 from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind
+from sync.observed.volcano import SCHEDULER
 
 BASE = Path(__file__).parents[2] / "manifests" / "base"
+CERTIFICATES = "../self-signed/certificates-rbac.yaml"
+TEMPLATES = "../templates/templates-rbac.yaml"
+CONFIGURATIONS = {
+    "mutatingwebhookconfigurations": "mutate.fusioninfer.io",
+    "validatingwebhookconfigurations": "validate.fusioninfer.io",
+}
+NAMED = {
+    ("rbac.yaml", "Role", "fusioninfer-sync"): {
+        ("leases", "get", LEASE),
+        ("leases", "update", LEASE),
+        ("leases", "create", ""),  # a request that creates has no name that RBAC could compare
+    },
+    ("rbac.yaml", "ClusterRole", "fusioninfer-sync-volcano-version"): {
+        ("deployments", "get", SCHEDULER.rpartition("/")[2]),
+    },
+    (CERTIFICATES, "Role", "fusioninfer-sync-certificates"): {
+        ("secrets", verb, "fusioninfer-webhook-tls") for verb in ("get", "create", "patch")
+    },
+    (CERTIFICATES, "ClusterRole", "fusioninfer-sync-certificates"): {
+        (resource, verb, name) for resource, name in CONFIGURATIONS.items() for verb in ("get", "patch")
+    },
+    (TEMPLATES, "ClusterRole", "fusioninfer-webhook-templates"): {("inferencetemplates", "get", "")},
+    (TEMPLATES, "ClusterRole", "fusioninfer-sync-templates"): {
+        ("inferencetemplates", verb, "") for verb in ("list", "watch")
+    },
+}
+"""The other roles: resource, verb, and the one name to which it is limited."""
 RBAC = "rbac.authorization.k8s.io"
 Right = tuple[str, str, str]
 ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "update")}
@@ -45,6 +75,24 @@ def test_the_controller_has_the_rights_that_its_kinds_need_and_no_more() -> None
     }
 
     assert granted("fusioninfer-sync") == needed
+
+
+@pytest.mark.parametrize("role", NAMED, ids=lambda role: f"{role[0]} {role[1]} {role[2]}")
+def test_other_rights_are_for_single_objects_where_rbac_can_say_so(role: tuple[str, str, str]) -> None:
+    file, kind, name = role
+    (found,) = (
+        one
+        for one in yaml.safe_load_all((BASE / file).read_text())
+        if (one["kind"], one["metadata"]["name"]) == (kind, name)
+    )
+
+    assert {
+        (resource, verb, only)
+        for rule in found["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for only in rule.get("resourceNames", [""])
+    } == NAMED[role]
 
 
 def test_the_controller_may_bind_the_roles_of_endpoint_pickers_and_no_others() -> None:

@@ -110,7 +110,8 @@ def logs(cluster: Cluster, names: Iterable[str] = ()) -> str:
 def _bring_up(cluster: Cluster, definitions: Sequence[tuple[str, str]], control: Sequence[str]) -> None:
     start_component(cluster, *STORE)
     add_namespaces(cluster)
-    install_definitions(cluster, definitions)
+    if definitions:
+        install_definitions(cluster, definitions)
     if "lws" in control:
         install_lws_webhooks(cluster)
     start_component(cluster, *control)

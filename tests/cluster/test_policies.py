@@ -1,0 +1,386 @@
+"""What policies of the manifests refuse: to the controller's account, and to those who imitate it."""
+
+import base64
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import pytest
+
+from fusioninfer.cluster.diff.propose import DIFF
+from intent import Object
+from kube.request import FIELD_MANAGER
+from sync.kinds import OUTPUTS
+from sync.observed.cached import is_applied
+from tests.cluster.testbed.api import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    Api,
+    ApiError,
+    call,
+    create,
+    delete,
+    get,
+    path,
+    update,
+)
+from tests.cluster.testbed.cluster import Cluster, api_as
+from tests.cluster.testbed.wait import until
+from tests.manifests.objects import find
+
+HOME: Final = "team-a"
+OWNED: Final[Object] = {
+    "labels": {"fusioninfer.io/service": "r1"},
+    "ownerReferences": [
+        {
+            "apiVersion": "fusioninfer.io/v1alpha1",
+            "kind": "InferenceService",
+            "name": "r1",
+            "uid": "3e5f3a52-8a4f-4a5c-9d0e-3a4f6a5f1c11",
+            "controller": True,
+        }
+    ],
+}
+UNOWNED: Final = {"labels": OWNED["labels"], "ownerReferences": []}
+MUTATE: Final = path("mutatingwebhookconfigurations", "", "mutate.fusioninfer.io")
+VALIDATE: Final = path("validatingwebhookconfigurations", "", "validate.fusioninfer.io")
+PORTS: Final[Object] = {"ports": [{"port": 80}]}
+PEM: Final = base64.b64encode(b"none").decode()
+Act = Callable[[Api], Any]
+
+
+def service(name: str, **metadata: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, **OWNED, **metadata},
+        "spec": {**PORTS, "selector": {"app": "x"}},
+    }
+
+
+def deployment(name: str, account: str) -> Object:
+    labels = {"app": "x"}
+    pods = {"serviceAccountName": account, "containers": [{"name": "epp", "image": "i"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, **OWNED},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pods},
+        },
+    }
+
+
+def at(name: str, resource: str = "services", namespace: str = HOME) -> str:
+    return path(resource, namespace, name)
+
+
+def apply(api: Api, where: str, obj: Object, **query: str) -> Object:
+    asked = urlencode({"fieldManager": FIELD_MANAGER, "force": "true", **query})
+    return call(api, "PATCH", f"{where}?{asked}", obj, APPLY_PATCH)
+
+
+def amend(api: Api, where: str, *operations: Object) -> Object:
+    return call(api, "PATCH", where, [*operations], JSON_PATCH)
+
+
+def replaced(field: str, value: Any, op: str = "replace") -> Object:
+    return {"op": op, "path": field, "value": value}
+
+
+@pytest.fixture(scope="module")
+def policed(stored: Cluster) -> Cluster:
+    """The cluster once every policy is in force, with one object that the controller applied, and one not."""
+    for name in (HOME, "excluded"):
+        create(stored.api, path("namespaces"), {"metadata": {"name": name}})
+    create(stored.api, path("services", HOME), service("theirs"))
+    sync = api_as(stored, "sync")
+    dry = {"dryRun": "All"}
+    for act in (
+        lambda: create(sync, path("services", HOME), service("x", **UNOWNED), **dry),
+        lambda: call(sync, "PATCH", f"{MUTATE}?dryRun=All", [replaced("/webhooks", [])], JSON_PATCH),
+        lambda: apply(stored.api, at("theirs"), service("theirs"), dryRun="All"),
+    ):
+        until(lambda act=act: denied(act), "the policy is in force")  # type: ignore[misc] # mypy cannot infer a lambda with a default
+    apply(sync, at("ours"), service("ours"))
+    apply(sync, at("r1-epp", "deployments"), deployment("r1-epp", "r1-epp"))
+    return stored
+
+
+def denied(act: Callable[[], Any]) -> bool:
+    """Return whether a policy denies an act."""
+    return "ValidatingAdmissionPolicy" in said(act)
+
+
+def said(act: Callable[[], Any]) -> str:
+    try:
+        act()
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+# --- the controller's account -------------------------------------------------------------------------
+
+
+def test_the_policy_binds_every_kind_that_the_controller_writes() -> None:
+    rules = find("ValidatingAdmissionPolicy", "controller.fusioninfer.io")["spec"]["matchConstraints"]
+    bound = {
+        (group, resource)
+        for rule in rules["resourceRules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+
+    written = [kind.resource for kind in OUTPUTS.values()]
+    assert bound == {(one.api_version.rpartition("/")[0], one.plural) for one in written}
+
+
+OTHERS: Final = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}]
+FORBIDDEN: Final[dict[str, Act]] = {
+    "create without the label": lambda api: create(
+        api, path("services", HOME), service("x", labels={"app": "x"})
+    ),
+    "create without an owner": lambda api: create(api, path("services", HOME), service("x", **UNOWNED)),
+    "create for another owner": lambda api: create(
+        api, path("services", HOME), service("x", ownerReferences=OTHERS)
+    ),
+    "apply what is not there without an owner": lambda api: apply(api, at("x"), service("x", **UNOWNED)),
+    "create in kube-system": lambda api: create(api, path("services", "kube-system"), service("x")),
+    "create beside itself": lambda api: create(api, path("services", "fusioninfer-system"), service("x")),
+    "apply over an object of others": lambda api: apply(api, at("theirs"), service("theirs")),
+    "patch an object of others": lambda api: call(
+        api, "PATCH", at("theirs"), {"spec": {"selector": {"app": "y"}}}, MERGE_PATCH
+    ),
+    "delete an object of others": lambda api: delete(api, at("theirs")),
+    "create a Deployment of another account": lambda api: create(
+        api, path("deployments", HOME), deployment("x", "admin")
+    ),
+    "give its Deployment another account": lambda api: amend(
+        api,
+        at("r1-epp", "deployments"),
+        replaced("/spec/template/spec/serviceAccountName", "admin"),
+        replaced("/spec/template/spec/serviceAccount", "admin"),
+    ),
+    "give its Deployment no account": lambda api: amend(
+        api,
+        at("r1-epp", "deployments"),
+        {"op": "remove", "path": "/spec/template/spec/serviceAccountName"},
+        {"op": "remove", "path": "/spec/template/spec/serviceAccount"},
+    ),
+    "send objects elsewhere": lambda api: amend(
+        api, MUTATE, replaced("/webhooks/0/clientConfig", {"url": "https://evil.example/x", "caBundle": ""})
+    ),
+    "send objects to a Service": lambda api: amend(
+        api,
+        MUTATE,
+        replaced("/webhooks/0/clientConfig", {"service": {"name": "evil", "namespace": HOME}}),
+    ),
+    "ask for more objects": lambda api: amend(api, MUTATE, replaced("/webhooks/0/rules/0/resources", ["*"])),
+    "ignore a failing webhook": lambda api: amend(
+        api, VALIDATE, replaced("/webhooks/0/failurePolicy", "Ignore")
+    ),
+    "remove a condition": lambda api: amend(
+        api, VALIDATE, {"op": "remove", "path": "/webhooks/0/matchConditions"}
+    ),
+    "add a webhook": lambda api: amend(
+        api,
+        MUTATE,
+        {"op": "copy", "from": "/webhooks/0", "path": "/webhooks/-"},
+        replaced("/webhooks/1/name", "evil.example.com"),
+    ),
+    "remove every webhook": lambda api: amend(api, MUTATE, replaced("/webhooks", [])),
+    "have a configuration collected": lambda api: amend(
+        api, VALIDATE, replaced("/metadata/ownerReferences", [{**OTHERS[0]}], "add")
+    ),
+    "label a configuration": lambda api: amend(api, VALIDATE, replaced("/metadata/labels/x", "y", "add")),
+}
+
+
+@pytest.mark.parametrize("act", FORBIDDEN)
+def test_the_controller_is_forbidden(policed: Cluster, act: str) -> None:
+    assert "ValidatingAdmissionPolicy" in said(lambda: FORBIDDEN[act](api_as(policed, "sync")))
+
+
+ALLOWED: Final[dict[str, Act]] = {
+    "create": lambda api: create(api, path("services", HOME), service("created")),
+    "create by an apply": lambda api: apply(api, at("applied"), service("applied")),
+    "apply again": lambda api: apply(api, at("ours"), service("ours")),
+    "patch": lambda api: call(api, "PATCH", at("ours"), {"spec": {"selector": {"app": "y"}}}, MERGE_PATCH),
+    "apply a Deployment": lambda api: apply(api, at("r1-epp", "deployments"), deployment("r1-epp", "r1-epp")),
+    "trust a CA": lambda api: amend(api, MUTATE, replaced("/webhooks/0/clientConfig/caBundle", PEM, "add")),
+    "trust it twice": lambda api: amend(
+        api,
+        VALIDATE,
+        replaced("/webhooks/0/clientConfig/caBundle", PEM, "add"),
+        replaced("/webhooks/1/clientConfig/caBundle", PEM, "add"),
+    ),
+    "delete": lambda api: delete(api, at("ours")),
+}
+
+
+@pytest.mark.parametrize("act", ALLOWED)
+def test_the_controller_may(policed: Cluster, act: str) -> None:
+    assert said(lambda: ALLOWED[act](api_as(policed, "sync"))) == ""
+
+
+# --- those who imitate it -----------------------------------------------------------------------------
+
+ENTRY: Final[Object] = {
+    "manager": FIELD_MANAGER,
+    "operation": "Apply",
+    "apiVersion": "apps/v1",
+    "time": "2026-01-01T00:00:00Z",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": {"f:spec": {"f:replicas": {}}},
+}
+Forgery = Callable[[Api, str], Any]
+"""Gives the Deployment of a name, which may be absent, the controller's entry."""
+
+
+def with_entry(obj: Object) -> Object:
+    metadata = obj["metadata"]
+    return obj | {"metadata": metadata | {"managedFields": [*metadata.get("managedFields", []), ENTRY]}}
+
+
+def there(api: Api, name: str) -> Object:
+    """Create a Deployment as anybody does; return it as it is stored."""
+    return create(api, path("deployments", HOME), deployment(name, "default"), fieldManager="kubectl")
+
+
+def changed(api: Api, name: str, media: str, body: Any, subresource: str = "") -> Object:
+    there(api, name)
+    return call(api, "PATCH", path("deployments", HOME, name, subresource), body, media)
+
+
+def put(api: Api, name: str, subresource: str = "") -> Object:
+    stored = there(api, name)
+    return update(api, path("deployments", HOME, name, subresource), with_entry(stored))
+
+
+FORGERIES: Final[dict[str, Forgery]] = {
+    "apply what is absent": lambda api, name: apply(
+        api, at(name, "deployments"), deployment(name, "default")
+    ),
+    "apply over an object": lambda api, name: apply(
+        api, at(there(api, name)["metadata"]["name"], "deployments"), deployment(name, "default")
+    ),
+    "create with the entry": lambda api, name: create(
+        api, path("deployments", HOME), with_entry(deployment(name, "default"))
+    ),
+    "put": put,
+    "put to the status": lambda api, name: put(api, name, "status"),
+    "a merge patch": lambda api, name: changed(
+        api, name, MERGE_PATCH, {"metadata": {"managedFields": [ENTRY]}}
+    ),
+    "a JSON patch": lambda api, name: changed(
+        api, name, JSON_PATCH, [replaced("/metadata/managedFields", [ENTRY])]
+    ),
+    "a merge patch of the status": lambda api, name: changed(
+        api, name, MERGE_PATCH, {"metadata": {"managedFields": [ENTRY]}}, "status"
+    ),
+}
+IGNORED: Final = {"create with the entry", "put to the status", "a merge patch of the status"}
+"""The API server ignores the entry: an object is created without any, and a status has its own."""
+HARMLESS: Final[dict[str, Forgery]] = {
+    "apply as another": lambda api, name: apply(
+        api, at(name, "deployments"), deployment(name, "default"), fieldManager="kubectl"
+    ),
+    "create under the controller's name": lambda api, name: create(
+        api, path("deployments", HOME), deployment(name, "default"), fieldManager=FIELD_MANAGER
+    ),
+    "change what the controller applied": lambda api, _: call(
+        api, "PATCH", at("r1-epp", "deployments"), {"spec": {"replicas": 2}}, MERGE_PATCH
+    ),
+    "scale it": lambda api, _: call(
+        api, "PATCH", path("deployments", HOME, "r1-epp", "scale"), {"spec": {"replicas": 3}}, MERGE_PATCH
+    ),
+    "apply the status alone": lambda api, name: apply(
+        api,
+        path("deployments", HOME, there(api, name)["metadata"]["name"], "status"),
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name},
+            "status": {"replicas": 1},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "number"), [(act, number) for number, act in enumerate(FORGERIES)])
+def test_nobody_imitates_the_controller(policed: Cluster, act: str, number: int) -> None:
+    forged = said(lambda: FORGERIES[act](policed.api, f"forged-{number}"))
+
+    is_made = not forged and is_applied(get(policed.api, at(f"forged-{number}", "deployments")))
+    assert ("which only its controller makes" in forged, is_made) == (act not in IGNORED, False)
+
+
+@pytest.mark.parametrize(("act", "number"), [(act, number) for number, act in enumerate(HARMLESS)])
+def test_others_write_as_before(policed: Cluster, act: str, number: int) -> None:
+    assert said(lambda: HARMLESS[act](policed.api, f"harmless-{number}")) == ""
+
+
+def test_without_the_policy_most_count_as_the_controllers(policed: Cluster) -> None:
+    where = path("validatingadmissionpolicybindings", "", "ownership.fusioninfer.io")
+    binding = get(policed.api, where)
+    delete(policed.api, where)
+    try:
+        until(
+            lambda: not said(lambda: apply(policed.api, at("theirs"), service("theirs"), dryRun="All")),
+            "it ends",
+        )
+        found = {}
+        for number, (act, forge) in enumerate(FORGERIES.items()):
+            forge(policed.api, f"unbound-{number}")
+            found[act] = is_applied(get(policed.api, at(f"unbound-{number}", "deployments")))
+    finally:
+        create(
+            policed.api,
+            where.rpartition("/")[0],
+            {**binding, "metadata": {"name": "ownership.fusioninfer.io"}},
+        )
+
+    assert found == {act: act not in IGNORED for act in FORGERIES}
+
+
+def test_what_is_no_longer_desired_goes_only_under_the_manager_that_applied_it(policed: Cluster) -> None:
+    """So `fusioninfer diff` proposes what the controller applied under the controller's manager."""
+    sync = api_as(policed, "sync")
+    apply(sync, at("shown"), service("shown", annotations={"a": "b"}))
+
+    answers = {
+        manager: apply(policed.api, at("shown"), service("shown"), fieldManager=manager, dryRun="All")
+        for manager in (FIELD_MANAGER, DIFF)
+    }
+
+    kept = {manager: "annotations" in answer["metadata"] for manager, answer in answers.items()}
+    assert kept == {FIELD_MANAGER: False, DIFF: True}
+
+
+def test_the_secret_of_certificates_is_not_made_without_the_right_to_create_it(policed: Cluster) -> None:
+    """An apply that creates asks for both verbs; the audit log has one."""
+    where = path("roles", "fusioninfer-system", "fusioninfer-sync-certificates")
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fusioninfer-webhook-tls"}}
+    role, sync = get(policed.api, where), api_as(policed, "sync")
+
+    def refusal() -> str:
+        at_secret = path("secrets", "fusioninfer-system", "fusioninfer-webhook-tls")
+        return said(lambda: apply(sync, at_secret, secret, dryRun="All"))
+
+    assert refusal() == ""
+    narrowed = [rule | {"verbs": ["get", "patch"]} for rule in role["rules"]]
+    call(policed.api, "PATCH", where, {"rules": narrowed}, MERGE_PATCH)
+    until(lambda: "cannot create" in refusal(), "the apply is refused")
+    call(policed.api, "PATCH", where, {"rules": role["rules"]}, MERGE_PATCH)
+    until(lambda: refusal() == "", "it is accepted again")
+
+
+def test_the_controller_adopts_what_it_made_and_what_lost_its_owners(policed: Cluster) -> None:
+    sync = api_as(policed, "sync")
+    apply(sync, at("orphan"), service("orphan"))
+    amend(policed.api, at("orphan"), {"op": "remove", "path": "/metadata/ownerReferences"})
+
+    assert said(lambda: apply(sync, at("orphan"), service("orphan"))) == ""
