@@ -125,17 +125,25 @@ def said(act: Callable[[], Any]) -> str:
 # --- the controller's account -------------------------------------------------------------------------
 
 
-def test_the_policy_binds_every_kind_that_the_controller_writes() -> None:
-    rules = find("ValidatingAdmissionPolicy", "controller.fusioninfer.io")["spec"]["matchConstraints"]
-    bound = {
+def bound(policy: str, *folders: str) -> set[tuple[str, str]]:
+    """Return groups and resources that a policy is about."""
+    constraints = find("ValidatingAdmissionPolicy", policy, *folders)["spec"]["matchConstraints"]
+    return {
         (group, resource)
-        for rule in rules["resourceRules"]
+        for rule in constraints["resourceRules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
 
-    written = [kind.resource for kind in OUTPUTS.values()]
-    assert bound == {(one.api_version.rpartition("/")[0], one.plural) for one in written}
+
+def test_the_policies_are_about_every_kind_that_the_controller_writes() -> None:
+    resources = [kind.resource for kind in OUTPUTS.values()]
+    written = {(one.api_version.rpartition("/")[0], one.plural) for one in resources}
+
+    assert bound("controller.fusioninfer.io") == written
+    assert bound("ownership.fusioninfer.io", "ownership") == written | {
+        (group, f"{plural}/*") for group, plural in written
+    }
 
 
 OTHERS: Final = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}]
