@@ -16,6 +16,7 @@ from datetime import datetime
 from certs import objects, rotation
 from certs.rotation import Kept, Terms
 from intent import Object
+from intent.names import api_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Place:
     @property
     def path(self) -> str:
         """The API path of the Secret."""
-        return f"/api/v1/namespaces/{self.namespace}/secrets/{self.name}"
+        return api_path("/api/v1/namespaces", self.namespace, "secrets", self.name)
 
 
 @dataclass(frozen=True, slots=True)

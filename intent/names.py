@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 LABEL: Final = 63
 """Characters of a DNS label: the value of a label, the name of a Service."""
@@ -26,7 +27,9 @@ DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
 _is_subdomain: Final = re.compile(DNS_SUBDOMAIN).fullmatch
 _is_qualified: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
-_is_key_of_data: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}").fullmatch
+DATA_KEY: Final = r"\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*"
+"""A key of a ConfigMap: not `.`, and nothing that begins with `..`."""
+_is_key_of_data: Final = re.compile(DATA_KEY).fullmatch
 _is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
 
 
@@ -50,6 +53,20 @@ def is_path_segment(name: str) -> bool:
     return name not in {"", ".", ".."} and not {"/", "%"} & set(name)
 
 
+def api_path(root: str, *segments: str) -> str:
+    """Return a path of the API below a root; each segment stays one, whatever a user wrote in it."""
+    return "/".join((root, *(quote(one, safe="", errors="replace") for one in segments)))
+
+
+def is_api_path(path: str) -> bool:
+    """Return whether each segment of a path is a DNS-1123 subdomain.
+
+    Groups, versions and plurals are, and so are the names of all objects that are read or written. What is
+    quoted is none, nor is an empty segment: without its name, an object's path is that of all objects.
+    """
+    return all(map(is_subdomain, path.removeprefix("/").split("/")))
+
+
 def is_hostname(name: str) -> bool:
     """Return whether a name is DNS labels separated by dots; the first one may be a wildcard."""
     return all(map(is_label, name.removeprefix("*.").split(".")))
@@ -63,7 +80,7 @@ def is_label_key(key: str) -> bool:
 
 def is_key_of_data(key: str) -> bool:
     """Return whether the API server accepts a text as a key of `data` of a ConfigMap."""
-    return _is_key_of_data(key) is not None and key not in {".", ".."} and not key.startswith("..")
+    return len(key) <= SUBDOMAIN and _is_key_of_data(key) is not None
 
 
 def is_label_value(text: str) -> bool:

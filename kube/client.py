@@ -25,6 +25,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from yaml import YAMLError
 
 from intent import Object
+from intent.names import is_api_path
 from intent.shapes import mapping
 from kube.limit import RateLimit
 from kube.request import Request, within
@@ -64,6 +65,12 @@ One tenant may store hundreds of objects of the size above; a page of a hundred 
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
+NAMELESS: Final[Object] = {
+    "reason": "NotFound",
+    "message": "no object can have such a name, so nothing was asked",
+    "details": {"name": "none"},
+}
+"""The status of a request that is not sent: its path has a segment that no API server accepts as a name."""
 LONGEST: Final = 1024
 """Characters of an answer's message that an error keeps: the remedy of a denial stands at its end."""
 DEFAULT_NAMESPACE: Final = "default"
@@ -184,6 +191,8 @@ class Client:
     async def _send(
         self, request: Request, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        if not is_api_path(request.path):
+            raise ApiError(NOT_FOUND, NAMELESS)
         since, code = time.monotonic(), NONE
         credentials = await self._credentials()
         sending = self.session.request(

@@ -11,7 +11,7 @@ from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
-from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING
+from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING, api_path
 from intent.settings import Settings
 from kube.wire import read_object
 from sync.observed import autoscaler, pod, routes, volcano
@@ -55,10 +55,9 @@ class Resource:
         """The path of the objects of all namespaces."""
         return f"{self._root}/{self.plural}"
 
-    def path(self, namespace: str, name: str = "") -> str:
+    def path(self, namespace: str, *name: str) -> str:
         """Return the path of an object, or without a name of a namespace's objects."""
-        items = f"{self._root}/namespaces/{namespace}/{self.plural}"
-        return f"{items}/{name}" if name else items
+        return api_path(f"{self._root}/namespaces", namespace, self.plural, *name)
 
     @property
     def _root(self) -> str:
@@ -136,9 +135,9 @@ class Kind(Generic[R]):
             raise ValueError(f"a {self.kind} that the controller applies has no projection")
         return row
 
-    def path(self, namespace: str, name: str = "") -> str:
+    def path(self, namespace: str, *name: str) -> str:
         """Return the path of an object, or without a name of a namespace's objects."""
-        return self.resource.path(namespace, name)
+        return self.resource.path(namespace, *name)
 
     def names(self, service: str, name: str) -> bool:
         """Return whether the controller's rules make a name for a service."""

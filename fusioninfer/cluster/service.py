@@ -117,7 +117,7 @@ def _too_old(scheduler: Answer, settings: Settings) -> str:
 
 async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
     """Read the settings of the installation; the defaults, with a note, if they cannot be read."""
-    listed = await reader.every(f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps")
+    listed = await reader.every(OUTPUTS[CONFIG_MAP].path(SYSTEM_NAMESPACE))
     if listed.unknown:
         return Settings(), (f"the settings cannot be read, so the defaults are assumed: {listed.unknown}",)
     named = [one for one in listed.objects if text(mapping(one["metadata"]).get("name")).startswith(SETTINGS)]

@@ -12,7 +12,7 @@ import structlog
 from intent import Object
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferencetemplate.v1alpha1 import KIND, PLURAL
-from intent.names import is_label, is_subdomain
+from intent.names import api_path, is_label, is_subdomain
 from intent.shapes import metadata
 from intent.template import APPLY_IT, Templates, Unavailable
 from kube.client import NO_ANSWER, NOT_FOUND, AnswerTooLargeError, ApiError, Client, ConfigError, connect
@@ -71,7 +71,7 @@ async def _template(client: Client, namespaces: tuple[str, ...], name: str) -> O
 
 async def _attempts(client: Client, namespace: str, name: str) -> Object | Unavailable | None:
     """Read one template of one namespace, with one more attempt; None if it does not exist."""
-    path = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}/{name}"
+    path = api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name)
     for is_last in (False, True):
         try:
             found = await client.call(get(path), ATTEMPT_SECONDS, LARGEST)

@@ -25,6 +25,7 @@ from intent.annotations import read as read_annotations
 from intent.errors import Subject
 from intent.gang import NO_GANG, pod_group_name
 from intent.lws import API_VERSION, KIND, read_revision
+from intent.names import is_label_value, is_subdomain
 from intent.served import KVTransfer, recorded
 from intent.shapes import EMPTY, mapping, text
 
@@ -121,6 +122,7 @@ def ejected(lws: Object) -> Member | None:
         return None
     labels = [mapping(mapping(template.get("metadata")).get("labels")) for template in _templates(lws)]
     service = agreed(text(one.get(SERVICE)) for one in labels)
+    service = service if is_label_value(service) else ""  # nobody checks the labels of templates
     one = _workload(lws, service, labels[0] if labels else EMPTY)
     return one if service or one.scheduler else None
 
@@ -201,9 +203,10 @@ def _roles(value: Any) -> frozenset[str]:
 
 
 def _group(templates: tuple[Object, ...]) -> str:
-    """Return the PodGroup that all templates name; empty if they name none, or several."""
+    """Return the PodGroup that all templates name; empty if they name none, several, or no possible name."""
     metadata = (mapping(template.get("metadata")) for template in templates)
-    return agreed(text(mapping(one.get("annotations")).get(GROUP_NAME)) for one in metadata)
+    group = agreed(text(mapping(one.get("annotations")).get(GROUP_NAME)) for one in metadata)
+    return group if is_subdomain(group) else ""
 
 
 def _scheduler(templates: tuple[Object, ...]) -> str:

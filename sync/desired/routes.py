@@ -31,7 +31,7 @@ from intent.service.routes import (
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.desired.strategies import preset_text
-from sync.observed.configuration import Configuration
+from sync.observed.configuration import Configuration, reference
 
 
 def config_name(service: str) -> str:
@@ -179,10 +179,10 @@ def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> It
 
 def _unread(service: InferenceServiceIntent | None, read: Configuration | None) -> Iterator[Finding]:
     """FI836, FI837: the configuration that a router refers to is known, and not empty."""
-    router = service.router if service else None
-    if service is None or router is None or router.config_ref is None or router.pool:
+    ref = reference(service)
+    if service is None or service.router is None or ref is None:
         return
-    where, ref = f"spec.roles[{router.index}].configRef", router.config_ref
+    where = f"spec.roles[{service.router.index}].configRef"
     if read is None:
         message = f"ConfigMap {ref.name} is not among the files: no routes are shown"
         yield Finding(service.subject, FieldError(where, None, message, "FI837"))

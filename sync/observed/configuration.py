@@ -5,6 +5,7 @@ from typing import Final
 
 from intent import Object
 from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent
+from intent.names import is_key_of_data, is_subdomain
 from intent.shapes import mapping
 
 KIND: Final = "ConfigMap"
@@ -38,9 +39,13 @@ def configuration(ref: ConfigMapKey, config_map: Object | None) -> Configuration
 
 
 def reference(service: InferenceServiceIntent | None) -> ConfigMapKey | None:
-    """Return the ConfigMap that a router refers to; None if there is no reference, or it has no effect."""
+    """Return the ConfigMap that a router refers to.
+
+    None if there is none, if it has no effect, or an error (FI734): admission may not have been asked.
+    """
     router = service.router if service else None
-    return router.config_ref if router and not router.pool else None
+    ref = router.config_ref if router and not router.pool else None
+    return ref if ref and is_subdomain(ref.name) and is_key_of_data(ref.key) else None
 
 
 def is_config_map(obj: Object) -> bool:

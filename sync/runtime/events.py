@@ -18,6 +18,7 @@ from prometheus_client import Gauge
 from catalog.codes import CODES
 from intent import Object
 from intent.errors import Finding
+from intent.names import api_path
 from intent.service.member import ServiceKey
 from kube.client import NO_ANSWER, ApiError
 from kube.request import Request, create, patch
@@ -226,7 +227,8 @@ async def _write(send: Send, state: EventState, name: str, finding: Finding) -> 
 
 async def _create_or_count(send: Send, state: EventState, name: str, finding: Finding) -> None:
     """Create the Event; if it exists and this process created it, increase its count."""
-    events, body = f"/api/v1/namespaces/{finding.subject.namespace}/events", event(finding, name)
+    events = api_path("/api/v1/namespaces", finding.subject.namespace, "events")
+    body = event(finding, name)
     try:
         await send(create(events, body))
     except ApiError as error:
@@ -234,7 +236,7 @@ async def _create_or_count(send: Send, state: EventState, name: str, finding: Fi
             raise
         if state.times:
             again = {"count": state.times + 1, "lastTimestamp": now(), "message": body["message"]}
-            await send(patch(f"{events}/{name}", again))
+            await send(patch(api_path(events, name), again))
 
 
 def event(finding: Finding, name: str) -> Object:

@@ -20,6 +20,7 @@ from typing import Any, Final
 import structlog
 
 from intent import Object
+from intent.names import api_path
 from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import create, get, update, within
@@ -105,12 +106,12 @@ class Elector:
     @property
     def leases(self) -> str:
         """The path of the Leases in our namespace."""
-        return f"/apis/{API_VERSION}/namespaces/{self.namespace}/leases"
+        return api_path(f"/apis/{API_VERSION}/namespaces", self.namespace, "leases")
 
     @property
     def path(self) -> str:
         """The path of our Lease."""
-        return f"{self.leases}/{self.name}"
+        return api_path(self.leases, self.name)
 
     async def lead(self, work: Work, leading: Callable[[bool], None]) -> None:
         """Wait for the Lease, run the work while this process holds it, and release it in the end.

@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from intent.errors import Subject
+from intent.names import api_path
 from intent.service.member import ServiceKey
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError
 from kube.request import create, patch
@@ -149,11 +150,11 @@ async def _is_answered(send: Send, told: Told) -> bool:
 async def _count(send: Send, told: Told) -> None:
     """Increase the count of the Event; create it if it does not exist, or has expired."""
     one, count = told.latest, told.times + told.waiting
-    events = f"/api/v1/namespaces/{one.subject.namespace}/events"
+    events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
     if told.name:
         change = {"count": count, "lastTimestamp": now(), "message": one.message}
         try:
-            await send(patch(f"{events}/{told.name}", change))
+            await send(patch(api_path(events, told.name), change))
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
-from intent.names import is_subdomain
 from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import get
@@ -169,12 +168,7 @@ def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None
 
 
 async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
-    """Read an owner; return None if it is gone, or if another object has its name.
-
-    The API server does not check the name in a reference: with slashes and dots it is another path.
-    """
-    if not is_subdomain(owner.name):
-        return None
+    """Read an owner; return None if it is gone, or if another object has its name."""
     try:
         found = await client.call(get(kind.path(namespace, owner.name)))
     except ApiError as error:

@@ -46,7 +46,7 @@ async def serve(stack: AsyncExitStack, authority: trustme.CA) -> str:
         return web.json_response({})
 
     app = web.Application()
-    app.router.add_get("/", answer)
+    app.router.add_get("/version", answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
@@ -59,10 +59,10 @@ async def test_a_new_ca_in_the_file_is_trusted(client: Client, tmp_path: Path) -
     async with AsyncExitStack() as stack:
         client.configuration.host = await serve(stack, authority)
         with pytest.raises(NO_ANSWER):
-            await client.call(get("/"))
+            await client.call(get("/version"))
         write(tmp_path, authority)
 
-        assert await client.call(get("/")) == {}
+        assert await client.call(get("/version")) == {}
 
 
 async def test_a_ca_that_is_gone_from_the_file_is_no_longer_trusted(client: Client, tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ async def test_a_ca_that_is_gone_from_the_file_is_no_longer_trusted(client: Clie
     write(tmp_path, before)
     async with AsyncExitStack() as stack:
         client.configuration.host = await serve(stack, before)
-        await client.call(get("/"))
+        await client.call(get("/version"))
         write(tmp_path, trustme.CA())
 
         with pytest.raises(NO_ANSWER):
-            await client.call(get("/"))
+            await client.call(get("/version"))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----\nAAAA"])
@@ -85,10 +85,10 @@ async def test_a_file_that_cannot_be_read_changes_nothing(
     write(tmp_path, authority)
     async with AsyncExitStack() as stack:
         client.configuration.host = await serve(stack, authority)
-        await client.call(get("/"))
+        await client.call(get("/version"))
         if content is None:
             (tmp_path / "ca.crt").unlink()
         else:
             (tmp_path / "ca.crt").write_bytes(content)
 
-        assert await client.call(get("/")) == {}
+        assert await client.call(get("/version")) == {}

@@ -20,8 +20,10 @@ from fusioninfer.cluster.check.row import When
 from fusioninfer.cluster.reader import Reader, why
 from intent import Object
 from intent.annotations import SERVICE
+from intent.names import api_path
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
+from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
 from sync.observed.volcano import SCHEDULER
 
 ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
@@ -30,7 +32,7 @@ LWS_NAMESPACE: Final = "lws-system"
 WEBHOOK: Final = "fusioninfer-webhook"
 SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
 SETTINGS: Final = "fusioninfer-settings"
-SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+CONFIG_MAP: Final = OUTPUTS["ConfigMap"]
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
     "kind": "LeaderWorkerSet",
@@ -106,8 +108,8 @@ async def _of_lws(reader: Reader, facts: Facts) -> dict[str, Answer]:
     """Read what is in the namespace of LeaderWorkerSet's manager, which its webhooks name."""
     named = next((found[0] for one in lws_webhooks(facts) if (found := service_of(one))), LWS_NAMESPACE)
     deployments, configs = await asyncio.gather(
-        reader.every(f"/apis/apps/v1/namespaces/{named}/deployments"),
-        reader.every(f"/api/v1/namespaces/{named}/configmaps"),
+        reader.every(DEPLOYMENT.path(named)),
+        reader.every(CONFIG_MAP.path(named)),
     )
     return {"lws-deployments": deployments, "lws-config": configs}
 
@@ -116,18 +118,18 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
     """Read our own objects."""
     space = facts.namespace
     service = next((found for one in our_webhooks(facts) if (found := service_of(one))), (space, WEBHOOK))
-    deployments = await reader.every(f"/apis/apps/v1/namespaces/{space}/deployments")
+    deployments = await reader.every(DEPLOYMENT.path(space))
     own = Facts({"deployments": deployments})
     secret = volume(own.named("deployments", WEBHOOK), "secret", "secretName") or SECRET
     settings = volume(own.named("deployments", "fusioninfer-sync"), "configMap", "name") or SETTINGS
     paths = {
-        "lease": f"/apis/coordination.k8s.io/v1/namespaces/{space}/leases/fusioninfer-sync",
-        "secret": f"/api/v1/namespaces/{service[0]}/secrets/{secret}",
-        "settings": f"/api/v1/namespaces/{space}/configmaps/{settings}",
+        "lease": api_path("/apis/coordination.k8s.io/v1/namespaces", space, "leases", "fusioninfer-sync"),
+        "secret": api_path("/api/v1/namespaces", service[0], "secrets", secret),
+        "settings": CONFIG_MAP.path(space, settings),
         "policy": f"{ADMISSION}/validatingadmissionpolicies/backstop.fusioninfer.io",
         "policy-binding": f"{ADMISSION}/validatingadmissionpolicybindings/backstop.fusioninfer.io",
     }
-    slices = f"/apis/discovery.k8s.io/v1/namespaces/{service[0]}/endpointslices"
+    slices = api_path("/apis/discovery.k8s.io/v1/namespaces", service[0], "endpointslices")
     *read, endpoints = await asyncio.gather(
         *map(reader.one, paths.values()), reader.every(slices, f"kubernetes.io/service-name={service[1]}")
     )
@@ -140,7 +142,7 @@ async def _trial(reader: Reader, home: str) -> DryRun:
     if not (await reader.granted([right]))[right]:
         return DryRun(unknown=f"you may not {right}, so no dry run was sent")
     try:
-        return DryRun(stored=await reader.send(create(SETS.format(home), TRIAL, dry_run=True)))
+        return DryRun(stored=await reader.send(create(LWS.path(home), TRIAL, dry_run=True)))
     except ApiError as error:
         return DryRun(problem=str(error))
     except NO_ANSWER as error:

@@ -18,6 +18,7 @@ from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as SERVICE
 from intent.inferencetemplate.v1alpha1 import PLURAL
+from intent.names import api_path
 from intent.shapes import annotations, listed, mapping, metadata, number, text
 from kube.request import Request
 from sync.kinds import INFERENCE_SERVICE, LWS
@@ -133,7 +134,7 @@ def _names(sources: Iterable[TemplateVersion]) -> set[str]:
 
 async def _template(reader: Reader, namespace: str, name: str) -> TemplateVersion | None:
     """Read the version of a template; None if there is none."""
-    answer = await reader.one(f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}/{name}")
+    answer = await reader.one(api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name))
     if answer.unknown:
         raise UnreachableError(f"cannot read InferenceTemplate {namespace}/{name}: {answer.unknown}")
     if not answer.objects:

@@ -13,7 +13,7 @@ from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.errors import nearest, suggested
-from intent.names import SYSTEM_NAMESPACE
+from intent.names import SYSTEM_NAMESPACE, api_path, is_label_value
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
@@ -81,7 +81,7 @@ async def _pods(reader: Reader, read: ServiceObjects) -> Answer:
     path = POD.path(read.namespace)
     names = [name_of(one) for one in members(read)]
     asked = [f"{LWS_NAME} in ({','.join(names)})"] if names else []
-    asked += [f"{SERVICE}={read.service}"] if read.service else []
+    asked += [f"{SERVICE}={read.service}"] if read.service and is_label_value(read.service) else []
     found = await asyncio.gather(*(reader.every(path, label) for label in asked))
     unknown = next((one.unknown for one in found if one.unknown), "")
     pods = {name_of(pod): pod for one in found for pod in one.objects}
@@ -92,14 +92,18 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
     """Read what is beside the service. The pods on all nodes are many: they are read if capacity counts."""
     nodes = {"nodes": ("/api/v1/nodes", ""), "placed": ("/api/v1/pods", PLACED)} if with_nodes else {}
     lists = nodes | {
-        "events": (f"/api/v1/namespaces/{namespace}/events", "type=Warning"),
-        "statefulsets": (f"/apis/apps/v1/namespaces/{namespace}/statefulsets", ""),
+        "events": (api_path("/api/v1/namespaces", namespace, "events"), "type=Warning"),
+        "statefulsets": (api_path("/apis/apps/v1/namespaces", namespace, "statefulsets"), ""),
         "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
         "mutating": ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", ""),
     }
     *found, lease = await asyncio.gather(
         *(reader.every(path, fields=fields) for path, fields in lists.values()),
-        reader.one(f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/fusioninfer-sync"),
+        reader.one(
+            api_path(
+                "/apis/coordination.k8s.io/v1/namespaces", SYSTEM_NAMESPACE, "leases", "fusioninfer-sync"
+            )
+        ),
     )
     return dict(zip(lists, found, strict=True)) | {"lease": lease}
 
