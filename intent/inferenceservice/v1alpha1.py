@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from intent import Object
 from intent.inferenceservice.pods import pods_of
 from intent.lora import LONGEST_NAME, MOST
+from intent.names import DATA_KEY, DNS_SUBDOMAIN
 from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
 from intent.template import TEMPLATES_LIMIT
@@ -52,7 +53,11 @@ Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Priority = Annotated[Any, Field(json_schema_extra={"x-kubernetes-int-or-string": True})]
 """A name or a number; `intent.inferenceservice.priorities` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
-ObjectName = Annotated[str, Field(min_length=1, max_length=253)]
+_NAME: Final = {"pattern": f"^{DNS_SUBDOMAIN}$"}
+"""For the API server: here `topology` checks names, as one that was stored without it must be readable."""
+ObjectName = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra=_NAME)]
+DataKey = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra={"pattern": f"^{DATA_KEY}$"})]
+OptionalName = Annotated[str, Field(max_length=253, json_schema_extra={"pattern": f"^$|^{DNS_SUBDOMAIN}$"})]
 LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
 
 
@@ -152,7 +157,7 @@ class Sidecar(ApiModel):
     """What the sidecar calls with TLS: prefillers, the decoder beside it, or both."""
     insecure_skip_verify: Stages = []
     """Of `tls`, those whose certificates are not verified."""
-    secret_name: Annotated[str, Field(max_length=253)] = ""
+    secret_name: OptionalName = ""
     """Secret with `tls.crt` and `tls.key`, with which the sidecar serves; its certificates are trusted too.
     Absent: it serves without TLS."""
 
@@ -165,7 +170,7 @@ class ConfigRef(ApiModel):
 
     name: ObjectName
     """Name of the ConfigMap, in the namespace of the service."""
-    key: ObjectName
+    key: DataKey
     """Key of its `data`."""
 
 
@@ -267,7 +272,7 @@ class ModelSource(ApiModel):
     name: Annotated[str, Field(max_length=253)] = ""
     """Name under which the engines serve it. Absent: the repository of Hugging Face, or for files the name of
     the service."""
-    secret_name: Annotated[str, Field(max_length=253)] = ""
+    secret_name: OptionalName = ""
     """Name of the Secret with the token or the keys for the download."""
     cache: Annotated[str, Field(max_length=1024)] = ""
     """Where its files are kept: pvc://CLAIM/PATH, or a size such as 500Gi. Absent: an emptyDir.

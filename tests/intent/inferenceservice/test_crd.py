@@ -1,6 +1,7 @@
 """The installed CustomResourceDefinition matches the models and is valid for the API server."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -12,6 +13,9 @@ from intent.annotations import STRATEGIES
 from intent.inferenceservice.crd import crd
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.inferenceservice.v1alpha1 import COMMON_FIELDS, ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
+from intent.names import is_key_of_data, is_label, is_subdomain
+from tests.bounds import fields
+from tests.hostile.names import IMPOSSIBLE
 
 FILE: Final = Path(__file__).parents[3] / "manifests" / "base" / "inferenceservice.crd.yaml"
 START: Final = "# made from intent/inferenceservice by `make golden`\n"
@@ -101,3 +105,33 @@ def test_every_field_of_a_role_is_common_or_of_one_component_type() -> None:
 
 def test_the_strategies_are_those_of_the_annotation() -> None:
     assert get_args(Strategy) == STRATEGIES
+
+
+OF_NO_OBJECT: Final = {"model.name": "served to clients", "lora.adapters.0.name": "served to clients"}
+"""Names of something else than an object."""
+
+
+def test_every_name_of_an_object_has_a_pattern_that_the_readers_of_names_agree_with() -> None:
+    """Where no webhook is asked, the API server refuses it; a stored one stays writable (KEP-4008)."""
+    spec = whole()["properties"]["spec"]
+    named = {
+        ".".join(map(str, place)): node
+        for place, node in fields(spec)
+        if not EMBEDDED.keys() & set(map(str, place))
+        and (place[-1] in {"name", "key", "secretName"} or "baseRefs" in place[-2:-1])
+    }
+    assert len(named) == 10
+    for where, node in named.items():
+        if where in OF_NO_OBJECT:
+            continue
+        matches = re.compile(node["pattern"].replace("$", "\\Z")).search  # Go's $ ends the text
+        for name in (*IMPOSSIBLE, "a", "a.b", "0-a.b-c", "A_b", ".x", "..x"):
+            known = (
+                is_key_of_data
+                if where.endswith("key")
+                else is_label
+                if "roles.0.name" in where
+                else is_subdomain
+            )
+            fits = len(name) <= node["maxLength"] and bool(matches(name))
+            assert fits is (known(name) or (not name and where.endswith("secretName"))), (where, name)
