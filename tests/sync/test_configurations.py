@@ -157,6 +157,26 @@ async def test_a_config_map_that_cannot_be_read_for_now_changes_nothing(
     await eventually(lambda: written(api) == TEXTS["prefix-cache"])
 
 
+@pytest.mark.parametrize("name", ["../../team-b/configmaps/routing", "%2e%2e/routing", "..", ""])
+@pytest.mark.usefixtures("served")
+async def test_a_reference_that_is_no_name_is_not_read_and_is_reported(
+    api: Api, eventually: Eventually, name: str
+) -> None:
+    theirs = THEIRS.replace(HOME, "team-b")
+    api.put(theirs, config_map(f"{TEXTS['prefix-cache']}# private"))
+    bypassed = {"annotations": {"fusioninfer.io/inject": "disabled"}, "generation": 2}
+    api.requests.clear()
+
+    api.put(SERVICE, inference_service(ENGINE, router(configRef={"name": name, "key": KEY}), **bypassed))
+
+    code = "FI734" if name else "FI701"
+    await eventually(lambda: any(f"({code}" in one["message"] for one in api.findings()))
+    await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 2)
+    assert not [path for method, path in api.requests if method == "GET" and "/configmaps" in path]
+    assert written(api) == TEXTS["queue-size"]
+    assert ROUTES["HTTPRoute"] in api.objects
+
+
 async def test_a_config_map_that_is_never_answered_stops_no_other_service(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
