@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from intent import Object
+from intent.shapes import metadata
 
 UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
@@ -13,7 +14,7 @@ def review(live: Any, old: Any = None, **more: Any) -> Object:
         "uid": UID,
         "operation": "UPDATE" if old else "CREATE",
         "kind": {"group": "leaderworkerset.x-k8s.io", "version": "v1", "kind": "LeaderWorkerSet"},
-        "namespace": "llm",
+        "namespace": metadata(live).get("namespace", "llm"),
         "object": live,
         "oldObject": old,
     }

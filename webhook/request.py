@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from intent import Object
+from intent.shapes import metadata
 
 VERSION: Final = "admission.k8s.io/v1"
 REVIEWED: Final = ("CREATE", "UPDATE")
@@ -80,7 +81,9 @@ def read(body: bytes) -> AdmissionRequest:
     """Decode an AdmissionReview. Both objects are None on DELETE and for subresources, which need no answer.
 
     Raises:
-        Malformed: the body is not an AdmissionReview of version `VERSION`.
+        Malformed: the body is not an AdmissionReview of version `VERSION`, or its object names another
+            namespace than the request: the API server compares the two before it asks (`k8s.io/apiserver`
+            `pkg/registry/rest/meta.go`).
     """
     review = _read(_review, body)
     request = review.request
@@ -92,6 +95,8 @@ def read(body: bytes) -> AdmissionRequest:
         raise Malformed(f"request.object must be an object on {request.operation}")
     old = request.old_object
     live, stored = _plain(request.object), None if old is None else _plain(old)
+    if metadata(live).get("namespace", request.namespace) != request.namespace:
+        raise Malformed("the object names another namespace than its request, which no API server sends")
     return AdmissionRequest(request.uid, live, stored, request.namespace or "", request.dry_run is True)
 
 

@@ -18,7 +18,7 @@ from intent.errors import FieldError
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
 from intent.settings import Settings
-from intent.shapes import metadata, text
+from intent.shapes import text
 from intent.template import Templates
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
@@ -82,8 +82,7 @@ def wanted(body: bytes) -> Wanted:
     request = read(body)
     if request.live is None or at_once(request.live, request.old):
         return NOTHING_WANTED
-    namespace = text(metadata(request.live).get("namespace")) or request.namespace
-    return Wanted(namespace, needed(request.live, request.old))
+    return Wanted(request.namespace, needed(request.live, request.old))
 
 
 def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | None = None) -> AdmissionAnswer:

@@ -74,7 +74,12 @@ LOG_LEVEL: Final = click.option(
     default="",
     metavar="NAME",
     help="Read InferenceTemplates: those of an object's namespace, then those of this one. Without it, no "
-    "access to the Kubernetes API is needed.",
+    "access to the Kubernetes API is needed. Requires --client-ca and --client-name.",
+)
+@click.option(
+    "--templates-any-caller",
+    is_flag=True,
+    help="Read templates for callers without a certificate too: every pod may then read every template.",
 )
 @KUBECONFIG
 @LOG_LEVEL
@@ -88,6 +93,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     names: tuple[str, ...],
     client_ca: Path | None,
     client_names: tuple[str, ...],
+    templates_any_caller: bool,
     log_level: str,
     config: Path | None,
     **templates: Any,
@@ -104,6 +110,11 @@ def webhook(  # noqa: PLR0913 - each is a flag
 
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
+    if templates["templates_namespace"] and not (client_names or templates_any_caller):
+        raise click.UsageError(
+            "--templates-namespace requires --client-ca and --client-name: an unknown caller may name any "
+            "namespace and read its templates. If every pod may, set --templates-any-caller"
+        )
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
     ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port}
     serving = admission.webhook(source, settings, frozenset(client_names), host=host, **ports, **templates)

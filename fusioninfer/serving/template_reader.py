@@ -1,13 +1,11 @@
 """Read InferenceTemplates for admission: live, by name, of the namespace of the object, or the operator's."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Final
-
-import structlog
 
 from intent import Object
 from intent.inferenceservice.v1alpha1 import API_VERSION
@@ -18,9 +16,8 @@ from intent.template import APPLY_IT, Templates, Unavailable
 from kube.client import NO_ANSWER, NOT_FOUND, AnswerTooLargeError, ApiError, Client, ConfigError, connect
 from kube.request import get
 from webhook.review import Wanted
-from webhook.server.reading import ReadTemplates
+from webhook.server.reading import READS, ReadTemplates
 
-log: Final = structlog.stdlib.get_logger(__name__)
 LARGEST: Final = 512 * 1024
 """Bytes of an answer: a template of 64 KiB, each field of it twice more in managedFields."""
 ATTEMPT_SECONDS: Final = 0.7
@@ -32,6 +29,8 @@ NOT_ALLOWED: Final = (
     f"cannot be read, since the webhook's ServiceAccount may not get {PLURAL} (403): "
     "install its role, with templates.enabled of the chart"
 )
+Read = Callable[[str], Awaitable[Object]]
+"""Reads the object of a path."""
 
 
 @asynccontextmanager
@@ -45,36 +44,40 @@ async def reader(namespace: str, kubeconfig: str | None = None) -> AsyncIterator
     except ConfigError as error:
         raise OSError(f"--templates-namespace needs access to the Kubernetes API: {error}") from error
     try:
-        yield partial(templates, client, namespace)
+        yield partial(templates, partial(_one_of, client, asyncio.Semaphore(READS)), namespace)
     finally:
         await client.close()
 
 
-async def templates(client: Client, shared: str, wanted: Wanted) -> Templates:
+async def _one_of(client: Client, reads: asyncio.Semaphore, path: str) -> Object:
+    """Read one object, as soon as fewer than `READS` others are being read."""
+    async with reads:
+        return await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
+
+
+async def templates(read: Read, shared: str, wanted: Wanted) -> Templates:
     """Read templates, all at once."""
-    reads = (
-        _template(client, tuple(dict.fromkeys((wanted.namespace, shared))), name) for name in wanted.names
-    )
+    reads = (_template(read, tuple(dict.fromkeys((wanted.namespace, shared))), name) for name in wanted.names)
     return dict(zip(wanted.names, await asyncio.gather(*reads), strict=True))
 
 
-async def _template(client: Client, namespaces: tuple[str, ...], name: str) -> Object | Unavailable:
+async def _template(read: Read, namespaces: tuple[str, ...], name: str) -> Object | Unavailable:
     """Read one template, in all namespaces at once: the first one counts."""
     if not is_subdomain(name) or not all(map(is_label, namespaces)):
         return Unavailable("cannot exist, since this is no name of an object: correct the name")
-    found = await asyncio.gather(*(_attempts(client, namespace, name) for namespace in namespaces))
+    found = await asyncio.gather(*(_attempts(read, namespace, name) for namespace in namespaces))
     for one in found:
         if one is not None:
             return one
     return Unavailable(f"does not exist in namespace {' or '.join(namespaces)}: {APPLY_IT}")
 
 
-async def _attempts(client: Client, namespace: str, name: str) -> Object | Unavailable | None:
+async def _attempts(read: Read, namespace: str, name: str) -> Object | Unavailable | None:
     """Read one template of one namespace, with one more attempt; None if it does not exist."""
     path = api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name)
     for is_last in (False, True):
         try:
-            found = await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
+            found = await read(path)
         except ApiError as error:
             if error.code == NOT_FOUND:
                 return None if error.named else Unavailable(NOT_INSTALLED)
@@ -85,8 +88,7 @@ async def _attempts(client: Client, namespace: str, name: str) -> Object | Unava
             return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes: make it smaller")
         except ValueError:
             return Unavailable("cannot be read: the answer of the API server is not JSON")
-        except NO_ANSWER as error:
-            log.warning("template not read", namespace=namespace, template=name, error=type(error).__name__)
+        except NO_ANSWER:
             if is_last:
                 return Unavailable("cannot be read now: the API server did not answer; try again")
         else:

@@ -91,7 +91,8 @@ def crowded() -> Object:
 
 def body(live: Object, old: Object | None = None) -> bytes:
     """Write the review of a CREATE, or of an UPDATE."""
-    request = {"uid": "1", "operation": "UPDATE" if old else "CREATE", "object": live, "oldObject": old}
+    kind = "UPDATE" if old else "CREATE"
+    request = {"uid": "1", "operation": kind, "namespace": "serving", "object": live, "oldObject": old}
     return orjson.dumps({"apiVersion": VERSION, "kind": "AdmissionReview", "request": request})
 
 

@@ -13,7 +13,8 @@ from tests.cluster.testbed.cluster import Cluster, KubectlError, kubeconfig
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import MONOLITHIC
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import SHARED, start_webhook, wait_admission
+from tests.cluster.testbed.ours import READS as TEMPLATES
+from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.prometheus import NAME, query, rules, start_prometheus
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, named, put, read
@@ -55,8 +56,7 @@ def watched(fusioninfer: Cluster, prometheus: Path) -> Iterator[Watched]:
     )
     until(lambda: DOWN in in_state(port, "pending"), "its metrics are missed")
     gone = in_state(port, "firing")
-    reads = {"--templates-namespace": SHARED, "--kubeconfig": str(kubeconfig(fusioninfer))}
-    start_webhook(fusioninfer, flags=reads)
+    start_webhook(fusioninfer, flags={**TEMPLATES, "--kubeconfig": str(kubeconfig(fusioninfer))})
     wait_admission(fusioninfer)
     until(
         lambda: denied(fusioninfer, namespace) and shown(port, READS),

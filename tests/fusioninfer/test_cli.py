@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 from click.testing import CliRunner, Result
@@ -398,6 +399,35 @@ def test_client_names_require_a_client_ca(tmp_path: Path) -> None:
     result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
 
     assert (result.exit_code, "--client-name requires --client-ca" in result.stderr) == (2, True)
+
+
+TEMPLATES: Final = ("--templates-namespace=fusioninfer-system", "--config")
+
+
+@pytest.mark.parametrize("flags", [(), ("--client-ca=ca.crt",)], ids=["nobody", "every certificate of a CA"])
+def test_templates_are_not_read_for_callers_that_are_not_known(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    result = run("webhook", f"--cert-dir={tmp_path}", *TEMPLATES, no_settings(tmp_path), *flags)
+
+    assert (result.exit_code, "requires" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "flags", [("--client-ca=ca.crt", "--client-name=kube-apiserver"), ("--templates-any-caller",)]
+)
+def test_templates_are_read_for_names_in_certificates_or_if_every_pod_may_read_them(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    result = run("webhook", f"--cert-dir={tmp_path}", *TEMPLATES, no_settings(tmp_path), *flags)
+
+    assert (result.exit_code, "settings.yaml" in result.stderr) == (2, True)
+
+
+def no_settings(folder: Path) -> str:
+    """Return a file that ends a webhook whose flags are right."""
+    (folder / "settings.yaml").write_text("unknown: 1")
+    return str(folder / "settings.yaml")
 
 
 # --- the output, read again --------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import orjson
 
 from intent import Object
 from tests.lws import changed
+from tests.reviews import UID, review
 from tests.templates import template
 from webhook.inferencetemplate import check
 from webhook.review import validate
@@ -14,13 +15,11 @@ WRONG = template({"remove": ["a.b"]}, replicas=2)
 
 
 def answered(live: Object, old: Object | None = None) -> Any:
-    request = {"uid": "u", "operation": "UPDATE" if old else "CREATE", "object": live, "oldObject": old}
-    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    return orjson.loads(validate(orjson.dumps(body)).body)["response"]
+    return orjson.loads(validate(orjson.dumps(review(live, old))).body)["response"]
 
 
 def test_a_good_template_is_allowed() -> None:
-    assert answered(template({"for": "common"})) == {"uid": "u", "allowed": True}
+    assert answered(template({"for": "common"})) == {"uid": UID, "allowed": True}
 
 
 def test_all_errors_are_reported_at_once_under_the_name_of_the_kind() -> None:

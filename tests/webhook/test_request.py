@@ -54,6 +54,14 @@ def test_a_body_that_an_api_server_never_sends_is_malformed(field: str) -> None:
         read(orjson.dumps(whole))
 
 
+@pytest.mark.parametrize("namespace", ["other", "", 7, ["llm"]])
+def test_an_object_of_another_namespace_than_its_request_is_malformed(namespace: Any) -> None:
+    whole = sent(changed(lws(), "metadata.namespace", namespace), None, namespace="llm")
+
+    with pytest.raises(Malformed, match="another namespace"):
+        read(orjson.dumps(whole))
+
+
 def test_scaling_does_not_decode_the_template() -> None:
     """The template is no UTF-8, so that decoding it would raise."""
     once = put(lws())

@@ -1,7 +1,7 @@
 """Read templates for requests of /mutate, such that no namespace delays another one.
 
 While templates are read, a request holds its body. At most `TURNS` requests of one namespace read at once, so
-that it leaves connections to the others; the rest of them wait, for as long as reading may take. Beyond the
+that it leaves reads to the others; the rest of them wait, for as long as reading may take. Beyond the
 limits on waiting bodies a request is refused at once.
 """
 
@@ -19,8 +19,10 @@ SECONDS: Final = 1.5
 """For all templates of one request, with the wait for a turn."""
 SPARE: Final = 0.5
 """Seconds of the caller's deadline that are left to answer."""
-TURNS: Final = 4
+TURNS: Final = 2
 """Requests of one namespace that read at once; each reads at most 8 templates in two namespaces."""
+READS: Final = 64
+"""Reads of all namespaces at once: one of them has at most half."""
 WAITING: Final = 64
 """Requests of one namespace that may wait and read."""
 WAITING_BYTES: Final = 16 * 2**20

@@ -24,6 +24,8 @@ ROOT: Final = Path(__file__).parents[3]
 MANIFESTS: Final = ROOT / "manifests" / "base"
 SHARED: Final = "fusioninfer-system"
 """The namespace of ours, whose templates serve all namespaces."""
+READS: Final[Mapping[str, object]] = {"--templates-namespace": SHARED, "--templates-any-caller": None}
+"""The flags of a webhook that reads templates for an API server without a client certificate."""
 LEFT_OUT: Final = frozenset(
     {"Deployment", "Service", "Kustomization", "Component", "Certificate", "Issuer", "ServiceMonitor"}
 )
@@ -66,7 +68,7 @@ def start_templated_webhook(cluster: Cluster) -> None:
     """Switch templates on, as their component does, and start a webhook that reads them as its account."""
     install_manifests(cluster, MANIFESTS.parent / "templates")
     token = kubeconfig_of(cluster, cluster.url, SHARED, "fusioninfer-webhook")
-    start_webhook(cluster, flags={"--templates-namespace": SHARED, "--kubeconfig": token})
+    start_webhook(cluster, flags={**READS, "--kubeconfig": token})
 
 
 def start_sync(
@@ -126,14 +128,15 @@ def wait_admission(cluster: Cluster) -> None:
 def _start(cluster: Cluster, program: tuple[str, str, str, Path], flags: Mapping[str, object]) -> None:
     """Start a verb of a module, under a name, from a source."""
     verb, module, name, source = program
-    words = [str(word) for flag, value in flags.items() for one in _each(value) for word in (flag, one)]
+    pairs = ((flag, one) for flag, value in flags.items() for one in _each(value))
+    words = [str(word) for pair in pairs for word in pair if word is not None]
     command = [sys.executable, "-P", "-m", module, verb, *words]
     start_process(cluster, name, command, _environment(cluster, source))
     _wait_ready(cluster, name, int(str(flags["--metrics-port"])))
 
 
 def _each(value: object) -> tuple[object, ...]:
-    """Return the values of a flag."""
+    """Return the values of a flag; one that is a switch has None."""
     return value if isinstance(value, tuple) else (value,)
 
 

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from http import HTTPStatus
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from fusioninfer.serving import admission
 from fusioninfer.serving.template_reader import LARGEST, reader
@@ -32,7 +35,7 @@ from webhook import templated
 from webhook.review import Wanted
 from webhook.server import app, reading
 from webhook.server.offload import Offload
-from webhook.server.reading import SECONDS, TURNS, CrowdedError, ReadTemplates, TemplateLoader
+from webhook.server.reading import READS, SECONDS, TURNS, CrowdedError, ReadTemplates, TemplateLoader
 
 SHARED: Final = "fusioninfer-system"
 KIND: Final = "/apis/fusioninfer.io/v1alpha1/namespaces/{}/inferencetemplates/{}"
@@ -285,6 +288,46 @@ async def test_requests_of_one_namespace_take_turns(api: Api, kubeconfig: Path) 
         assert len(api.requests) == 2 * TURNS
         gate.set()
         assert all('"high"' in patched(one) for one in await asyncio.gather(*tasks))
+
+
+async def test_reads_of_all_namespaces_together_are_limited_and_one_takes_at_most_half(
+    api: Api, kubeconfig: Path
+) -> None:
+    gate, spaces = asyncio.Event(), ("n0", "n1", "n2")
+    api.gates |= {KIND.format(*one): gate for one in product((*spaces, SHARED), "abcdefgh")}
+    refs = ",".join("abcdefgh")
+
+    async with webhook(kubeconfig) as post:
+        tasks = [asyncio.create_task(post(named(refs), one)) for one in spaces for _ in range(TURNS)]
+        async with asyncio.timeout(30):
+            while len(api.requests) < READS:  # noqa: ASYNC110 - the fake API server has no event for it
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        at_once = Counter(path.split("/")[5] for _, path in api.requests)
+        gate.set()
+        await asyncio.gather(*tasks)
+
+    assert at_once.total() == READS
+    assert max(map(at_once.__getitem__, spaces)) <= READS // 2
+
+
+async def test_a_read_that_failed_is_not_logged(gone: Path) -> None:
+    with capture_logs() as lines:
+        await reason(gone)
+
+    assert not lines
+
+
+async def test_an_object_of_another_namespace_than_its_request_gets_no_templates(
+    api: Api, kubeconfig: Path
+) -> None:
+    stored(api, "other")
+
+    async with webhook(kubeconfig) as post:
+        answer = await post(changed(named(), "metadata.namespace", "other"))
+
+    assert answer == HTTPStatus.BAD_REQUEST
+    assert not api.requests
 
 
 async def test_requests_beyond_the_limit_are_refused_at_once() -> None:
