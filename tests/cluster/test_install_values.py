@@ -81,6 +81,13 @@ _ISSUED: Final = {
     "certificates.mode": "cert-manager",
     "certificates.issuerRef": {"name": "own", "kind": "ClusterIssuer"},
 }
+_KNOWN: Final = {
+    "webhook.clientCA": "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n",
+    "webhook.clientNames": ["kube-apiserver"],
+}
+_BLOCK: Final = {"ipBlock": {"cidr": "10.0.0.0/28"}}
+_SPACE: Final = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+_HOST: Final = {"webhook.hostNetwork": True, "webhook.port": 9443}
 _ARGS: Final = ("Deployment", "fusioninfer-sync")
 EFFECTS: Final = (
     Effect({"image.repository": "registry/x", "image.tag": "t"}, BOTH, (*CONTAINER, "image"), "registry/x:t"),
@@ -136,16 +143,37 @@ EFFECTS: Final = (
     Effect({"webhook.port": 8443}, BOTH[:1], (*CONTAINER, "ports", 0, "containerPort"), 8443),
     Effect({"webhook.metricsPort": 8081}, BOTH[:1], (*CONTAINER, "ports", 1, "containerPort"), 8081),
     Effect(
-        {"webhook.hostNetwork": True, "webhook.port": 9443},
+        _HOST,
         BOTH[:1],
         ("spec", "strategy", "rollingUpdate"),
         {"maxSurge": 0, "maxUnavailable": 1},
     ),
+    *(
+        Effect({"templates.enabled": True, "templates.anyCaller": True}, BOTH[:1], (*CONTAINER, "args"), flag)
+        for flag in (f"--templates-namespace={NAMESPACE}", "--templates-any-caller")
+    ),
+    Effect(_KNOWN, BOTH[:1], (*CONTAINER, "args"), "--client-name=kube-apiserver"),
+    Effect(_KNOWN, (("ConfigMap", "fusioninfer-client-ca"),), ("data", "ca.crt"), _KNOWN["webhook.clientCA"]),
     Effect(
-        {"templates.enabled": True},
-        (("Deployment", "fusioninfer-webhook"),),
+        {"webhook.hostNetwork": False, "webhook.callerCIDRs": ["10.0.0.0/28"]},
+        BOTH[:1],
         (*CONTAINER, "args"),
-        f"--templates-namespace={NAMESPACE}",
+        "--caller-cidr=10.0.0.0/28",
+    ),
+    Effect(
+        {"webhook.hostNetwork": False, "networkPolicy.webhookFrom": [_BLOCK]},
+        (("NetworkPolicy", "fusioninfer-webhook"),),
+        ("spec", "ingress", 0, "from", 0),
+        _BLOCK,
+    ),
+    *(
+        Effect(
+            {"networkPolicy.metricsFrom": [_SPACE]},
+            (("NetworkPolicy", name),),
+            ("spec", "ingress", at_rule, "from", 0),
+            _SPACE,
+        )
+        for name, at_rule in zip(DEPLOYMENTS, (1, 0), strict=True)
     ),
     Effect({"sync.observeOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--observe-only"),
     Effect({"sync.gangsOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--gangs-only"),
@@ -244,14 +272,20 @@ def render(helm: Path) -> Any:
 
     @cache
     def rendered(values: tuple[tuple[str, str], ...]) -> dict[Name, Object]:
-        words = [word for path, value in values for word in ("--set-json", f"{path}={value}")]
-        command = [str(helm), "template", RELEASE, str(MANIFESTS / "chart"), "--namespace", NAMESPACE, *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = rendering(helm, {path: json.loads(value) for path, value in values})
         assert done.returncode == 0, (values, done.stderr)
         found = [each for text in done.stdout.split("\n---\n") if (each := _loaded(text))]
         return {(each["kind"], each["metadata"]["name"]): each for each in found}
 
     return lambda values: rendered(tuple((path, _json(value)) for path, value in values.items()))
+
+
+def rendering(helm: Path, values: Values, *how: str) -> subprocess.CompletedProcess[str]:
+    """Render the chart with values; by default as `helm template` does."""
+    words = [word for path, value in values.items() for word in ("--set-json", f"{path}={_json(value)}")]
+    where = (RELEASE, str(MANIFESTS / "chart"), "--namespace", NAMESPACE)
+    command = [str(helm), *(how or ("template",)), *where, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _json(value: Any) -> str:
@@ -302,6 +336,34 @@ def test_an_issuer_of_ones_own_needs_no_ca(render: Any) -> None:
     kinds = [kind for kind, _ in render(_ISSUED)]
 
     assert (kinds.count("Issuer"), kinds.count("Certificate")) == (0, 1)
+
+
+def test_with_the_network_of_nodes_the_webhook_has_no_policy(render: Any) -> None:
+    policies = {name for kind, name in render(_HOST) if kind == "NetworkPolicy"}
+
+    assert policies == {"fusioninfer-sync"}
+
+
+ANY_POD: Final = "Any pod of the cluster can slow admission"
+
+
+@pytest.mark.parametrize(
+    ("values", "says", "not_says"),
+    [
+        ({}, ANY_POD, "hostNetwork"),
+        (_HOST, "has no NetworkPolicy", "every InferenceTemplate"),
+        (_KNOWN, "is installed", ANY_POD),
+        ({"webhook.callerCIDRs": ["10.0.0.0/28"]}, "is installed", ANY_POD),
+        ({"networkPolicy.webhookFrom": [_BLOCK]}, "is installed", ANY_POD),
+        ({"templates.enabled": True, "templates.anyCaller": True}, "every InferenceTemplate", "hostNetwork"),
+    ],
+    ids=lambda case: " ".join(case) if isinstance(case, dict) else "",
+)
+def test_the_notes_say_what_any_pod_can_do(helm: Path, values: Values, says: str, not_says: str) -> None:
+    notes = rendering(helm, values, "install", "--dry-run=client").stdout.partition("\nNOTES:\n")[2]
+
+    assert says in notes
+    assert not_says not in notes
 
 
 # --- laws over all values -----------------------------------------------------------------------------
@@ -459,11 +521,17 @@ def test_a_rendering_is_the_same_each_time(helm: Path) -> None:
         ({"webhook.port": 8080}, "webhook.metricsPort: must differ from webhook.port"),
         ({"certificates.issuerRef": {"name": "own"}}, "set certificates.mode=cert-manager"),
         ({"certificates.issuerRef": {"kind": "ClusterIssuer"}}, "at '/certificates/issuerRef'"),
+        ({"webhook.clientCA": "x"}, "webhook.clientCA: requires webhook.clientNames"),
+        ({"webhook.clientNames": ["x"]}, "webhook.clientNames: requires webhook.clientCA"),
+        ({"templates.enabled": True}, "templates.enabled: requires webhook.clientCA"),
+        ({**_HOST, "webhook.callerCIDRs": ["10.0.0.0/28"]}, "webhook.callerCIDRs: with webhook.hostNetwork"),
+        ({**_HOST, "networkPolicy.webhookFrom": [_BLOCK]}, "networkPolicy.webhookFrom: has no effect"),
+        ({"networkPolicy.metricsFrom": [{"podSelektor": {}}]}, "at '/networkPolicy/metricsFrom/0'"),
     ],
     ids=lambda case: " ".join(case) if isinstance(case, dict) else "",
 )
 def test_a_value_that_cannot_be_is_refused_with_its_path(helm: Path, values: Values, said: str) -> None:
-    words = [word for path, value in values.items() for word in ("--set-json", f"{path}={_json(value)}")]
-    command = [str(helm), "template", RELEASE, str(MANIFESTS / "chart"), *words]
+    refused = rendering(helm, values)
 
-    assert said in subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    assert said in refused.stderr
+    assert refused.returncode

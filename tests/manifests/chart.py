@@ -17,7 +17,7 @@ from tests.manifests.readme import readme
 from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
 from tests.manifests.schema import schema
 from tests.manifests.values import RUNBOOKS, values_yaml
-from tests.manifests.workloads import SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
+from tests.manifests.workloads import CLIENT_CA, HOST, SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
 
 MADE: Final = "# generated from manifests/ by `make manifests`\n"
 NAMESPACE: Final = "fusioninfer-system"
@@ -103,7 +103,25 @@ _RIGHTS: Final = (
     ),
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
+_TEST_POD: Final = """\
+    - podSelector:  # of `helm test`
+        matchLabels:
+          app.kubernetes.io/name: fusioninfer
+          app.kubernetes.io/component: test
+"""
+
+
+def _peers(path: str, otherwise: str = "") -> str:
+    """Return the peers of a value, and the pod of `helm test`; `otherwise` without a value."""
+    other = f"{{{{- else }}}}\n{otherwise}" if otherwise else ""
+    peers = f"    from:\n    {{{{- toYaml . | nindent 4 }}}}\n{_TEST_POD}"
+    return f"{{{{- with {value(path)} }}}}\n{peers}{other}{{{{- end }}}}\n"
+
+
 _NETWORK: Final = (
+    Rule(r"\A(?:(?!---\n).*\n)+---\n", when(f"not {HOST}", KEPT)),
+    Rule(r"^    - port: https\n", KEPT + _peers("networkPolicy.webhookFrom")),
+    Rule(r"^    from:\n    - namespaceSelector: \{\}\n", _peers("networkPolicy.metricsFrom", KEPT), times=2),
     Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),
     Rule(
         r"^  # No egress: .*\n", when(TEMPLATES, "  egress:  # the API server\n  - ports:\n" + _PORTS, KEPT)
@@ -182,9 +200,14 @@ _HOOK: Final = (
 _SCRIPT: Final = (ONLY_IN_CHART / "test.py").read_text(encoding="utf-8")
 _TEST: Final = (
     *pod(2),
+    Rule(r"^    - https://.*\n", when(CLIENT_CA, '    - ""\n', KEPT)),
     Rule(r"^    - TEST-SCRIPT\n", "    - |\n" + re.sub(r"(?m)^(?=.)", " " * 6, _SCRIPT)),
 )
-OWN: Final = (Source("settings.yaml"), Source("test.yaml", _TEST, annotations=_HOOK))
+OWN: Final = (
+    Source("settings.yaml"),
+    Source("client-ca.yaml", condition=CLIENT_CA),
+    Source("test.yaml", _TEST, annotations=_HOOK),
+)
 """The templates of objects that no manifest has."""
 AS_THEY_ARE: Final = ("NOTES.txt", "_helpers.tpl", "checks.yaml")
 

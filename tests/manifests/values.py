@@ -81,6 +81,25 @@ _SELECTOR: Final[Object] = {
         },
     },
 }
+_PEERS: Final[Object] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "properties": {
+            "namespaceSelector": _SELECTOR,
+            "podSelector": _SELECTOR,
+            "ipBlock": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["cidr"],
+                "properties": {"cidr": _TEXT, "except": {"type": "array", "items": _TEXT}},
+            },
+        },
+    },
+}
+"""NetworkPolicyPeers."""
 _BINDING: Final = find("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io")
 _SYNC: Final = parsed(container("fusioninfer-sync")["args"])
 _WEBHOOK: Final = parsed(container("fusioninfer-webhook")["args"])
@@ -165,6 +184,20 @@ VALUES: Final = (
         "whether its pods use the network of their nodes, for API servers that reach nodes only; "
         "set `webhook.port` too, since 10250 is the kubelet's there",
     ),
+    Value(
+        "webhook.clientCA",
+        "",
+        _TEXT,
+        "the CA (PEM) of the certificates that API servers present; with it, nobody else is answered "
+        '(`docs/install.md`, "Who may call the webhook")',
+    ),
+    Value("webhook.clientNames", [], _NAMES, "names in those certificates; required with `webhook.clientCA`"),
+    Value(
+        "webhook.callerCIDRs",
+        [],
+        _NAMES,
+        "the addresses of API servers as they arrive at the pods, which are served first",
+    ),
     *_deployment("sync", "the controller", "replicas of the controller; one leads"),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value(
@@ -240,7 +273,26 @@ VALUES: Final = (
         _SWITCH,
         "whether the webhook reads InferenceTemplates: it gets a token that may get this one kind",
     ),
+    Value(
+        "templates.anyCaller",
+        False,
+        _SWITCH,
+        "whether it reads them without `webhook.clientCA` too: every pod may then read every template",
+    ),
     Value("networkPolicy.enabled", True, _SWITCH, "whether to create NetworkPolicies"),
+    Value(
+        "networkPolicy.webhookFrom",
+        [],
+        _PEERS,
+        "peers (`ipBlock`, `namespaceSelector`, `podSelector`) that reach the webhook's port: those from "
+        "which calls of API servers arrive; empty: all",
+    ),
+    Value(
+        "networkPolicy.metricsFrom",
+        [],
+        _PEERS,
+        "peers that reach the metrics, for example the namespace of Prometheus; empty: all pods",
+    ),
     Value(
         "networkPolicy.apiServerPorts",
         [each["port"] for each in _API_PORTS],

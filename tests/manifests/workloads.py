@@ -6,6 +6,7 @@ from tests.manifests.rules import KEPT, Rule, block, field, items, value, when
 
 SELF_SIGNED: Final = '(eq $.Values.certificates.mode "self-signed")'
 HOST: Final = value("webhook.hostNetwork")
+CLIENT_CA: Final = value("webhook.clientCA")
 
 
 def pod(indent: int) -> tuple[Rule, Rule]:
@@ -59,6 +60,7 @@ def _flag(name: str, path: str, form: str) -> str:
 
 TEMPLATES: Final = "($.Values.templates).enabled"
 """An earlier chart, whose values `--reuse-values` takes, has no such object."""
+ANY_CALLER: Final = f"(and {TEMPLATES} ($.Values.templates).anyCaller)"
 _SWITCHES: Final = "".join(
     (
         _flag("workers", "sync.workers", "int {}"),
@@ -98,6 +100,33 @@ _TOKEN: Final = """\
                 path: ca.crt
 """
 """As in the component `manifests/templates`; a test compares them."""
+_CA_MOUNT: Final = """\
+        - name: client-ca
+          mountPath: /etc/fusioninfer/client-ca
+          readOnly: true
+"""
+_CA: Final = """\
+      - name: client-ca
+        configMap:
+          name: fusioninfer-client-ca
+"""
+"""As in the component `manifests/client-ca`."""
+
+
+def _each(flag: str, path: str) -> str:
+    """Return the template of a flag that is there once for each item of a value."""
+    return f"{{{{- range {value(path)} }}}}\n        - --{flag}={{{{ . }}}}\n{{{{- end }}}}\n"
+
+
+_CALLERS: Final = "".join(
+    (
+        when(CLIENT_CA, "        - --client-ca=/etc/fusioninfer/client-ca/ca.crt\n"),
+        _each("client-name", "webhook.clientNames"),
+        _each("caller-cidr", "webhook.callerCIDRs"),
+        when(TEMPLATES, "        - --templates-namespace=fusioninfer-system\n"),
+        when(ANY_CALLER, "        - --templates-any-caller\n"),
+    )
+)
 _PORT: Final = value("webhook.port", 10250)
 _METRICS: Final = value("webhook.metricsPort", 8080)
 _LOG_LEVEL: Final = value("webhook.logLevel", "info")
@@ -118,11 +147,9 @@ WEBHOOK: Final = (
     Rule(r"containerPort: 8080$", f"containerPort: {{{{ int {_METRICS} }}}}"),
     Rule(
         r"--log-level=.*\n",
-        f"--log-level={{{{ {_LOG_LEVEL} }}}}\n"
-        + when(TEMPLATES, "        - --templates-namespace=fusioninfer-system\n")
-        + items("webhook.extraArgs", 8),
+        f"--log-level={{{{ {_LOG_LEVEL} }}}}\n" + _CALLERS + items("webhook.extraArgs", 8),
     ),
-    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _TOKEN_MOUNT)),
-    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _TOKEN)),
+    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _TOKEN_MOUNT) + when(CLIENT_CA, _CA_MOUNT)),
+    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _TOKEN) + when(CLIENT_CA, _CA)),
     Rule(r"^        ports:\n", block("webhook.extraEnv", "env", 8) + KEPT),
 )
