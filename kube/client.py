@@ -137,6 +137,12 @@ class Client:
         async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
             return (await response.read()).decode(errors="replace")
 
+    async def warnings(self, request: Request) -> tuple[str, ...]:
+        """Send a request and return the warnings of the answer. Raises as `call` does."""
+        await self.limit.wait()
+        async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
+            return tuple(response.headers.getall("Warning", ()))
+
     async def _call(self, request: Request, seconds: float, at_most: float = math.inf) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
         sent = object()

@@ -18,7 +18,7 @@ from intent.errors import FieldError
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
 from intent.settings import Settings
-from intent.shapes import text
+from intent.shapes import annotations, text
 from intent.template import Templates
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
@@ -44,6 +44,10 @@ WARNING_LENGTH: Final = 200
 The API server truncates one at 256 characters, and all together at 4096
 (`k8s.io/apiserver` `pkg/endpoints/filters/warning.go`).
 """
+CALLED_FROM: Final = "check.fusioninfer.io/called-from"
+"""The annotation by which a dry run asks from which address its review comes."""
+PEER: Final = "<peer>"
+"""Stands for that address in the warning: only the server knows it."""
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 CHECKS: Final[Mapping[str, Callable[[Object, Object | None, Settings], list[FieldError]]]] = {
@@ -149,6 +153,8 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
         response["status"] = status(errors, request.live or {})
     if len(findings) > len(errors):
         response["warnings"] = list(warnings(findings))
+    if request.dry_run and CALLED_FROM in annotations(request.live):
+        response["warnings"] = [*response.get("warnings", ()), f"called from {PEER}"]
     if findings:
         codes = ",".join(sorted({one.code for one in findings}))
         response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}

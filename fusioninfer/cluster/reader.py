@@ -59,6 +59,11 @@ class Reader:
         async with self.limit:
             return await self.client.call(request)
 
+    async def warnings(self, request: Request) -> tuple[str, ...]:
+        """Send a dry run and return the warnings. Raises as `send` does."""
+        async with self.limit:
+            return await self.client.warnings(request)
+
     async def granted(self, rights: Iterable[Right]) -> Rights:
         """Return which rights the user of this command has."""
         return await self._granted(SELF, rights, {})

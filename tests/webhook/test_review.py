@@ -27,6 +27,16 @@ def response(answer: review.AdmissionAnswer) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_dry_run_that_asks_is_told_from_where_its_review_comes(*, dry_run: bool) -> None:
+    asking = put(lws())
+    asking["metadata"]["annotations"][review.CALLED_FROM] = ""
+
+    told = response(review.validate(body(asking, dryRun=dry_run)))
+
+    assert (f"called from {review.PEER}" in told.get("warnings", ())) == dry_run
+
+
 def test_a_mutation_is_a_patch() -> None:
     answer = review.mutate(body(lws()))
 

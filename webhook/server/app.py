@@ -27,7 +27,7 @@ from multidict import CIMultiDict
 
 from webhook import templated
 from webhook.request import Malformed
-from webhook.review import AdmissionAnswer, ReviewOutcome
+from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
 from webhook.server.connection import SERVER, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.offload import FullError, LostError, Offload
@@ -120,7 +120,8 @@ async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
         return _refused(answer, request, close=is_old or state.draining)
-    response = web.Response(body=answer.body, headers=_REVIEW_HEADERS)
+    body = answer.body.replace(PEER.encode(), (request.remote or "").encode())
+    response = web.Response(body=body, headers=_REVIEW_HEADERS)
     if is_old or state.draining:
         response.force_close()
     return response

@@ -1,5 +1,6 @@
 """Checks of the webhook: its configurations, its certificate, its endpoints, and whether it answers."""
 
+from ipaddress import ip_address, ip_network
 from typing import Final
 
 from fusioninfer.cluster.check import certificates
@@ -8,6 +9,7 @@ from fusioninfer.cluster.check.facts import (
     VALIDATING,
     Facts,
     available,
+    flags,
     image_version,
     name_of,
     our_webhooks,
@@ -37,6 +39,7 @@ CONDITIONS: Final = {
     ),
 }
 """The webhooks, and the names of their match conditions (`manifests/base/webhooks.yaml`)."""
+CIDR: Final = "--caller-cidr="
 SOON: Final = 7
 """Days: a certificate that expires earlier should have been renewed."""
 CA_SOON: Final = 30
@@ -115,6 +118,28 @@ def _answers(facts: Facts) -> Judgement:
         return fails(trial.problem)
     is_expanded = EXPANSION in annotations(trial.stored)
     return holds() if is_expanded else fails("the dry run was stored without an expansion")
+
+
+def _callers(facts: Facts) -> Judgement | None:
+    """Judge whether callers are known, or the port is closed to others; say from where a dry run came."""
+    deployment, peers = facts.named("deployments", "fusioninfer-webhook"), facts.trial.peers
+    if not deployment:
+        return None
+    came = f"a dry run came from {', '.join(peers)}" if peers else ""
+    try:
+        known = [ip_network(word[len(CIDR) :]) for word in flags(deployment) if word.startswith(CIDR)]
+    except ValueError as error:
+        return fails(f"{CIDR}: {error}")
+    others = [peer for peer in peers if not any(ip_address(peer) in one for one in known)]
+    if any(word.startswith("--client-ca=") for word in flags(deployment)):
+        return holds(came)
+    if known:
+        return fails(f"a dry run came from elsewhere: {', '.join(others)}") if others else holds(came)
+    rules = listed(mapping(facts.answer("network-policy").first.get("spec")).get("ingress"))
+    ports = [mapping(rule) for rule in rules if {"port": "https"} in listed(mapping(rule).get("ports"))]
+    if ports and all(rule.get("from") for rule in ports):
+        return holds(came)
+    return fails("; ".join(filter(None, ("any pod of the cluster can slow admission", came))))
 
 
 # --- certificates -----------------------------------------------------------------------------------
@@ -328,6 +353,17 @@ CHECKS: Final = (
         "if endpoints and certificate are right, something before port 10250 of the pods drops the calls",
         when=INSTALLED,
         after=("mutating-configuration",),
+    ),
+    Check(
+        "webhook-callers",
+        "Webhook",
+        "the webhook knows its callers, or its port is closed to others",
+        _callers,
+        "set webhook.clientCA with webhook.clientNames, webhook.callerCIDRs, or networkPolicy.webhookFrom "
+        "(docs/install.md, Who may call the webhook)",
+        "warning",
+        INSTALLED,
+        needs=("deployments", "network-policy"),
     ),
     Check(
         "release",

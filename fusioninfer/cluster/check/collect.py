@@ -1,6 +1,7 @@
 """Read what the checks need. Objects are read by name where possible, so that few rights are needed."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -25,6 +26,7 @@ from kube.client import NO_ANSWER, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
 from sync.observed.volcano import SCHEDULER
+from webhook.review import CALLED_FROM
 
 ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -36,7 +38,10 @@ CONFIG_MAP: Final = OUTPUTS["ConfigMap"]
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
     "kind": "LeaderWorkerSet",
-    "metadata": {"generateName": "fusioninfer-check-", "annotations": {SERVICE: "fusioninfer-check"}},
+    "metadata": {
+        "generateName": "fusioninfer-check-",
+        "annotations": {SERVICE: "fusioninfer-check", CALLED_FROM: ""},
+    },
     "spec": {
         "replicas": 0,
         "leaderWorkerTemplate": {
@@ -51,7 +56,10 @@ TRIAL: Final[Object] = {
         },
     },
 }
-"""The LeaderWorkerSet of the dry run."""
+"""The LeaderWorkerSet of the dry run. It asks from where its review comes."""
+TIMES: Final = 4
+"""Dry runs, which may reach several API servers, and come through several agents of a tunnel."""
+_PEER: Final = re.compile(r"called from ([0-9A-Fa-f.:]+)")
 
 
 async def collect(reader: Reader, when: When, namespace: str, home: str) -> Facts:
@@ -126,6 +134,9 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
         "lease": api_path("/apis/coordination.k8s.io/v1/namespaces", space, "leases", "fusioninfer-sync"),
         "secret": api_path("/api/v1/namespaces", service[0], "secrets", secret),
         "settings": CONFIG_MAP.path(space, settings),
+        "network-policy": api_path(
+            "/apis/networking.k8s.io/v1/namespaces", space, "networkpolicies", WEBHOOK
+        ),
         "policy": f"{ADMISSION}/validatingadmissionpolicies/backstop.fusioninfer.io",
         "policy-binding": f"{ADMISSION}/validatingadmissionpolicybindings/backstop.fusioninfer.io",
     }
@@ -141,8 +152,11 @@ async def _trial(reader: Reader, home: str) -> DryRun:
     right = Right("create", "leaderworkerset.x-k8s.io", "leaderworkersets", home)
     if not (await reader.granted([right]))[right]:
         return DryRun(unknown=f"you may not {right}, so no dry run was sent")
+    sent = create(LWS.path(home), TRIAL, dry_run=True)
     try:
-        return DryRun(stored=await reader.send(create(LWS.path(home), TRIAL, dry_run=True)))
+        stored = await reader.send(sent)
+        warned = await asyncio.gather(*(reader.warnings(sent) for _ in range(TIMES)))
+        return DryRun(stored, peers=tuple(sorted({*_PEER.findall(str(warned))})))
     except ApiError as error:
         return DryRun(problem=str(error))
     except NO_ANSWER as error:

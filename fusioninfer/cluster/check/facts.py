@@ -32,6 +32,8 @@ class DryRun:
     """The error."""
     unknown: str = ""
     """Why there was no dry run."""
+    peers: tuple[str, ...] = ()
+    """The addresses from which the webhook was called for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,19 @@ def parsed(version: str) -> Version:
 
 def image_version(deployment: Object, container: str = "") -> str:
     """Return the tag of a Deployment's image; of the first container if none has the name."""
-    spec = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
-    containers = [mapping(one) for one in listed(spec.get("containers"))]
+    containers = _containers(deployment)
     chosen = [one for one in containers if one.get("name") == container] or containers
     return read_image(text(chosen[0].get("image"))).tag if chosen else ""
+
+
+def flags(deployment: Object) -> list[str]:
+    """Return the arguments of a Deployment's containers."""
+    return [word for one in _containers(deployment) for word in strings(one.get("args"))]
+
+
+def _containers(deployment: Object) -> list[Object]:
+    spec = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+    return [mapping(one) for one in listed(spec.get("containers"))]
 
 
 def available(deployment: Object) -> int:

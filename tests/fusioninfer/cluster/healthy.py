@@ -2,6 +2,7 @@
 
 import copy
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -78,9 +79,9 @@ def lws_configuration() -> Object:
     return sets | {"webhooks": [*sets["webhooks"], *pods["webhooks"]]}
 
 
-def deployment(name: str, container: str, image: str, pods: int = 2) -> Object:
+def deployment(name: str, container: str, image: str, pods: int = 2, flags: Sequence[str] = ()) -> Object:
     """Return a Deployment with available pods."""
-    template = {"spec": {"containers": [{"name": container, "image": image}]}}
+    template = {"spec": {"containers": [{"name": container, "image": image, "args": [*flags]}]}}
     return {
         "metadata": {"name": name},
         "spec": {"template": template},
@@ -131,7 +132,7 @@ def facts() -> Facts:
         "lws-config": one({"data": {"controller_manager_config.yaml": LWS_CONFIG}}),
         "deployments": Answer(
             (
-                deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0"),
+                deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0", flags=("--client-ca=ca",)),
                 deployment("fusioninfer-sync", "sync", "fusioninfer:0.1.0"),
             )
         ),

@@ -143,6 +143,10 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
     ),
     "ca-expiry": (lambda known: replace(known, now=NOW.replace(year=2036, month=5, day=20)), "it expires in"),
     "webhook-answers": (trial, "failed calling webhook"),
+    "webhook-callers": (
+        reading("deployments", Answer((deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0"),))),
+        "any pod of the cluster can slow admission",
+    ),
     "release": (lambda known: replace(known, release="0.2.0"), "the webhook is 0.1.0, this command 0.2.0"),
     "fallback-policy": (reading("policy", ABSENT), "ValidatingAdmissionPolicy backstop.fusioninfer.io"),
     "inferenceservice-served": (reading("resources/inferenceservices", NOT_SERVED), "is not served"),
@@ -271,6 +275,39 @@ def test_the_rights_of_the_controller_are_those_of_the_manifests() -> None:
     asked = controller_rights("x")
 
     assert {(right.group, right.resource, right.subresource, right.verb) for right in asked} == granted
+
+
+CALLERS: Final = "any pod of the cluster can slow admission; a dry run came from 10.1.0.7"
+CLOSED: Final = {"spec": {"ingress": [{"ports": [{"port": "https"}], "from": [{"ipBlock": {}}]}]}}
+OPEN: Final = {"spec": {"ingress": [{"ports": [{"port": "https"}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("flags", "policy", "state", "detail"),
+    [
+        ((), ABSENT, "warning", CALLERS),
+        ((), Answer((OPEN,)), "warning", CALLERS),
+        ((), Answer((CLOSED,)), "ok", "a dry run came from 10.1.0.7"),
+        (("--client-ca=/ca.crt",), ABSENT, "ok", "a dry run came from 10.1.0.7"),
+        (
+            ("--caller-cidr=10.1.0.0/28", "--caller-cidr=::1"),
+            ABSENT,
+            "ok",
+            "a dry run came from 10.1.0.7",
+        ),
+        (("--caller-cidr=10.2.0.1",), ABSENT, "warning", "a dry run came from elsewhere: 10.1.0.7"),
+        (("--caller-cidr=x",), ABSENT, "warning", "'x' does not appear to be an IPv4 or IPv6 network"),
+    ],
+)
+def test_callers_are_known_by_certificate_or_address_or_the_port_is_closed(
+    flags: tuple[str, ...], policy: Answer, state: str, detail: str
+) -> None:
+    own = deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0", flags=flags)
+    known = reading("network-policy", policy)(reading("deployments", Answer((own,)))(healthy.facts()))
+    known = replace(known, trial=replace(known.trial, peers=("10.1.0.7",)))
+
+    (found,) = (one for one in results(CHECKS, known, "installed") if one.name == "webhook-callers")
+    assert (found.state, found.detail.endswith(detail)) == (state, True), found
 
 
 def test_the_trial_is_expanded_and_has_no_findings() -> None:

@@ -25,7 +25,7 @@ from tests.webhook.running import (
 )
 from tests.wire import connected, ended, post, read, request
 from webhook.request import Malformed
-from webhook.review import AdmissionAnswer
+from webhook.review import PEER, AdmissionAnswer
 from webhook.server.listen import Limits
 
 # Answers
@@ -36,6 +36,13 @@ async def test_the_answer_is_the_one_of_the_callable() -> None:
         reply = await served.post()
 
         assert (reply.status, reply.body) == (200, REVIEW)
+
+
+async def test_the_address_of_the_caller_stands_where_an_answer_has_a_place_for_it() -> None:
+    async with serving() as served:
+        reply = await served.post(f'"called from {PEER}"'.encode())
+
+    assert reply.body == b'"called from 127.0.0.1"'
 
 
 async def test_an_answer_is_json_and_shows_no_versions() -> None:
