@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.files import documents, offline, report
+from fusioninfer.files import documents, offline, policies, report
 from fusioninfer.files import explain as explanations
 from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import Composition
@@ -107,6 +107,7 @@ Examples:
   fusioninfer expand service.yaml --no-record
   fusioninfer expand prefill.yaml decode.yaml --namespace llm -o json
   fusioninfer expand -R manifests/ --admission-only
+  fusioninfer expand service.yaml --network-policies
   fusioninfer expand service.yaml | kubectl apply --filename -
 """
 
@@ -122,8 +123,21 @@ Examples:
     is_flag=True,
     help=f"Leave out the annotation {EXPANSION}, to read the output; keep it in what you apply.",
 )
+@click.option(
+    "--network-policies",
+    is_flag=True,
+    help="Print NetworkPolicies for engines and endpoint pickers instead; FILL-IN stands for further peers.",
+)
 @output_option("yaml", "json")
-def expand(*, selection: Selection, output: str, admission_only: bool, no_record: bool, **where: Any) -> None:
+def expand(
+    *,
+    selection: Selection,
+    output: str,
+    admission_only: bool,
+    no_record: bool,
+    network_policies: bool,
+    **where: Any,
+) -> None:
     """Print objects as a cluster would store them.
 
     Every object is printed as admission would store it, then those that the controller would create.
@@ -136,6 +150,8 @@ def expand(*, selection: Selection, output: str, admission_only: bool, no_record
     found = read(**where, admission_only=admission_only)
     require(found.report, selection)
     objects = [_without_record(one) if no_record else one for one in found.made.objects]
+    if network_policies:
+        objects = [*policies.network_policies(objects)]
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
 
 
