@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from intent import budget
 from tests.hostile import worst
-from tests.hostile.objects import FILES, paths, replaced
+from tests.hostile.objects import FILES, paths, replaced, without
 from tests.hostile.tiny import FAR_OVER, MOST, PLACES, THINGS, tiny
 from tests.lws import container, lws, put, template
 from tests.reviews import review
@@ -80,10 +80,13 @@ junk = st.recursive(
 
 @st.composite
 def harmed(draw: st.DrawFn, value: Any) -> Any:
-    """Replace a few values with junk, a part of another object, null, or nothing."""
+    """Remove a few values, or replace them with junk, a part of another object, or null."""
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.sampled_from(list(paths(value))))
-        value = replaced(value, at, draw(junk | st.just(HOLE) | st.sampled_from(OBJECTS)))
+        if draw(st.booleans()):
+            value = without(value, at)
+        else:
+            value = replaced(value, at, draw(junk | st.just(HOLE) | st.sampled_from(OBJECTS)))
         if not list(paths(value)):
             break
     return value
@@ -92,8 +95,9 @@ def harmed(draw: st.DrawFn, value: Any) -> Any:
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
     """Draw a body: usually a review, sometimes deeply nested, cut off, or with a changed byte."""
-    live = draw(harmed(draw(st.sampled_from(OBJECTS))))
-    old = draw(st.none() | st.just(live) | harmed(draw(st.sampled_from(OBJECTS))))
+    whole = draw(st.sampled_from(OBJECTS))
+    live = draw(harmed(whole))
+    old = draw(st.none() | st.just(live) | harmed(whole) | harmed(draw(st.sampled_from(OBJECTS))))
     whole = review(live, old)
     if draw(st.integers(0, 9)) == 0:
         whole = draw(harmed(whole))

@@ -35,6 +35,16 @@ def replaced(value: Any, path: Path, to: Any) -> Any:
     return whole
 
 
+def without(value: Any, path: Path) -> Any:
+    """Return a copy without the value at a path."""
+    whole = copy.deepcopy(value)
+    below = whole
+    for key in path[:-1]:
+        below = below[key]
+    del below[path[-1]]
+    return whole
+
+
 def reversed_keys(value: Any) -> Any:
     """Return a copy with the keys of every map in reverse order."""
     if isinstance(value, dict):

@@ -1,6 +1,9 @@
 """Every body gets a review or a refusal: a short run of the fuzzer; `make fuzz` is the long one."""
 
+from base64 import b64encode
 from collections import Counter
+from collections.abc import Iterator
+from itertools import cycle
 from typing import Any, Final
 
 import orjson
@@ -10,8 +13,9 @@ from hypothesis import settings as bounded
 
 from intent import Object
 from tests.hostile.fuzz import PATHS, bodies, check, holds
+from tests.hostile.objects import FILES, Path, paths, replaced, without
 from tests.hostile.server import Server
-from tests.lws import container, lws, template
+from tests.lws import container, lws, put, template
 from tests.reviews import review
 
 
@@ -34,6 +38,37 @@ def little(examples: int) -> bounded:
     return bounded(
         max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
+
+
+def _form(path: Path) -> tuple[str, ...]:
+    """Return a path without its positions in lists."""
+    return tuple("" if isinstance(step, int) else step for step in path)
+
+
+def _harmed() -> Iterator[tuple[Object, Object]]:
+    """Yield stored objects of the goldens with the same without, or with another type of, one of each field."""
+    seen, types = set[tuple[str, ...]](), cycle((7, "", [], {}, [{}], [7], None))
+    for stored in map(put, FILES):
+        new = {_form(at): at for at in paths(stored) if at != ("metadata",)}
+        for form in new.keys() - seen:
+            yield stored, without(stored, new[form])
+            yield stored, replaced(stored, new[form], next(types))
+        seen |= new.keys()
+
+
+def test_52_an_update_that_loses_or_retypes_any_field_has_an_answer() -> None:
+    failed = dict[str, str]()
+
+    for whole, harmed in _harmed():
+        for live, old in ((harmed, whole), (whole, harmed)):
+            body = orjson.dumps(review(live, old))
+            for path, answer in PATHS.items():
+                try:
+                    answer(body)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the server would answer 500
+                    failed.setdefault(repr(error), f"{path} {b64encode(body).decode()}")
+
+    assert failed == {}
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -57,16 +57,17 @@ def index(field: str, items: Any) -> dict[Identity, int]:
         places = {item[key]: at for at, item in enumerate(items)}
     except (TypeError, KeyError):  # an item is no map, has no key, or an unhashable one
         return _index(field, items)
-    return places if len(places) == len(items) else _index(field, items)
+    return places if len(places) == len(items) and None not in places else _index(field, items)
 
 
 def _index(field: str, items: list[Any]) -> dict[Identity, int]:
-    """Return the positions of items that are maps with a hashable identity."""
+    """Return the positions of items that are maps with all their keys, which can be hashed."""
     found: dict[Identity, int] = {}
     for at, item in enumerate(items):
         try:
-            if isinstance(item, dict):
-                found.setdefault(identity(field, item), at)
+            key = identity(field, item)
+            if key is not None and not (isinstance(key, tuple) and None in key):
+                found.setdefault(key, at)
         except TypeError:  # a key that is a map or a list: it is never looked up
             continue
     return found
@@ -80,7 +81,7 @@ def by_identity(field: str, items: Any) -> dict[Identity, Object]:
             found = {item[keys[0]]: item for item in items}
         except (TypeError, KeyError):
             found = {}
-        if len(found) == len(items):
+        if len(found) == len(items) and None not in found:
             return found
     return {key: items[at] for key, at in index(field, items).items()}
 
