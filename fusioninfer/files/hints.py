@@ -19,6 +19,7 @@ from intent.names import picker_name
 from intent.resource import KINDS, kind_of
 from intent.shapes import annotations, labels, mapping, metadata, text
 
+REFUSED: Final = "FI921"
 NO_EFFECT: Final = "FI930"
 NOT_CHECKED: Final = "FI931"
 EMPTY: Final = "FI932"
@@ -63,7 +64,7 @@ def hints(document: Document) -> Iterator[FieldError]:
         name = "apiVersion" if text(obj.get("kind")) else "kind"
         fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
         message = f"{fault}: the object is not checked, and cannot be applied"
-        yield FieldError(name, None, message, NOT_CHECKED)
+        yield FieldError(name, None, message, REFUSED if _is_for_us(obj) else NOT_CHECKED)
     elif kind_of(obj) is None and not is_template(obj) and (meant := _meant(obj)):
         yield meant
     else:
@@ -117,6 +118,12 @@ def unchecked(obj: Object) -> FieldError:
         names = ", ".join(one.name for one in KINDS)
         message = f"nothing in the files is checked: they have none of {names}"
     return FieldError("kind", kind, message, NOT_CHECKED)
+
+
+def _is_for_us(obj: Object) -> bool:
+    """Return whether a group, a kind or a key of an object is one of ours."""
+    group, name = text(obj.get("apiVersion")).partition("/")[0], obj.get("kind")
+    return any(name == kind.name or group == kind.group for kind in KINDS) or bool(_of_metadata(obj, "", also_labels=True))
 
 
 def _meant(obj: Object) -> FieldError | None:
