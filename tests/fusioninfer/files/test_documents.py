@@ -1,6 +1,8 @@
 """Reading and writing documents."""
 
+import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -115,3 +117,73 @@ def test_a_file_name_is_printed_in_one_line(tmp_path: Path) -> None:
         documents.read([str(tmp_path)])
 
     assert (found.value.line, str(found.value).isprintable()) == (1, True)
+
+
+SHAPES: Final = (
+    *(
+        "[",
+        "{",
+        "{a: ",
+        "[a,",
+        "[{a: ",
+        "[\n",
+        "[]",
+        "[[a], ",
+        "- ",
+        "-\n",
+        "? ",
+        "?\n",
+        "{?",
+        "a: [\n",
+        "a: 1\n",
+    ),
+    *(
+        '"',
+        '"a\n',
+        'a: "b\nc": "\n',
+        "'\n",
+        "|\n",
+        "&a ",
+        "!a ",
+        "*a ",
+        "---\n",
+        "%a b\n",
+        ": ",
+        "<<: ",
+        "\t",
+        "#\n",
+    ),
+    *("a, ", "\u2028b", "{{", "}}", "\ufeff", "\r"),
+)
+"""Texts that some reader of YAML takes quadratic time for if they are repeated."""
+
+
+def _seconds(text: str) -> tuple[float, str]:
+    """Return the seconds of CPU to read a text, and the error."""
+    begun, message = time.thread_time(), ""
+    try:
+        documents.load_yaml(text, "f")
+    except UnreadableFileError as error:
+        message = str(error)
+    return time.thread_time() - begun, message
+
+
+@pytest.mark.parametrize("opening", ["", "a: '"])
+def test_a_hostile_file_takes_no_longer_than_an_ordinary_one_of_its_size(opening: str) -> None:
+    ordinary, _ = _seconds("".join(f"k{at}: 1\n" for at in range(400)))
+    slow = {}
+
+    for shape in SHAPES:
+        spent, _ = _seconds(opening + shape * (3_000 // len(shape)))
+        if spent > 10 * ordinary:
+            slow[shape] = spent / ordinary
+
+    assert slow == {}
+
+
+@pytest.mark.parametrize("shape", ["[", "- ", "{a: "])
+def test_a_file_that_is_nested_too_deeply_is_told_the_place_and_the_remedy(shape: str) -> None:
+    _, message = _seconds("a: 1\n---\n" + shape * 1_000)
+
+    assert message.startswith("f:3:")
+    assert "correct the brackets or the indentation" in message
