@@ -196,6 +196,6 @@ def explain(*, selection: Selection, field: str, output: str, **where: Any) -> N
     require(found.report, selection)
     explained = explanations.explain(found.documents, found.settings, field)
     if output == "json":
-        click.echo(report.to_json([explanations.as_json(one) for one in explained]))
+        click.echo(documents.to_json([explanations.as_json(one) for one in explained]))
         return
     click.echo(explanations.as_text(explained))

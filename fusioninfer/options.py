@@ -12,9 +12,9 @@ from catalog.codes import CODES
 from fusioninfer import completing
 from fusioninfer import settings as settings_file
 from fusioninfer.codes import suggestion
-from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError
-from fusioninfer.files.report import UNREAD, Report, Selection, finding_lines, to_json
-from intent.errors import suggested
+from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError, to_json
+from fusioninfer.files.report import UNREAD, Report, Selection, finding_lines
+from intent.errors import printable, suggested
 
 OK: Final = 0
 """The exit code if nothing is wrong."""
@@ -169,4 +169,4 @@ def exit_unreadable(*errors: Exception) -> NoReturn:
 def print_errors(errors: Iterable[Exception]) -> None:
     """Print errors to standard error, one a line."""
     for error in errors:
-        click.secho(f"error: {error}", fg="red", err=True)
+        click.secho(f"error: {printable(str(error))}", fg="red", err=True)

@@ -229,7 +229,9 @@ def as_text(found: ImportReport, given: Sequence[Object], places: Sequence[str])
     """Yield the lines of a report; `places` has file and number of each object."""
     for number, one in enumerate(given):
         yield f"{described(one)}, {places[number]}:"
-        yield from (f"  {'note':10} {note.text}" for note in found.notes if note.document == number)
+        yield from (
+            f"  {'note':10} {printable(note.text)}" for note in found.notes if note.document == number
+        )
         yield from (f"  {_shown(line)}" for line in found.lines if line.document == number)
     counts = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
     yield f"{len(found.lines)} fields: {counts}; {len(found.lost)} lost"

@@ -67,19 +67,19 @@ class Finding:
     error: FieldError
 
 
-def printable(text: str) -> str:
-    """Return a text in one line that a terminal and a CI log show as it is.
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def printable(text: str, kept: str = "", escaped: Callable[[str], str] = _escaped) -> str:
+    """Return a text in one line that a terminal and a CI log show as it is; `kept`: characters that stay.
 
     Names and keys come from users: a newline would begin a line of its own, an escape sequence would colour
     it, and a mark of direction would reorder it.
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+    return "".join(char if char.isprintable() or char in kept else escaped(char) for char in text)
 
 
 _as_json: Final = json.JSONEncoder(default=str, ensure_ascii=False, separators=(",", ":")).encode

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import yaml
 
+from intent.errors import printable
+
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 _INT: Final = re.compile(r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]*|[1-9][0-9]*)$")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -169,8 +171,10 @@ class Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """Represent a text of several lines as a block."""
+    """Represent a text of several lines as a block, and one that needs escapes in quotes."""
     style = "|" if "\n" in value.strip() else None
+    if not value.replace("\n", "").isprintable():
+        style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -252,5 +256,6 @@ def _over_lines(text: str) -> list[tuple[yaml.Mark, yaml.Mark]]:
 
 
 def dump(value: Any) -> str:
-    """Format one value as YAML, keys in their order."""
-    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+    """Format one value as YAML, keys in their order; nothing in it controls a terminal."""
+    written = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return printable(written, kept="\n")  # Python's escapes are those of YAML

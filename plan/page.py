@@ -3,10 +3,11 @@
 It loads nothing, and runs no script. Every mark is a word or a label, so the page is readable without colour.
 """
 
+import html
 from collections.abc import Iterable, Iterator
-from html import escape
 from typing import Final
 
+from intent.errors import printable
 from plan.amounts import accelerators
 from plan.forecast import Forecast
 from plan.rows import overview, table
@@ -42,6 +43,11 @@ td.uncertain { border-style: dashed; }
 .slot.other { background: #e4e4ea; } .slot small { display: block; color: #33333b; }
 """
 TINTS: Final = ("#dfeaff", "#dff3e4", "#fff0d1", "#fbe1ee", "#e6e0fb", "#d9f2f2")
+
+
+def escape(text: str) -> str:
+    """Return a text that a page shows as it is."""
+    return html.escape(printable(text))
 
 
 def as_page(plan: Forecast) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from intent.errors import printable
 from plan.forecast import Forecast
 from plan.rows import overview, table
 from plan.sentences import further, idle, size, waiting
@@ -12,7 +13,7 @@ MOST_TABLES = 10
 
 def as_text(plan: Forecast) -> str:
     """Render a plan."""
-    return "".join(f"{line}\n" for line in _lines(plan))
+    return "".join(f"{printable(line)}\n" for line in _lines(plan))
 
 
 def _lines(plan: Forecast) -> Iterator[str]:

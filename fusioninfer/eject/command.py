@@ -19,6 +19,7 @@ from fusioninfer.options import (
     output_option,
     print_errors,
 )
+from intent.errors import printable
 
 EXAMPLES: Final = """\b
 Examples:
@@ -99,11 +100,12 @@ def _print(made: Any) -> None:
     """Print manifests, and to standard error the notes and the steps."""
     click.echo(documents.write_yaml(made.objects), nl=False)
     for note in made.notes:
-        click.echo(f"{click.style('note', fg='yellow')}: {note.object}: {note.message}", err=True)
+        text = printable(f"{note.object}: {note.message}")
+        click.echo(f"{click.style('note', fg='yellow')}: {text}", err=True)
     click.echo("\nSteps that restart nothing:", err=True)
     for number, step in enumerate(made.steps, start=1):
         command = f"\n   $ {step.command}" if step.command else ""
-        click.echo(f"{number}. {step.description}{command}", err=True)
+        click.echo(f"{number}. {printable(step.description)}{command}", err=True)
 
 
 def _print_json(made: Any) -> None:

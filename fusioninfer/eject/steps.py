@@ -5,7 +5,6 @@ collector deletes them with their owners, and the controller adds owners while t
 annotations and record are removed first, together, and the owners afterwards.
 """
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +14,7 @@ import orjson
 from fusioninfer.eject.service import LiveService, described
 from intent import Object
 from intent.annotations import LAUNCHER, PAUSED, PREFIX
+from intent.commands import command, named
 from intent.launch import NONE
 from intent.lws import KIND as LWS_KIND
 from intent.service.member import ejected, member
@@ -130,8 +130,8 @@ def steps(services: tuple[LiveService, ...]) -> Iterator[Instruction]:
     yield Instruction(f"Save the output as {FILE}. Suspend what applies the old files (Argo CD, Flux, Helm).")
     for service in services:
         yield from _of_one(service)
-    yield Instruction("Compare: nothing may differ.", f"kubectl diff -f {FILE}")
-    yield Instruction(f"Keep {FILE} in place of the old files.", f"kubectl apply -f {FILE}")
+    yield Instruction("Compare: nothing may differ.", command("kubectl", "diff", "-f", FILE))
+    yield Instruction(f"Keep {FILE} in place of the old files.", command("kubectl", "apply", "-f", FILE))
 
 
 def _of_one(service: LiveService) -> Iterator[Instruction]:
@@ -147,7 +147,9 @@ def _of_one(service: LiveService) -> Iterator[Instruction]:
         if keys:
             yield Instruction(
                 "Remove annotations and record in one write: the object stays expanded, no pod restarts.",
-                _kubectl(service, "annotate", *_named(LWS, (lws,)), *(f"{key}-" for key in sorted(keys))),
+                _kubectl(
+                    service, "annotate", *_named(LWS, (lws,)), *(f"{named(key)}-" for key in sorted(keys))
+                ),
             )
     owned = [name for obj in service.made for name in _named(OUTPUTS[obj["kind"]], (obj,))]
     owned += _named(LWS, service.members) if this else []
@@ -167,8 +169,8 @@ def _named(kind: Kind[Any], objects: Iterable[Object]) -> list[str]:
     """Return objects as kubectl names them, with the group: other products have such kinds too."""
     group, slash, _ = kind.resource.api_version.partition("/")
     resource = f"{kind.resource.plural}.{group}" if slash else kind.resource.plural
-    return [f"{resource}/{one['metadata']['name']}" for one in objects]
+    return [f"{resource}/{named(one['metadata']['name'])}" for one in objects]
 
 
 def _kubectl(service: LiveService, *words: str) -> str:
-    return shlex.join(["kubectl", "--namespace", service.namespace, *words])
+    return command("kubectl", "--namespace", named(service.namespace), *words)

@@ -1,5 +1,6 @@
 """Read the documents of files, directories and standard input; write objects as YAML or JSON."""
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from fusioninfer.files.lines import Lines
 from fusioninfer.files.paths import known_steps
 from intent import Object, errors, yaml
+from intent.commands import command
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
@@ -146,7 +148,7 @@ def read_text(file: str) -> str:
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
         why = error.strerror if isinstance(error, OSError) else _undecoded(error)
         if isinstance(error, FileNotFoundError) and CODE.fullmatch(file):
-            why = f"{why}; did you mean: fusioninfer codes {file}"
+            why = f"{why}; did you mean: {command('fusioninfer', 'codes', file)}"
         raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
 
 
@@ -235,4 +237,10 @@ def write_yaml(objects: Iterable[Object]) -> str:
 def write_json(objects: list[Object]) -> str:
     """Render objects as kubectl does: one by itself, several as a `kind: List`."""
     whole = objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects}
-    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return to_json(whole) + "\n"
+
+
+def to_json(value: Any) -> str:
+    """Render a value as JSON, indented; nothing in it controls a terminal."""
+    written = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return errors.printable(written, "\n", lambda char: json.dumps(char)[1:-1])

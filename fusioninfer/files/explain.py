@@ -14,6 +14,7 @@ from fusioninfer.files.library import library, seen_by
 from fusioninfer.files.offline import is_lws, rendered
 from intent import Object
 from intent.annotations import LAUNCHER
+from intent.errors import printable
 from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
@@ -198,18 +199,18 @@ def as_text(found: Iterable[Explanation]) -> str:
 def _difference(one: Explanation) -> str:
     was, now = one.field.was, one.field.now
     lines = [
-        one.at,
+        printable(one.at),
         *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
-        f"  because of {one.cause}: {_json(one.value)}",
+        f"  because of {printable(one.cause)}: {_json(one.value)}",
         *([f"  launcher {one.choice}"] if one.choice else []),
     ]
     return "\n".join(lines)
 
 
 def _json(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return printable(value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
 # --- causes -----------------------------------------------------------------------------------------

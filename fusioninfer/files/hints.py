@@ -123,7 +123,8 @@ def unchecked(obj: Object) -> FieldError:
 def _is_for_us(obj: Object) -> bool:
     """Return whether a group, a kind or a key of an object is one of ours."""
     group, name = text(obj.get("apiVersion")).partition("/")[0], obj.get("kind")
-    return any(name == kind.name or group == kind.group for kind in KINDS) or bool(_of_metadata(obj, "", also_labels=True))
+    is_named = any(name == kind.name or group == kind.group for kind in KINDS)
+    return is_named or bool(_of_metadata(obj, "", also_labels=True))
 
 
 def _meant(obj: Object) -> FieldError | None:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
-import orjson
 
 from catalog.codes import CODES, Severity
 from fusioninfer.codes import ENTRIES
-from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError
+from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.files.hints import IMPORTED
 from fusioninfer.files.offline import Composition, Found
 from intent.errors import printable
@@ -144,11 +143,6 @@ def as_json(report: Report, selection: Selection) -> str:
         "skipped": dict(report.skipped),
     }
     return to_json({"findings": findings, "summary": counts})
-
-
-def to_json(value: Any) -> str:
-    """Render a value as JSON, indented."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 def _finding(one: Found) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from importer.report import (
     dropped,
 )
 from intent import Object
+from intent.commands import command, named
 from intent.errors import FieldError
 from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import mapping, metadata, text
@@ -175,7 +176,8 @@ def _spec(config: Tree) -> Tree:
 def _not_in_files(names: list[str]) -> str:
     """Return the message about all bases and presets that are missing."""
     of_system = [name for name in names if name.startswith(_IS_PRESET)]
-    get = f"kubectl get llminferenceserviceconfig -n kserve {' '.join(of_system)} -o yaml"
+    presets = ("llminferenceserviceconfig", "-n", "kserve", *map(named, of_system))
+    get = command("kubectl", "get", *presets, "-o", "yaml")
     bases = len(names) - len(of_system)
     how = (*((get,) if of_system else ()), *(("the files of the bases",) if bases else ()))
     shown, verb = ", ".join(name[:80] for name in names), "are" if len(names) > 1 else "is"

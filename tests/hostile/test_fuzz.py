@@ -46,7 +46,7 @@ def _form(path: Path) -> tuple[str, ...]:
 
 
 def _harmed() -> Iterator[tuple[Object, Object]]:
-    """Yield stored objects of the goldens with the same without, or with another type of, one of each field."""
+    """Yield stored objects, each with the same that lacks a field, or has another type of it."""
     seen, types = set[tuple[str, ...]](), cycle((7, "", [], {}, [{}], [7], None))
     for stored in map(put, FILES):
         new = {_form(at): at for at in paths(stored) if at != ("metadata",)}

@@ -73,8 +73,8 @@ def _print(found: Iterable[Any]) -> None:
             about = one.about
         state = click.style(f"{one.state:7}", fg=COLOURS[one.state])
         detail = f": {printable(one.detail)}" if one.detail else ""
-        click.echo(f"  {state}  {one.claim}{detail}")
+        click.echo(f"  {state}  {printable(one.claim)}{detail}")
         if one.remedy:
-            click.echo(f"           remedy: {one.remedy}")
+            click.echo(f"           remedy: {printable(one.remedy)}")
     known = f"{counts['ok']} ok, {counted(counts['warning'], 'warning')}, {counted(counts['error'], 'error')}"
     click.echo(f"\n{known}, {counts['unknown']} unknown")

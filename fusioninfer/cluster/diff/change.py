@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from intent import Object, yaml
 from intent.annotations import EXPANSION
+from intent.errors import printable
 from intent.shapes import listed, mapping, text
 
 Action = Literal["create", "update", "delete"]
@@ -59,7 +60,7 @@ class ObjectDiff:
         metadata = mapping(self.identity.get("metadata"))
         group, _, version = text(self.identity.get("apiVersion")).rpartition("/")
         parts = (group, version, text(self.identity.get("kind")), text(metadata.get("namespace")))
-        return ".".join([*(part for part in parts if part), text(metadata.get("name"))])
+        return printable(".".join([*(part for part in parts if part), text(metadata.get("name"))]))
 
 
 def differs(change: ObjectDiff) -> bool:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import orjson
 
 from fusioninfer.cluster.connection import home_namespace, read
+from fusioninfer.files.documents import to_json
 from fusioninfer.files.report import Selection
 from fusioninfer.options import (
     CONFIG,
@@ -167,7 +167,7 @@ def _rendered(result: Any, output: str) -> str:
     if output == "json":
         from plan.data import as_data  # noqa: PLC0415 - only this format needs it
 
-        return orjson.dumps(as_data(result), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        return to_json(as_data(result)) + "\n"
     if output == "html":
         from plan.page import as_page  # noqa: PLC0415 - the same
 

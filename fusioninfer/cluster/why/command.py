@@ -86,14 +86,14 @@ def _print(shown: Iterable[Any], service: str, count: int) -> None:
     """Print causes; `count`: how many there are, notes aside."""
     shown = tuple(shown)
     if not count:
-        click.echo(f"{service}: {click.style('ready', fg='green')}, every replica serves")
+        click.echo(f"{printable(service)}: {click.style('ready', fg='green')}, every replica serves")
     for one in shown:
         word, colour = EFFECTS[one.effect]
         click.echo(
             f"{click.style(word, fg=colour)}: {printable(f'{one.object}: {one.message}')} ({one.reason})"
         )
         if one.remedy:
-            click.echo(f"  remedy: {one.remedy}")
+            click.echo(f"  remedy: {printable(one.remedy)}")
     left = count - len(shown)
     if left > 0:
         click.echo(
