@@ -92,6 +92,7 @@ class ApiError(Exception):
         message = str(status.get("message", ""))[:LONGEST]
         super().__init__(f"{code} {status.get('reason', '')}: {message}")
         self.code = code
+        self.reason = str(status.get("reason", ""))
         self.retry_after = retry_after
         self.exists = status.get("reason") == "AlreadyExists"
         """Whether an object of this name exists already."""
@@ -101,6 +102,17 @@ class ApiError(Exception):
         """Whether the answer is about one object, and not about a missing kind."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
         """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""
+
+
+def logged(error: Exception) -> str:
+    """Return what a log says of an error: its type, with the code and reason of an answer.
+
+    Its message may quote an object, and logs are not for the author of the object.
+    """
+    name = type(error).__name__
+    if not isinstance(error, ApiError):
+        return name
+    return f"{name}: {error.code} {error.reason if error.reason.isalpha() else ''}".rstrip()
 
 
 class AnswerTooLargeError(Exception):

@@ -16,7 +16,7 @@ from intent import Object
 from intent.errors import Finding
 from intent.service.member import ServiceKey
 from intent.settings import Settings
-from kube.client import NO_ANSWER, ApiError
+from kube.client import NO_ANSWER, ApiError, logged
 from kube.request import get
 from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
@@ -361,7 +361,7 @@ class Controller:
         """Log each error of a reconcile, and queue the service again with a growing delay."""
         self.metrics.reconciles.labels("retry").inc()
         for error in errors:
-            log.warning("reconcile failed: will retry", service=key, error=f"{type(error).__name__}: {error}")
+            log.warning("reconcile failed: will retry", service=key, error=logged(error))
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
     # --- Volcano ------------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ class Controller:
             if not version:
                 version = volcano.scheduler_version(await self.writer.client.call(get(volcano.SCHEDULER)))
         except (ApiError, *NO_ANSWER, LookupError) as error:
-            log.info("version of Volcano unknown", error=f"{type(error).__name__}: {error}")
+            log.info("version of Volcano unknown", error=logged(error))
         self.too_old = volcano.too_old(version)
         self.metrics.volcano_too_old.set(bool(self.too_old))
 

@@ -16,7 +16,7 @@ from certs.keep import Cluster, Place, Reconciled, reconcile
 from certs.objects import ForeignError
 from certs.rotation import Terms
 from intent import Object
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import amend, apply, get
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
@@ -56,7 +56,7 @@ async def keep(
     `permit` returns the seconds in which a write must end. Raises `LeadershipLostError` if it does.
     """
     cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
-    logged = ""
+    told = ""
     while True:
         try:
             reconciled = await reconcile(cluster, place, certificates.terms, client.server_time.now())
@@ -65,15 +65,15 @@ async def keep(
         except FAILED as error:
             measured.certificate_reconciles.labels("failed").inc()
             message = f"{type(error).__name__}: {error}"
-            if message != logged:
-                log.warning("certificates not reconciled", error=message)
-            logged = message
+            if message != told:
+                log.warning("certificates not reconciled", error=logged(error))
+            told = message
         except Exception:  # a bug here must not end the controller beside it
             measured.certificate_reconciles.labels("bug").inc()
             log.exception("bug")
         else:
             _report(measured, reconciled)
-            logged = ""
+            told = ""
         await asyncio.sleep(certificates.interval_seconds)
 
 

@@ -208,7 +208,7 @@ class Cache(Generic[R]):
             self._become_absent(scope, namespace)
         elif scope.failures >= ENOUGH:
             if scope.trouble in {"", NOT_LISTED}:
-                log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace, error=why)
+                log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace)
                 scope.trouble = why
             scope.absent = False
             self._settle(scope)
@@ -251,7 +251,7 @@ class Cache(Generic[R]):
                 "object cannot be read",
                 kind=self.kind.resource.plural,
                 object=(row.namespace, row.name),
-                error=row.why,
+                error=row.why.partition(":")[0],
             )
 
     def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:

@@ -20,7 +20,7 @@ from intent import Object
 from intent.errors import Finding
 from intent.names import api_path
 from intent.service.member import ServiceKey
-from kube.client import NO_ANSWER, ApiError
+from kube.client import NO_ANSWER, ApiError, logged
 from kube.request import Request, create, patch
 from sync.runtime.clock import now
 from sync.runtime.event import LONGEST, rendered
@@ -218,7 +218,7 @@ async def _write(send: Send, state: EventState, name: str, finding: Finding) -> 
             "event not written",
             event_name=name,
             code=finding.error.code,
-            error=f"{type(error).__name__}: {error}",
+            error=logged(error),
         )
         state.mark_failed(time.monotonic())
     else:

@@ -22,7 +22,7 @@ import structlog
 from intent import Object
 from intent.names import api_path
 from intent.shapes import mapping, text
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import create, get, update, within
 from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD
 from sync.runtime.clock import precisely, steady
@@ -150,7 +150,7 @@ class Elector:
         except FAILED as error:
             self.is_current = False
             self.failed()
-            log.warning("lease not written", error=f"{type(error).__name__}: {error}")
+            log.warning("lease not written", error=logged(error))
             return False
         return taken
 
@@ -208,7 +208,7 @@ class Elector:
                 if lease and holder(lease) == self.identity:
                     await self._write(_given_back(lease), end)
         except (*FAILED, LeadershipLostError) as error:
-            log.warning("lease not released", error=f"{type(error).__name__}: {error}")
+            log.warning("lease not released", error=logged(error))
 
 
 async def first_of(work: Coroutine[Any, Any, None], renewing: Coroutine[Any, Any, None]) -> None:

@@ -18,7 +18,7 @@ import structlog
 from intent.errors import Subject
 from intent.names import api_path
 from intent.service.member import ServiceKey
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
 from kube.request import create, patch
 from sync.runtime.clock import now
 from sync.runtime.event import EventType, rendered
@@ -140,7 +140,7 @@ async def _is_answered(send: Send, told: Told) -> bool:
         pass
     except (ApiError, *NO_ANSWER) as error:
         is_answered = isinstance(error, ApiError)
-        log.warning("event not written", reason=told.latest.reason, error=f"{type(error).__name__}: {error}")
+        log.warning("event not written", reason=told.latest.reason, error=logged(error))
     told.waiting, told.at = 0, time.monotonic()
     told.due = told.at + min(LONGEST, AGAIN * 2.0 ** min(told.writes, 20))
     told.writes += 1

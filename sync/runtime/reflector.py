@@ -27,6 +27,7 @@ from kube.client import (
     AnswerTooLargeError,
     ApiError,
     Client,
+    logged,
     read_at_any_depth,
 )
 from kube.request import PAGE, get, page, watch
@@ -156,12 +157,12 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
             cache.hear(namespace)
             failures += 1
             if error.code in {GONE, NOT_FOUND} or failures >= ENOUGH:
-                raise Gone(_reason(error)) from error
+                raise Gone(logged(error)) from error
             await _wait(cache, backoff, error)
         except NO_ANSWER as error:
             await _wait(cache, backoff, error)
         except ValueError as error:
-            raise Gone(f"cannot be read: {_reason(error)}") from error
+            raise Gone(f"cannot be read: {logged(error)}") from error
         else:
             cache.hear(namespace)
             await asyncio.sleep(0 if version != before else backoff.next())
@@ -189,7 +190,7 @@ async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int 
         level,
         "list or watch failed: will retry",
         kind=cache.kind.resource.plural,
-        error=_reason(error),
+        error=logged(error),
         retry_in=seconds,
     )
     await asyncio.sleep(seconds)
