@@ -117,8 +117,8 @@ async def test_no_format_of_a_command_on_a_cluster_prints_what_controls_its_read
     kubeconfig: Path,  # noqa: F811 - the fixture
     tmp_path: Path,
 ) -> None:
-    for name, role in (("p", "prefiller"), ("d", "decoder")):
-        one = deepcopy(lws(name, role))
+    for name, whole in (("p", lws("p")), ("d", lws("d", "decoder"))):
+        one = deepcopy(whole)
         one["metadata"]["annotations"] |= {"note": HOSTILE, f"fusioninfer.io/{HOSTILE}": HOSTILE}
         engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.17.1", "args": [HOSTILE]}
         one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"] = [engine]
