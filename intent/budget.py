@@ -4,7 +4,8 @@ Parsing takes many times longer than counting, and one process serves every tena
 refused on CREATE and on a change; one that was stored earlier is left as it is.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -62,7 +63,12 @@ ITEMS: Final = Limit(
     8_192,
     "Items of lists and fields of maps in `spec`, at any depth; usually 50 to 200.",
 )
-LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES, NAMES, ITEMS)
+BYTES: Final = Limit(
+    "bytes",
+    262_144,
+    "JSON of `spec` of an InferenceService: the controller keeps it; usually 2,000 to 10,000.",
+)
+LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VALUES, NAMES, ITEMS, BYTES)
 """All limits of one object. The table of `docs/webhook.md` is generated from them."""
 GROWTH: Final = 3
 """How much more an expanded object may have of anything: the leader is a copy, and fields are injected."""
@@ -77,8 +83,7 @@ def of_leaderworkerset(lws: Object) -> FieldError | None:
     """
     metadata = mapping(lws.get("metadata"))
     asks = SERVICE in mapping(metadata.get("annotations"))
-    read = lws if asks else {"metadata": metadata}
-    return _over(read, _templates(read), LWT)
+    return _over(counted(lws if asks else {"metadata": metadata}), LWT)
 
 
 def of_expanded(lws: Object) -> FieldError | None:
@@ -86,18 +91,30 @@ def of_expanded(lws: Object) -> FieldError | None:
 
     So the controller reads whatever admission accepts.
     """
-    return _over(lws, _templates(lws), LWT, GROWTH)
+    return _over(counted(lws), LWT, GROWTH)
 
 
-def of_inferenceservice(service: Object) -> FieldError | None:
-    """Return the first limit that an InferenceService exceeds, all roles together; None for none."""
+def of_inferenceservice(service: Object, old: Object | None = None) -> FieldError | None:
+    """Return the first limit that an InferenceService exceeds, all roles together; None for none.
+
+    It is softened if the stored object exceeds every one of these limits as far.
+    """
+    found = _over(_of_service(service), "spec.roles")
+    if found is None or old is None:
+        return found
+    grown = _over(_of_service(service), "spec.roles", before=dict(_of_service(old)))
+    return grown or replace(found, softened=True)
+
+
+def _of_service(service: Object) -> Iterator[tuple[Limit, int]]:
     roles = map(mapping, listed(mapping(service.get("spec")).get("roles")))
-    return _over(service, [role.get(name) for role in roles for name in ("template", "worker")], "spec.roles")
+    yield BYTES, _length(service.get("spec"))
+    yield from _counted(service, [role.get(name) for role in roles for name in ("template", "worker")])
 
 
 def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:
     """Return the first limit that the parts of an InferenceTemplate exceed together; None for none."""
-    return _over(template, pods, "spec.pods")
+    return _over(_counted(template, pods), "spec.pods")
 
 
 def of_service(members: int) -> FieldError | None:
@@ -118,14 +135,17 @@ def _templates(lws: Object) -> tuple[Any, Any]:
     return group.get("leaderTemplate"), group.get("workerTemplate")
 
 
-def _over(value: Object, templates: Iterable[Any], path: str, times: int = 1) -> FieldError | None:
-    for limit, found in _counted(value, templates):
-        if found > limit.most * times:
+def _over(
+    counts: Iterable[tuple[Limit, int]], path: str, times: int = 1, before: Mapping[Limit, int] | None = None
+) -> FieldError | None:
+    """Return the first limit that is exceeded, and farther than before."""
+    for limit, found in counts:
+        if found > max(limit.most * times, (before or {}).get(limit, 0)):
             return _error(_PATHS.get(limit, path), limit._replace(most=limit.most * times), found)
     return None
 
 
-_PATHS: Final = {**dict.fromkeys((KEYS, VALUES, NAMES), "metadata.annotations"), ITEMS: "spec"}
+_PATHS: Final = {**dict.fromkeys((KEYS, VALUES, NAMES), "metadata.annotations"), ITEMS: "spec", BYTES: "spec"}
 """What a limit is about, unless it is the templates."""
 
 
@@ -144,15 +164,17 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     text = "\n".join(chain.from_iterable(map(strings, fields)))
     yield CHARACTERS, len(text)
     yield BREAKS, 0 if len(text) <= BREAKS.most else sum(map(text.count, _BREAKS))
-    yield ITEMS, 0 if _is_short(value.get("spec")) else _items(value.get("spec"))
+    spec = value.get("spec")
+    is_short = 0 < _length(spec) <= 2 * ITEMS.most  # each item has a character and a comma
+    yield ITEMS, 0 if is_short else _items(spec)
 
 
-def _is_short(value: Any) -> bool:
-    """Return whether the text of a value is too short for `ITEMS`: each item has a character and a comma."""
+def _length(value: Any) -> int:
+    """Return the bytes of a value as JSON; 0 if it is nested deep, or has a number of more than 64 bits."""
     try:
-        return len(orjson.dumps(value)) <= 2 * ITEMS.most
-    except orjson.JSONEncodeError:  # it is nested deep, or has a number of more than 64 bits
-        return False
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        return 0
 
 
 def _items(value: Any) -> int:
@@ -173,8 +195,7 @@ def _containers(template: Any) -> Iterator[Object]:
 
 
 def _error(path: str, limit: Limit, found: int) -> FieldError:
-    message = (
-        f"has {found} {limit.name}, and the limit is {limit.most}; use fewer, "
-        f"or bypass the webhooks for this object with {INJECT}: disabled"
-    )
+    bypass = f"or bypass the webhooks for this object with {INJECT}: disabled"
+    instead = "keep long values in a ConfigMap" if limit.name == BYTES.name else bypass
+    message = f"has {found} {limit.name}, and the limit is {limit.most}; use fewer, {instead}"
     return FieldError(path, None, message, CODE)

@@ -55,9 +55,9 @@ def check(
 def _findings(
     live: Object, old: Object | None, settings: Settings, templates: Templates | None
 ) -> Iterator[FieldError]:
-    over = budget.of_inferenceservice(live)
+    over = budget.of_inferenceservice(live, old)
     if over is not None:
-        yield replace(over, softened=old is not None and over == budget.of_inferenceservice(old))
+        yield over
         return
     service, errors = _read(live)
     if service is None:

@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
+import orjson
 import pytest
 
 from fusioninfer.files.offline import is_lws
 from intent import Object, budget
-from tests.golden.test_golden import CASES, leaderworkersets
+from tests.golden.test_golden import CASES, inferenceservices, leaderworkersets
 from tests.isvc import isvc, worker
 from tests.lws import changed, container, lws, put, template
 from webhook import inferenceservice
@@ -56,7 +57,7 @@ OVER: Final[dict[str, Object]] = {
 
 
 def test_every_limit_has_a_test_object() -> None:
-    assert list(OVER) == [limit.name for limit in budget.LIMITS]
+    assert list(OVER) == [limit.name for limit in budget.LIMITS if limit is not budget.BYTES]
 
 
 @pytest.mark.parametrize("name", OVER)
@@ -204,3 +205,46 @@ def test_objects_of_any_shape_are_counted(value: Any) -> None:
 
     assert budget.of_leaderworkerset(live) is None
     assert budget.of_inferenceservice(changed(isvc(), "spec.roles", value)) is None
+
+
+def full(length: int, name: str = "x", **changes: Any) -> Object:
+    """Return an InferenceService with a value so long in its environment."""
+    env = [{"name": "A", "value": "<" * length}]
+    role = worker(multinode=None, template=template(container(args=["m"], resources=None, env=env)))
+    return isvc(role | changes, name=name)
+
+
+LONG: Final = budget.BYTES.most
+MORE: Final = changed(full(LONG), "spec.roles.0.template.spec.initContainers", [{}] * budget.CONTAINERS.most)
+CHANGES: Final = {
+    "created": (None, full(LONG), "error"),
+    "over the limit by this change": (full(LONG - 9_000), full(LONG), "error"),
+    "enlarged": (full(LONG), full(LONG + 1), "error"),
+    "changed": (full(LONG, replicas=1), full(LONG, replicas=2), "warning"),
+    "reduced": (full(LONG + 1), full(LONG), "warning"),
+    "enlarged in another way": (full(LONG + 99_999), MORE, "error"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_an_inferenceservice_over_the_bytes_is_refused_unless_a_stored_one_is_not_enlarged(case: str) -> None:
+    old, live, severity = CHANGES[case]
+
+    (error,) = inferenceservice.check(live, old)
+
+    where = "spec.roles" if live is MORE else "spec"
+    assert (error.path, error.code, error.severity) == (where, "FI904", severity)
+
+
+def test_the_message_names_the_bytes_the_limit_and_the_remedy() -> None:
+    (error,) = inferenceservice.check(full(LONG))
+
+    expected = f"has {len(orjson.dumps(full(LONG)['spec']))} bytes, and the limit is 262144; use fewer, keep"
+    assert error.message.startswith(expected)
+    assert "inject" not in error.message
+
+
+def test_the_limit_of_bytes_leaves_room_to_the_largest_example() -> None:
+    largest = max(len(orjson.dumps(one.object["spec"])) for case in CASES for one in inferenceservices(case))
+
+    assert largest * ROOM < LONG
