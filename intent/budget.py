@@ -91,7 +91,7 @@ def of_expanded(lws: Object) -> FieldError | None:
 
     So the controller reads whatever admission accepts.
     """
-    return _over(counted(lws), LWT, GROWTH)
+    return _over(chain([(BYTES, _length(lws.get("spec")))], counted(lws)), LWT, GROWTH)
 
 
 def of_inferenceservice(service: Object, old: Object | None = None) -> FieldError | None:

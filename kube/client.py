@@ -28,7 +28,8 @@ from intent import Object
 from intent.names import is_api_path
 from intent.shapes import mapping
 from kube.limit import RateLimit
-from kube.request import Request, within
+from kube.pool import NOBODY, Pool
+from kube.request import PAGE, Request, page, within
 from kube.server_time import ServerTime
 from kube.trust import Trust
 from kube.wire import Page, WatchEvent, read_event, read_object, read_page, shallow
@@ -51,17 +52,19 @@ KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 
 """When and how often TCP probes a connection on which nothing arrives, in seconds (tcp(7), Linux)."""
 ACK_TIMEOUT: Final = 5.0
 """Seconds after which the kernel drops data that was sent and not acknowledged."""
-BUFFER: Final = 2**23
-"""Half of the longest line of a watch that aiohttp reads, in bytes.
+LONGEST_LINE: Final = 2**24
+"""The longest line of a watch, in bytes.
 
 etcd stores at most 1.5 MiB of an object. Built-in kinds are stored as protobuf, in which a character takes
 one byte; in JSON Go writes six for `<`, `>`, `&` and control characters.
 """
-PAGE_BYTES: Final = 2**25
+PAGE_BYTES: Final = 2**22
 """The longest page of a list, in bytes, unless it has one object only.
 
 One tenant may store hundreds of objects of the size above; a page of a hundred would end the process.
 """
+IN_TRANSIT: Final = 2**27
+"""Bytes of pages, of lines of watches, and of objects that wait to be read, of all kinds together."""
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
@@ -134,6 +137,8 @@ class Client:
     unanswered: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
     server_time: ServerTime = field(default_factory=ServerTime)
+    pool: Pool = field(default_factory=lambda: Pool(IN_TRANSIT))
+    """The memory for what was received and is not yet read."""
 
     async def call(self, request: Request, seconds: float = TIMEOUT, at_most: float = math.inf) -> Object:
         """Send a request and return the answer's JSON, of at most so many bytes.
@@ -179,6 +184,31 @@ class Client:
             body = await _body(response, at_most)
         return await read_at_any_depth(read_page, body)
 
+    async def pages(self, path: str, selector: str = "") -> AsyncIterator[Page]:
+        """Yield the pages of a list; each is dropped before the next one is asked for.
+
+        A page that is too large is asked for again with half as many objects; after a small one, twice as
+        many. Raises as `call` does.
+        """
+        token, most = "", PAGE
+        while True:
+            await self.pool.room(NOBODY)
+            self.pool.take(NOBODY, PAGE_BYTES)
+            try:
+                at_most = PAGE_BYTES if most > 1 else math.inf
+                answer = await self.page(page(path, selector, token, most), at_most)
+                yield answer
+            except AnswerTooLargeError:
+                most //= 2
+                continue
+            finally:
+                self.pool.take(NOBODY, -PAGE_BYTES)
+            if sum(memoryview(item).nbytes for item in answer.items or ()) < PAGE_BYTES / 4:
+                most = min(PAGE, 2 * most)
+            token = answer.metadata.token
+            if not token:
+                return
+
     async def write(self, request: Request, seconds: float) -> Object:
         """Send a write with a deadline, which the API server enforces too. Raises as `call` does.
 
@@ -200,9 +230,7 @@ class Client:
         """
         limits = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=SILENCE)
         async with self._send(request, limits) as response:
-            async for line in response.content:
-                if not line.endswith(b"\n"):
-                    raise ConnectionError("the watch ended within a line")
+            async for line in _lines(response, self.pool):
                 yield await read_at_any_depth(read_event, line)
 
     @contextlib.asynccontextmanager
@@ -313,7 +341,7 @@ def _session(ack_timeout: float) -> aiohttp.ClientSession:
     # no limit: a request that waited for the connection of one that hangs would hang too
     connector = aiohttp.TCPConnector(limit=0, socket_factory=sockets(ack_timeout))
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
-    return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True, read_bufsize=BUFFER)
+    return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True)
 
 
 def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
@@ -334,6 +362,35 @@ def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
         return made
 
     return make
+
+
+async def _lines(response: aiohttp.ClientResponse, pool: Pool) -> AsyncIterator[bytes]:
+    """Yield the lines of a body. Raises ValueError for one that is too long.
+
+    Between two lines it waits for room; within one it does not, so that each line that began ends.
+    """
+    parts: list[bytes] = []
+    held = 0
+    try:
+        async for chunk in response.content.iter_any():
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                line = b"".join((*parts, end))
+                parts = []
+                pool.take(NOBODY, -held)
+                held = 0
+                yield line
+            parts += [rest] if rest else []
+            pool.take(NOBODY, len(rest))
+            held += len(rest)
+            if held > LONGEST_LINE:
+                raise ValueError(f"a line has more than {LONGEST_LINE} bytes")
+            if not held:
+                await pool.room(NOBODY)
+        if held:
+            raise ConnectionError("the watch ended within a line")
+    finally:
+        pool.take(NOBODY, -held)
 
 
 async def _body(response: aiohttp.ClientResponse, at_most: float) -> bytes:

@@ -12,6 +12,8 @@ from typing import Any, Final
 import msgspec
 import orjson
 
+from intent.annotations import SERVICE
+
 LEVELS: Final = 300
 """Levels that `shallow` keeps."""
 _MARKS: Final = re.compile(rb'[{}\[\]]|"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -37,6 +39,10 @@ class WatchEvent(msgspec.Struct):
     object: msgspec.Raw
 
 
+class _Labels(msgspec.Struct):
+    service: str = msgspec.field(name=SERVICE, default="")
+
+
 class ObjectMeta(msgspec.Struct):
     """What a watch needs of `metav1.ObjectMeta`; a bookmark has no name, and a Namespace no namespace."""
 
@@ -44,6 +50,7 @@ class ObjectMeta(msgspec.Struct):
     namespace: str = ""
     name: str = ""
     uid: str = ""
+    labels: _Labels = msgspec.field(default_factory=_Labels)
 
 
 class Head(msgspec.Struct):

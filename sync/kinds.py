@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Any, Final, Generic, TypeVar
 
 from catalog.pickers.generations import OBJECTIVES_API
@@ -122,6 +123,8 @@ class Kind(Generic[R]):
     ownership: Ownership[R] = field(default_factory=Ownership)
     read: Callable[[bytes], Any] = read_object
     """Parse an object of a list or a watch; a kind whose projection is small skips fields that it lacks."""
+    most: float = 2**18
+    """The longest JSON of an object that is parsed, in bytes; of a longer one only the metadata is known."""
 
     @property
     def kind(self) -> str:
@@ -230,12 +233,15 @@ def _plain(
 ) -> Kind[CachedObject[None]]:
     """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
     resource = Resource(api_version, kind, plural, SERVICE, source)
-    return _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, nothing))
+    return replace(
+        _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, nothing)), most=inf
+    )
 
 
 INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
-    Resource(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices"), cached_inferenceservice
+    Resource(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices"), cached_inferenceservice, most=inf
 )
+"""Of these and the next ones, `intent.budget` limits the spec."""
 LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
     Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", source="LeaderWorkerSet"),
     cached_leader_worker_set,
@@ -247,6 +253,7 @@ LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
         seal=sealed,
         blocked=_excluded_from_admission,
     ),
+    most=inf,
 )
 POD_GROUP: Final[Kind[PodGroup]] = Kind(
     Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),

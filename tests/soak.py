@@ -90,6 +90,7 @@ PARTS: Final = {
     "convergence": _convergence,
     "laws": _alone("laws", "-m", "hypothesis", "--hypothesis-profile=soak", "tests"),
     "idle": _alone("idle", "tests/cluster/idle_check.py"),
+    "memory": _alone("memory", "tests/sync/memory_check.py"),
     "silence": _alone("silence", "tests/cluster/silence_check.py"),
     "pickers": _alone(
         "endpoint pickers",

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -20,10 +21,11 @@ from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
 from kube.limit import RateLimit
+from kube.pool import Pool
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import watched
-from sync.runtime.cache import Cache, Caches
+from sync.runtime.cache import ROWS, Cache, Caches
 from sync.runtime.events import EventRecorder
 from sync.runtime.health import unhealthy
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
@@ -36,6 +38,8 @@ log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
 METRICS_PORT: Final = 8080
 TIMING: Final = Timing()
+MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+"""The file with the limit of this container (cgroup v2)."""
 
 
 @dataclass(slots=True)
@@ -106,7 +110,8 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     answers = Answers(measured)
     client.timed = answers.note
     unlimited = replace(client, limit=RateLimit())  # nothing may delay a renewal of the Lease
-    caches: Caches = {kind.kind: Cache(kind) for kind in watched(settings)}
+    space = Pool(_room_for_rows())
+    caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     recorder = EventRecorder(measured.findings)
     controller = Controller(settings, measured, caches, writer, recorder, workers=workers)
@@ -137,6 +142,14 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
             tasks.create_task(controller.run())
         else:
             tasks.create_task(elector.lead(work, measured.is_leader.set))
+
+
+def _room_for_rows() -> int:
+    """Return half of the memory limit of this pod; without one, half of that of the manifests."""
+    try:
+        return int(MEMORY_LIMIT.read_text(encoding="ascii")) // 2
+    except (OSError, ValueError):  # "max" is no number
+        return ROWS
 
 
 async def until_stopped(work: Coroutine[Any, Any, None]) -> int:

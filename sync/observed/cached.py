@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+import msgspec
 import orjson
 
 from intent import Object
@@ -27,6 +28,13 @@ VOLATILE: Final = frozenset(
     }
 )
 """Fields of the metadata that the API server sets; they are not part of the digest."""
+ROW: Final = 1024
+"""Bytes that a row needs beside its fields."""
+KEY: Final = 640
+"""Bytes that a row needs for one index key."""
+TIMES: Final = 4
+"""How many times more memory the fields of a row need than their encoded form, or less."""
+_ENCODE: Final = msgspec.msgpack.Encoder(enc_hook=str).encode
 LONGEST: Final = 200
 """Maximum number of characters kept of an error message."""
 NOT_DIGESTED: Final = frozenset({"apiVersion", "kind", "status"})
@@ -142,6 +150,20 @@ class CachedObject(AppliedObject, Generic[P]):
     def controller(self) -> Owner:
         """The one owner whose `controller` is true."""
         return next((owner for owner in self.owners if owner.controller), NO_CONTROLLER)
+
+
+def weight(row: Row) -> int:
+    """Return about how many bytes of memory a cache needs for a row, and no fewer."""
+    try:
+        length = len(_ENCODE(row))
+    except (OverflowError, UnicodeEncodeError):  # a number of more than 64 bits, half of a surrogate pair
+        length = len(repr(row))
+    return ROW + TIMES * length + KEY * len(row.index_keys)
+
+
+def without_content(row: Row, why: str) -> UnreadableObject:
+    """Return the metadata of a row that takes too much memory."""
+    return UnreadableObject(row.namespace, row.name, row.uid, row.service, row.resource_version, why)
 
 
 class TooDeepError(Exception):

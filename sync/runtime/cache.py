@@ -10,15 +10,29 @@ Rules of this file:
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
 import structlog
 
 from intent import Object
 from intent.service.member import ServiceKey
+from intent.shapes import listed, mapping
+from kube.client import read_at_any_depth
+from kube.pool import Pool
+from kube.wire import Head, read_head
 from sync.kinds import Kind
-from sync.observed.cached import Row, UnreadableObject, resource_version, unreadable
+from sync.observed.cached import (
+    ObjectTooLargeError,
+    Row,
+    UnreadableObject,
+    resource_version,
+    unreadable,
+    weight,
+    without_content,
+)
 from sync.observed.index_keys import concerns
 from sync.runtime.rows import NamespacedName, Rows
 
@@ -27,7 +41,18 @@ R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
 ENOUGH: Final = 3
 """Failed lists in a row after which a kind counts as unavailable, or as not served."""
+OWNERS: Final = 1024
+"""The most owner references of an object that are read; a PodGroup has up to 128 of ours."""
+ROW_LIMIT: Final = 2**21
+"""The most memory that one row may take (`cached.weight`)."""
+ROWS: Final = 2**29
+"""The memory for the rows of all kinds: half of the limit of the manifests."""
 NOT_LISTED: Final = "it has not been listed yet"
+TOO_LARGE: Final = f"the controller would keep more than {ROW_LIMIT >> 20} MiB of it; make it smaller"
+NO_ROOM: Final = (
+    "the objects of its namespace take too much of the controller's memory; delete some, make them smaller, "
+    "or raise the memory limit of the controller"
+)
 EVERYWHERE: Final = ""
 """The scope of a cache that has the objects of all namespaces."""
 
@@ -79,6 +104,13 @@ class Cache(Generic[R]):
     """Set once each scope is known, or unavailable: further waiting does not help."""
     scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
     """By namespace."""
+
+    space: Pool = field(default_factory=lambda: Pool(ROWS))
+    """The memory for the rows of all kinds."""
+    sizes: dict[NamespacedName, int] = field(default_factory=dict)
+    """The memory of each row (`cached.weight`)."""
+    crowded_out: dict[NamespacedName, int] = field(default_factory=dict)
+    """The memory of each row that is in `unreadable`, as its namespace had no room for the content."""
 
     @property
     def rows(self) -> dict[NamespacedName, R]:
@@ -138,9 +170,21 @@ class Cache(Generic[R]):
 
     # --- one object ---------------------------------------------------------------------------------
 
+    async def read(self, body: bytes) -> R | UnreadableObject | None:
+        """Project an object from its JSON. Raises ValueError if it cannot be parsed."""
+        if len(body) > self.kind.most:
+            return self.oversized(await read_at_any_depth(read_head, body), len(body))
+        return self.project(await read_at_any_depth(self.kind.read, body))
+
+    def oversized(self, head: Head, length: int) -> UnreadableObject:
+        """Return the row of an object whose JSON is too long to be parsed."""
+        why = f"it has {length} bytes as JSON, and the limit is {self.kind.most:.0f}; make it smaller"
+        return unreadable(msgspec.to_builtins(head), ObjectTooLargeError(why))
+
     def project(self, obj: Object) -> R | UnreadableObject | None:
         """Project an object: `UnreadableObject` if that raises, None if it is not relevant."""
         try:
+            _limit_owners(obj)
             return self.kind.project(obj)
         except Exception as error:  # noqa: BLE001 - whatever one object contains, it must not affect others
             return unreadable(obj, error)
@@ -165,7 +209,7 @@ class Cache(Generic[R]):
         name = (row.namespace, row.name)
         known = self.rows.get(name) or self.unreadable.by_name.get(name)
         if known is None or row.resource_version >= known.resource_version:
-            self._store(row)
+            self.store(row)
 
     def lose(self, obj: Object) -> None:
         """Remove the object of a DELETED event, unless a newer one is stored.
@@ -180,7 +224,18 @@ class Cache(Generic[R]):
 
     def drop(self, name: NamespacedName) -> None:
         """Remove a row."""
+        self._resize(name, 0)
         self._announce((*self.known.drop(name), *self.unreadable.drop(name)))
+
+    def has_room_again(self) -> bool:
+        """Return whether there is room for a row that was left without its content, so that a list helps."""
+        return any(self.space.fits(name[0], size) for name, size in self.crowded_out.items())
+
+    def _resize(self, name: NamespacedName, size: int) -> None:
+        self.crowded_out.pop(name, None)
+        self.space.take(name[0], size - self.sizes.pop(name, 0))
+        if size:
+            self.sizes[name] = size
 
     def _announce(self, keys: Iterable[ServiceKey]) -> None:
         """Call `changed` with the keys that a change of an object of this kind concerns."""
@@ -192,7 +247,14 @@ class Cache(Generic[R]):
 
     def replace(self, rows: Iterable[R | UnreadableObject], namespace: str = EVERYWHERE) -> None:
         """Store exactly these rows of a scope, the result of a list."""
-        self._replace(rows, namespace)
+        fresh = {(row.namespace, row.name): row for row in rows}
+        for row in fresh.values():
+            self.store(row)
+        self.keep_only(fresh.keys(), namespace)
+
+    def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
+        """Remove the objects of a scope that a list, whose rows were stored, does not have."""
+        self._remove_others(names, namespace)
         scope = self.scopes[namespace]
         scope.absent, scope.failures, scope.denials = False, 0, 0
         self._become_known(scope)
@@ -217,7 +279,7 @@ class Cache(Generic[R]):
         """Record that the API server does not serve the kind, so there are no objects; it may come later."""
         if not scope.absent:
             log.info("kind not served", kind=self.kind.resource.plural)
-            self._replace((), namespace)
+            self._remove_others(frozenset(), namespace)
         scope.absent = True
         self._become_known(scope)
 
@@ -235,24 +297,33 @@ class Cache(Generic[R]):
         if all(one.settled for one in self.scopes.values()):
             self.settled.set()
 
-    def _replace(self, rows: Iterable[R | UnreadableObject], namespace: str) -> None:
-        fresh = {(row.namespace, row.name): row for row in rows}
-        for name in [*self.rows.keys() - fresh.keys(), *self.unreadable.by_name.keys() - fresh.keys()]:
+    def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
+        for name in [*self.rows.keys() - names, *self.unreadable.by_name.keys() - names]:
             if namespace in {EVERYWHERE, name[0]}:
                 self.drop(name)
-        for row in fresh.values():
-            self._store(row)
 
-    def _store(self, row: R | UnreadableObject) -> None:
+    def store(self, row: R | UnreadableObject) -> None:
+        """Store a row, whatever version is stored; only its metadata if it takes too much memory."""
+        name = (row.namespace, row.name)
+        if not isinstance(row, UnreadableObject):
+            size = weight(row)
+            if size > ROW_LIMIT:
+                row = without_content(row, TOO_LARGE)
+            elif not self.space.fits(row.namespace, size - self.sizes.get(name, 0)):
+                row = without_content(row, NO_ROOM)
         if not isinstance(row, UnreadableObject):
             self._store_in(self.known, self.unreadable, row)
-        elif self._store_in(self.unreadable, self.known, row):
+            self._resize(name, size)
+            return
+        if self._store_in(self.unreadable, self.known, row):
             log.warning(
                 "object cannot be read",
                 kind=self.kind.resource.plural,
                 object=(row.namespace, row.name),
                 error=row.why.partition(":")[0],
             )
+        if row.why == NO_ROOM:
+            self.crowded_out[name] = size
 
     def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
         """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""
@@ -267,6 +338,11 @@ class Cache(Generic[R]):
         self.drop(name)
         self._announce(home.put(row))
         return True
+
+
+def _limit_owners(obj: Object) -> None:
+    if (count := len(listed(mapping(obj.get("metadata")).get("ownerReferences")))) > OWNERS:
+        raise ObjectTooLargeError(f"it has {count} owners, and the limit is {OWNERS}; remove some")
 
 
 Caches = Mapping[str, Cache[Any]]

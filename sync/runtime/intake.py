@@ -6,19 +6,17 @@ one of them fifty times a second, an event of another tenant waits until these a
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from kube.client import read_at_any_depth
+from kube.pool import Pool
 from kube.wire import Head, WatchEvent, read_head
-from sync.observed.cached import unreadable
+from sync.observed.cached import UnreadableObject, unreadable
 from sync.runtime.cache import Cache
 from sync.runtime.clock import Pace
 from sync.runtime.turns import Turns
-
-HELD: Final = 2**25
-"""Bytes of objects that wait to be read; if there are more, none are received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,10 @@ class News:
 
     head: Head
     body: bytes
-    """The JSON of the object."""
+    """The JSON of the object; empty if it is not read."""
     is_deleted: bool
+    oversized: UnreadableObject | None = None
+    """The row of an object whose JSON is too long to be read; its body is not kept."""
 
 
 @dataclass(slots=True)
@@ -36,13 +36,12 @@ class Intake:
     """The events of one watch that wait to be read into a cache."""
 
     cache: Cache[Any]
+    pool: Pool
+    """The memory for the objects; while their namespace has too much of it, none are received."""
     waiting: Turns[News] = field(default_factory=Turns)
-    held: int = 0
-    """The bytes of their objects."""
     lists: int = 0
     """Lists that came since the start. An event received before the last one is not stored."""
     filled: asyncio.Event = field(default_factory=asyncio.Event)
-    emptied: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def receive(self, event: WatchEvent) -> str:
         """Receive an event, and return the version to watch from next.
@@ -54,30 +53,37 @@ class Intake:
         if event.type != "BOOKMARK":
             if not head.metadata.name:
                 raise ValueError("the object has no name")
-            while self.held > HELD:
-                self.emptied.clear()
-                await self.emptied.wait()
-            news = News(head, body, event.type == "DELETED")
-            before = self.waiting.put((head.metadata.namespace, head.metadata.name), news)
-            self.held += len(body) - (len(before.body) if before else 0)
+            is_deleted, namespace = event.type == "DELETED", head.metadata.namespace
+            await self.pool.room(namespace)
+            size = len(body)
+            oversized = self.cache.oversized(head, size) if size > self.cache.kind.most else None
+            news = News(head, b"" if is_deleted or oversized else body, is_deleted, oversized)
+            before = self.waiting.put((namespace, head.metadata.name), news)
+            self.pool.take(namespace, len(news.body) - (len(before.body) if before else 0))
             self.filled.set()
         return head.metadata.version
 
     def clear(self) -> None:
         """Drop what waits: a list came that is newer."""
         self.lists += 1
-        self.waiting.clear()
-        self.held = 0
-        self.emptied.set()
+        while self._take():
+            pass
+
+    def _take(self) -> News | None:
+        """Return the next event, if any waits."""
+        found = self.waiting.take()
+        if found is None:
+            return None
+        (namespace, _), news = found
+        self.pool.take(namespace, -len(news.body))
+        return news
 
     async def run(self) -> None:
         """Read what was received, until cancelled."""
         pace = Pace()
         while True:
-            if found := self.waiting.take():
-                self.held -= len(found[1].body)
-                self.emptied.set()
-                await self._read(found[1])
+            if news := self._take():
+                await self._read(news)
                 await pace.rest()
             else:
                 self.filled.clear()
@@ -88,6 +94,9 @@ class Intake:
         metadata = msgspec.to_builtins(news.head)
         if news.is_deleted:
             self.cache.lose(metadata)
+            return
+        if news.oversized:
+            self.cache.put(news.oversized)
             return
         since = self.lists
         try:

@@ -84,13 +84,16 @@ class OwnerCheck:
             return
         known = {row.name for row in rows_of(self.snapshot, AUTOSCALER)}
         cache = cache_of(self.caches, AUTOSCALER)
-        found = await self.client.call(get(AUTOSCALER.path(stored.namespace)))
-        for row in map(cache.project, found["items"]):
-            if not isinstance(row, CachedObject) or row.name in known or row.deleting:
-                continue
-            if row.projection.target == stored.name:
-                cache.put(row)
-                raise BehindError(AUTOSCALER.kind, row.name)
+        async for page in self.client.pages(AUTOSCALER.path(stored.namespace)):
+            for item in page.items or ():
+                row = await cache.read(bytes(item))
+                if row is None or row.name in known:
+                    continue
+                if not isinstance(row, CachedObject) or (
+                    row.projection.target == stored.name and not row.deleting
+                ):
+                    cache.put(row)
+                    raise BehindError(AUTOSCALER.kind, row.name)
 
     async def allows_deletion(self, row: AppliedObject) -> bool:
         """Return whether the controller may delete an object that is not desired.
@@ -140,7 +143,9 @@ class OwnerCheck:
         raise BehindError(cache.kind.kind, name)
 
     def _concerns(self, row: OwnerRow | UnreadableObject) -> bool:
-        """Return whether the service depends on an owner: a member, or an ejected one."""
+        """Return whether the service depends on an owner: a member, an ejected one, or an unreadable one."""
+        if isinstance(row, UnreadableObject):
+            return True
         name = self.snapshot.situation.key[1]
         one = row.projection.ejected if isinstance(row, CachedObject) else None
         names = {gang.pod_group for gang in self.snapshot.gangs}

@@ -1,7 +1,8 @@
 """Keeps a cache equal to the API server: list, then watch, forever.
 
 A watch ends for one of three reasons:
-1. Its time is up, nothing arrives, or the connection breaks: watch again from the last version.
+1. Its time is up, nothing arrives, or the connection breaks: watch again from the last version; if objects
+   were left without their content, and there is room now, list again.
 2. The version is gone (410, as an answer or as an event), the API server refuses several times in a row, or
    it sends something that cannot be read: list again, with a growing delay. Another watch would receive it
    again.
@@ -12,7 +13,6 @@ A watch ends for one of three reasons:
 
 import asyncio
 import logging
-import math
 import random
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, TypeVar
@@ -23,20 +23,18 @@ from intent.shapes import listed, mapping
 from kube.client import (
     NO_ANSWER,
     NOT_FOUND,
-    PAGE_BYTES,
-    AnswerTooLargeError,
     ApiError,
     Client,
     logged,
-    read_at_any_depth,
 )
-from kube.request import PAGE, get, page, watch
+from kube.request import get, watch
 from kube.wire import WatchEvent
 from sync.kinds import Kind
-from sync.observed.cached import Row, UnreadableObject
+from sync.observed.cached import Row, resource_version
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.clock import Backoff, Pace
 from sync.runtime.intake import Intake
+from sync.runtime.rows import NamespacedName
 
 R = TypeVar("R", bound=Row)
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -60,7 +58,7 @@ async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = (
         cache.divide(namespaces)
     async with asyncio.TaskGroup() as tasks:
         for scope in tuple(cache.scopes):
-            intake = Intake(cache)
+            intake = Intake(cache, client.pool)
             tasks.create_task(intake.run())
             tasks.create_task(_reflect(client, cache, scope, intake))
 
@@ -70,10 +68,9 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
     backoff = Backoff()
     while True:
         try:
-            rows: list[R | UnreadableObject] = []
-            version = await _list(client, cache, namespace, rows)
+            version, names = await _list(client, cache, namespace)
             intake.clear()
-            cache.replace(rows, namespace)
+            cache.keep_only(names, namespace)
             await _watch(client, intake, namespace, version, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
@@ -94,31 +91,25 @@ def _path(cache: Cache[R], namespace: str) -> str:
 # --- list -------------------------------------------------------------------------------------------
 
 
-async def _list(client: Client, cache: Cache[R], namespace: str, rows: list[R | UnreadableObject]) -> str:
-    """List all pages of one scope, add the projections, and return the version of the list.
+async def _list(client: Client, cache: Cache[R], namespace: str) -> tuple[str, set[NamespacedName]]:
+    """List and store the objects of one scope; return the version of the list, and their names.
 
-    A page that is too large is asked for again with half as many objects; after a small one, twice as many.
+    What the controller wrote meanwhile is newer. But what was known before the list is never newer than it,
+    unless the store of the API server was restored from a backup: then all is as listed.
     """
-    token, most, pace = "", PAGE, Pace()
-    while True:
-        at_most = PAGE_BYTES if most > 1 else math.inf
-        try:
-            asked = page(_path(cache, namespace), cache.kind.resource.selector, token, most)
-            answer = await client.page(asked, at_most)
-        except AnswerTooLargeError:
-            cache.hear(namespace)
-            most //= 2
-            continue
+    version, names, pace = "", set[NamespacedName](), Pace()
+    newest = max((row.resource_version for row in cache.rows.values()), default=0)
+    async for answer in client.pages(_path(cache, namespace), cache.kind.resource.selector):
         cache.hear(namespace)
-        if sum(memoryview(item).nbytes for item in answer.items or ()) < PAGE_BYTES / 4:
-            most = min(PAGE, 2 * most)
+        version = answer.metadata.version
+        is_restored = newest > resource_version({"resourceVersion": version})
         for item in answer.items or ():
-            row = cache.project(await read_at_any_depth(cache.kind.read, bytes(item)))
-            rows += [row] if row is not None else ()
+            row = await cache.read(bytes(item))
+            if row is not None:
+                names.add((row.namespace, row.name))
+                (cache.store if is_restored else cache.put)(row)
             await pace.rest()
-        token = answer.metadata.token
-        if not token:
-            return answer.metadata.version
+    return version, names
 
 
 def _is_not_found(error: Exception) -> bool:
@@ -165,6 +156,8 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
             raise Gone(f"cannot be read: {logged(error)}") from error
         else:
             cache.hear(namespace)
+            if cache.has_room_again():
+                raise Gone("there is room for objects whose content was not kept")
             await asyncio.sleep(0 if version != before else backoff.next())
 
 

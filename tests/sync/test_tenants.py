@@ -15,6 +15,7 @@ from intent import Object
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import ApiError, Client
+from kube.pool import Pool
 from kube.request import Request
 from kube.wire import WatchEvent
 from sync.controller import Controller
@@ -94,7 +95,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
         return INFERENCE_SERVICE.read(body)
 
     cache: Cache[Any] = Cache(replace(INFERENCE_SERVICE, read=read))
-    intake = Intake(cache)
+    intake = Intake(cache, Pool(2**20))
     await intake.receive(event(service("team-a", "deleted", 1)))
     reading = asyncio.create_task(intake.run())
     await eventually(lambda: not intake.waiting)
@@ -136,7 +137,7 @@ async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_
 async def test_namespaces_take_turns_in_an_intake(
     cache: Cache[Any], reads: Reads, background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache)
+    intake = Intake(cache, Pool(2**20))
     for number in range(3):
         await intake.receive(event(service(HOSTILE, f"s{number}", number + 1)))
     await intake.receive(event(service(*OTHER, 4)))
@@ -145,13 +146,13 @@ async def test_namespaces_take_turns_in_an_intake(
     await eventually(lambda: len(reads) == 4)
 
     assert reads == [(HOSTILE, "s0"), OTHER, (HOSTILE, "s1"), (HOSTILE, "s2")]
-    assert intake.held == 0
+    assert intake.pool.total == 0
 
 
 async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
     cache: Cache[Any], background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache)
+    intake = Intake(cache, Pool(2**20))
     await intake.receive(event(service(*OTHER, 1), "ADDED"))
     await intake.receive(event(service(*OTHER, 2), "DELETED"))
     await intake.receive(event(service(HOSTILE, "s", 3)))
@@ -160,16 +161,13 @@ async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
     await eventually(lambda: [*cache.rows] == [(HOSTILE, "s")])
 
 
-async def test_an_intake_holds_a_limited_number_of_bytes(
-    cache: Cache[Any], background: Background, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.runtime.intake.HELD", 1_000)
-    intake, held = Intake(cache), []
+async def test_an_intake_holds_a_limited_number_of_bytes(cache: Cache[Any], background: Background) -> None:
+    intake, held = Intake(cache, Pool(2_000)), []
 
     async def receive() -> None:
         for number in range(1, 50):
             await intake.receive(event(service(HOSTILE, f"s{number}", number)))
-            held.append(intake.held)
+            held.append(intake.pool.total)
 
     receiving = background(receive())
     await asyncio.sleep(0)
@@ -183,7 +181,7 @@ async def test_an_intake_holds_a_limited_number_of_bytes(
 async def test_a_list_replaces_what_waits(
     cache: Cache[Any], background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache)
+    intake = Intake(cache, Pool(2**20))
     await intake.receive(event(service(*OTHER, 1), "DELETED"))
 
     intake.clear()
@@ -202,7 +200,7 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only(
             raise ValueError("no JSON")
         return INFERENCE_SERVICE.read(body)
 
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)))
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), Pool(2**20))
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await intake.receive(event(service(*OTHER, 2)))
 
@@ -220,7 +218,7 @@ async def test_a_deleted_object_that_cannot_be_parsed_is_gone(
             raise ValueError("no JSON")
         return INFERENCE_SERVICE.read(body)
 
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)))
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), Pool(2**20))
     background(intake.run())
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await eventually(lambda: bool(intake.cache.unreadable.by_name))

@@ -80,7 +80,7 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
     api: Api, client: Client, background: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred ConfigMaps of one tenant, of 6 MB of JSON each, would end the process."""
-    monkeypatch.setattr("sync.runtime.reflector.PAGE_BYTES", 20_000)
+    monkeypatch.setattr("kube.client.PAGE_BYTES", 20_000)
     for number in range(9):
         api.put(path(f"p{number}"), lws(f"p{number}"))
     large = lws("q")

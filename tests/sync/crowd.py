@@ -1,0 +1,204 @@
+"""A fake API server with hundreds of large objects of each kind, and the controller as a process."""
+
+import asyncio
+import base64
+import random
+import re
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from intent import Object
+from intent.annotations import SERVICE
+from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, INGRESS, LWS, POD, POD_GROUP, Kind
+from tests.sync.fake_api import Api
+from tests.sync.samples import inference_service, lws
+
+SIZE: Final = 1_400_000
+"""The bytes of a large object; etcd stores 1.5 MiB."""
+HOSTILE: Final = "hostile"
+NAME, VERSION = b"NAME-OF-IT", b"987654321"
+Fill = Callable[[int], Any]
+
+
+def noise(length: int) -> str:
+    """Return text that cannot be compressed."""
+    return base64.b64encode(random.Random(length).randbytes(length * 3 // 4)).decode()  # noqa: S311 - noise
+
+
+def each(pattern: str) -> Fill:
+    """Return what makes a list of distinct items of JSON, of so many bytes."""
+    return lambda size: [
+        orjson.loads(pattern.replace("#", str(at))) for at in range(size // (len(pattern) + 6))
+    ]
+
+
+OWNERS: Final = each('{"apiVersion":"v1","kind":"A#","name":"n#","uid":"u#"}')
+ONE: Final[Mapping[str, Fill]] = {"value": noise}
+SPECS: Final[Mapping[str, tuple[str, Mapping[str, Fill]]]] = {
+    INFERENCE_SERVICE.kind: ("spec.baseRefs", {"names": each('"t#"'), "text": lambda size: [noise(size)]}),
+    LWS.kind: ("spec.leaderWorkerTemplate.workerTemplate.spec.volumes", {"items": each("{}")}),
+    AUTOSCALER.kind: ("spec.metrics", {"items": each('{"type":"#"}')}),
+    POD_GROUP.kind: ("spec.subGroupPolicy", {"items": each('{"name":"n#","subGroupSize":1}')}),
+    GATEWAYS.kind: ("spec.listeners", {"items": each('{"name":"l#","port":80,"protocol":"HTTP"}')}),
+    HTTP_ROUTE.kind: ("spec.parentRefs", {"items": each('{"name":"g#"}')}),
+    INGRESS.kind: ("spec.rules", {"items": each('{"host":"h#.example.com"}')}),
+    POD.kind: ("spec.containers", {"items": each('{"resources":{"limits":{"nvidia.com/gpu":"1"}}}')}),
+}
+"""Per kind a field of which the controller reads each item, and what fills it."""
+OTHERS: Final = ("data", {"text": lambda size: {"a": noise(size)}})
+
+
+def large(kind: Kind[Any], size: int = SIZE) -> list[bytes]:
+    """Return large objects of a kind as JSON, with placeholders for name and version."""
+    path, fills = SPECS.get(kind.kind, OTHERS)
+    found = []
+    for where, fill in (("metadata.ownerReferences", OWNERS), *((path, fill) for fill in fills.values())):
+        obj = _base(kind)
+        *above, last = where.split(".")
+        inner = obj
+        for one in above:
+            inner = inner.setdefault(one, {})
+        inner[last] = fill(size)
+        found.append(orjson.dumps(obj))
+    return found
+
+
+def _base(kind: Kind[Any]) -> Object:
+    obj: Object = {"spec": {}}
+    if kind is INFERENCE_SERVICE:
+        obj = inference_service()
+    if kind is LWS:
+        obj = lws("x")
+    if kind is AUTOSCALER:
+        obj["spec"] = {"scaleTargetRef": {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": LWS.kind}}
+        obj["spec"]["scaleTargetRef"]["name"] = NAME.decode()
+    obj |= {"apiVersion": kind.resource.api_version, "kind": kind.kind}
+    obj["metadata"] = obj.get("metadata", {}) | {
+        "namespace": HOSTILE,
+        "name": NAME.decode(),
+        "uid": f"uid-{NAME.decode()}",
+        "resourceVersion": VERSION.decode(),
+        "labels": {SERVICE: NAME.decode()},
+    }
+    return obj
+
+
+@dataclass(slots=True)
+class Crowd(Api):
+    """An API server that has `count` large objects of each of some kinds, beside what a test stores."""
+
+    shapes: dict[str, list[bytes]] = field(default_factory=dict)
+    """By plural."""
+    count: int = 0
+    watchers: dict[str, list[asyncio.Queue[bytes]]] = field(default_factory=dict)
+
+    def body(self, plural: str, at: int) -> bytes:
+        """Return the JSON of one large object, in the newest version."""
+        shapes = self.shapes[plural]
+        version = str(len(self.history) + 1).encode()
+        return shapes[at % len(shapes)].replace(NAME, b"x%d" % at).replace(VERSION, version)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        plural, token = request.path.rpartition("/")[2], request.query.get("continue", "")
+        is_list = request.method == "GET" and "watch" not in request.query
+        if is_list and plural in self.shapes:
+            return self._page(plural, int(token or 0), int(request.query.get("limit", "100")))
+        return await Api.handle(self, request)
+
+    def _page(self, plural: str, start: int, limit: int) -> web.Response:
+        """Return a page of large objects, and with the last of them what a test stored."""
+        end = min(start + limit, self.count)
+        metadata = {
+            "resourceVersion": str(len(self.history)),
+            "continue": str(end) if end < self.count else "",
+        }
+        stored = [] if metadata["continue"] else map(orjson.dumps, self.kept(plural))
+        items = b",".join((*(self.body(plural, at) for at in range(start, end)), *stored))
+        text = b'{"metadata":%b,"items":[%b]}' % (orjson.dumps(metadata), items)
+        return web.Response(body=text, content_type="application/json")
+
+    async def _send(self, response: web.StreamResponse, request: web.Request, seen: int) -> None:
+        queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=2)
+        plural = request.path.rpartition("/")[2]
+        self.watchers.setdefault(plural, []).append(queue)
+
+        async def pump() -> None:
+            while True:
+                await response.write(await queue.get())
+
+        pumping = asyncio.create_task(pump())
+        try:
+            await Api._send(self, response, request, seen)  # noqa: SLF001 - slots: no `super()`
+        finally:
+            pumping.cancel()
+            self.watchers[plural].remove(queue)
+
+    async def change(self, plural: str, at: int) -> None:
+        """Send a large object to the watches of its kind in a new version."""
+        self.history.append(("MODIFIED", {"kind": "Nothing", "metadata": {}}))
+        line = b'{"type":"MODIFIED","object":%b}\n' % self.body(plural, at)
+        for queue in self.watchers.get(plural, ()):
+            await queue.put(line)
+
+
+def crowd(kinds: Iterable[Kind[Any]], count: int, size: int = SIZE) -> Crowd:
+    """Return an API server with so many large objects of each kind."""
+    return Crowd(shapes={kind.resource.plural: large(kind, size) for kind in kinds}, count=count)
+
+
+@asynccontextmanager
+async def serving(api: Api, folder: Path) -> AsyncIterator[Path]:
+    """Serve an API on a free port; return a kubeconfig for it."""
+    app = web.Application(client_max_size=2**30)
+    app.router.add_route("*", "/{path:.*}", api.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    path = folder / "kubeconfig"
+    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}"}
+    content = {
+        "current-context": "fake",
+        "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "me"}}],
+        "clusters": [{"name": "fake", "cluster": cluster}],
+        "users": [{"name": "me", "user": {"token": "secret-token"}}],
+    }
+    path.write_bytes(orjson.dumps(content))
+    yield path
+    api.drop()
+    await runner.cleanup()
+
+
+PROCESS: Final = """
+import asyncio, sys
+from fusioninfer.serving.controller import sync
+from intent.settings import Settings
+from sync.runtime.lease import Timing
+timing = Timing(lease_duration=300.0, renew_deadline=200.0, retry_period=1.0)
+asyncio.run(sync(Settings(), kubeconfig=sys.argv[1], metrics_port=int(sys.argv[2]), timing=timing))
+"""
+"""What `fusioninfer sync` runs, with a Lease that is not lost on a busy machine."""
+
+
+@asynccontextmanager
+async def controller(kubeconfig: Path, port: int) -> AsyncIterator[Callable[[], int]]:
+    """Run the controller as a process; return a function that reads its peak memory, in MiB."""
+    command = (sys.executable, "-c", PROCESS, str(kubeconfig), str(port))
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
+
+    def peak() -> int:
+        text = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+        return int(re.findall(r"VmHWM:\s+(\d+)", text)[0]) // 1024
+
+    try:
+        yield peak
+    finally:
+        process.kill()
+        await process.wait()
