@@ -35,6 +35,8 @@ WEBHOOK: Final = "fusioninfer-webhook"
 SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
 SETTINGS: Final = "fusioninfer-settings"
 CONFIG_MAP: Final = OUTPUTS["ConfigMap"]
+ALL_SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets"
+SERVICES: Final = "/apis/fusioninfer.io/v1alpha1/inferenceservices"
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
     "kind": "LeaderWorkerSet",
@@ -141,10 +143,15 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
         "policy-binding": f"{ADMISSION}/validatingadmissionpolicybindings/backstop.fusioninfer.io",
     }
     slices = api_path("/apis/discovery.k8s.io/v1/namespaces", service[0], "endpointslices")
-    *read, endpoints = await asyncio.gather(
-        *map(reader.one, paths.values()), reader.every(slices, f"kubernetes.io/service-name={service[1]}")
+    lists = {
+        "services": (SERVICES, ""),
+        "sets": (ALL_SETS, SERVICE),
+        "slices": (slices, f"kubernetes.io/service-name={service[1]}"),
+    }
+    read = await asyncio.gather(
+        *map(reader.one, paths.values()), *(reader.every(*asked) for asked in lists.values())
     )
-    return dict(zip(paths, read, strict=True)) | {"deployments": deployments, "slices": endpoints}
+    return dict(zip((*paths, *lists), read, strict=True)) | {"deployments": deployments}
 
 
 async def _trial(reader: Reader, home: str) -> DryRun:

@@ -1,5 +1,6 @@
 """Checks of the controller, its Lease and its settings, and of rights: the controller's and the user's."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,12 +11,18 @@ from fusioninfer.cluster.check.components import is_served
 from fusioninfer.cluster.check.facts import Facts, available, name_of
 from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
 from fusioninfer.settings import SettingsFile
-from intent import Object, yaml
+from intent import Object, budget, yaml
+from intent.errors import FieldError
 from intent.shapes import mapping, number, text
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
 
 LEASE_SECONDS: Final = 15
 VERBS: Final = ("get", "list", "watch", "create", "patch", "delete")
+LIMITS: Final[Mapping[str, Callable[[Object], FieldError | None]]] = {
+    "services": budget.of_inferenceservice,
+    "sets": budget.of_expanded,
+}
+"""By reading, the limit up to which the controller reads an object."""
 LISTED: Final = 4
 """The most missing rights that are named."""
 INSTALLED_KINDS: Final = (
@@ -143,6 +150,17 @@ def settings_problem(content: str) -> str:
     return ""
 
 
+def _within_limits(facts: Facts) -> Judgement:
+    over = [
+        f"{obj['metadata']['namespace']}/{name_of(obj)} {error.path} {error.message.partition(';')[0]}"
+        for reading, limit in LIMITS.items()
+        for obj in facts.answer(reading).objects
+        if (error := limit(obj))
+    ]
+    more = f", and {len(over) - LISTED} more" if len(over) > LISTED else ""
+    return fails(f"{', '.join(over[:LISTED])}{more}") if over else holds()
+
+
 def _controller_may(facts: Facts) -> Judgement:
     return _judged(facts.controller_rights, "you may not create subjectaccessreviews")
 
@@ -197,6 +215,16 @@ CHECKS: Final = (
         "correct settings.yaml: docs/install.md lists the fields",
         when=INSTALLED,
         needs=("settings",),
+    ),
+    Check(
+        "object-sizes",
+        "Controller",
+        "no InferenceService or LeaderWorkerSet is larger than the controller reads",
+        _within_limits,
+        "reduce what the message counts: until then nothing of these services is changed or deleted",
+        "warning",
+        INSTALLED,
+        needs=("services", "sets"),
     ),
     Check(
         "controller-rights",

@@ -137,6 +137,8 @@ def facts() -> Facts:
             )
         ),
         "lease": one(lease()),
+        "services": Answer(()),
+        "sets": Answer(()),
         "secret": one(secret(serving())),
         "settings": one({"data": {"settings.yaml": "# launcher: auto\n"}}),
         "policy": one({"spec": {}}),

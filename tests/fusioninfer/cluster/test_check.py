@@ -156,6 +156,13 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
         reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
         "ConfigMap s: launchr: Extra inputs are not permitted",
     ),
+    "object-sizes": (
+        reading(
+            "services",
+            {"metadata": {"namespace": "a", "name": "x"}, "spec": {"roles": [{"name": "z" * 300_000}]}},
+        ),
+        "a/x spec has 300023 bytes, and the limit is 262144",
+    ),
     "controller-rights": (controller_denied, "missing: get leaderworkersets"),
     "user-rights": (user_denied, "missing: create leaderworkersets in namespace llm"),
 }
