@@ -149,10 +149,11 @@ def _edited(write: Write) -> Iterator[FieldError]:
 
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
-    """Return the input of the validators: with the recorded launcher and layout, if it is pinned."""
-    if not isinstance(found, Pinned):
+    """Return the input of the validators: on an update with the launcher and the layout of its record."""
+    record = found.pin if isinstance(found, Pinned) else found.write.record
+    if not isinstance(found, Pinned) and (found.write.old is None or record.digest != found.write.digest):
         return mutate.input_of(intent, settings)
-    taken = found.pin.expansion.decision
+    taken = record.expansion.decision
     decided = {name: getattr(taken, name) for _, names in DECISIONS.values() for name in names}
     return mutate.input_of(intent, settings, decided=decided)
 

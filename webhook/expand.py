@@ -18,10 +18,10 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.read import NOTHING
 from intent.settings import Settings
-from intent.shapes import annotations, metadata
+from intent.shapes import annotations, listed, mapping, metadata
 from intent.template import Templates
 from webhook import mutate
-from webhook.mutate import CONCERNS
+from webhook.mutate import CONCERNS, RESTORED
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
@@ -30,11 +30,14 @@ from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
+from webhook.overlay.removed import removed
 from webhook.overlay.revert import with_kept, with_own_leader
 from webhook.state import (
+    AtOnce,
     Ejected,
     Fresh,
     Grandfathered,
+    Inspected,
     Invalid,
     NotOurs,
     Pinned,
@@ -45,6 +48,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
+from webhook.templates.separate import LEADER, WORKER, template_of
 from webhook.templates.unfilled import with_containers, with_reason
 from webhook.write import Write
 
@@ -79,10 +83,37 @@ def operations(
 ) -> list[Operation]:
     """Return the JSON patch that expands an object in the given state."""
     wanted = change(live, found, settings, concerns)
+    if not isinstance(found, AtOnce | Unreadable) and _is_unproven(live, found, wanted):
+        write, recorded = found.write, merge(live, _annotation(records.find(found.write.old)))
+        found = state(recorded, write.old, write.templates)
+        wanted = change(recorded, found, settings, concerns)
     if wanted is live:
         return []
     is_filled_anew = isinstance(found, Pinned | Fresh | Withdrawn) and found.write.is_filled_anew
     return patch(live, wanted, is_unwritten if is_filled_anew else is_default)
+
+
+def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
+    """Return whether an update that leaves the launches as they are stored changes one by its record alone.
+
+    Then the stored record counts: one that a write brings may be forged, and no object shows what a launch
+    replaced.
+    """
+    write = found.write
+    if write.old is None or not write.has_record or write.text == records.find(write.old):
+        return False
+    now, then, made = map(_launches, (live, write.old, wanted))
+    return now == then and (now != made or isinstance(found, Invalid | Unfilled))
+
+
+def _launches(lws: Object) -> list[Object]:
+    """Return the fields of the containers of both templates that a launch may replace."""
+    specs = [mapping(template_of(lws, field).get("spec")) for field in (LEADER, WORKER)]
+    return [
+        {key: value for key, value in mapping(one).items() if key in RESTORED}
+        for spec in specs
+        for one in listed(spec.get("containers"))
+    ]
 
 
 def expanded(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
@@ -116,8 +147,8 @@ def change(
             return live if write.record is records.NO_RECORD else _withdrawn(write)
         case Grandfathered(write):
             return write.live
-        case Pinned(write, pin):
-            return _injected(found, pin.expansion)
+        case Pinned():
+            return _injected(found, wish(found, settings, concerns))
         case Fresh():
             settled, wished = foreseen_write(found, settings, concerns)
             return _injected(settled, wished)
@@ -182,16 +213,21 @@ def wish(
 ) -> Expansion:
     """Return the recorded expansion if the object is pinned, else that of the mutators.
 
-    On an update, the recorded part of each concern stays whose input is unchanged.
+    On an update, the recorded part of each concern stays whose input is unchanged. A recorded item that was
+    removed from the object is added only if the mutators add the same.
     """
+    write, pin = found.write, found.write.pinning
+    if not isinstance(found, Pinned) and (pin is records.NO_RECORD or pin.is_foreign):
+        return mutate.expansion(found.intent, write.facts, settings, concerns)
+    intent, recorded = write.reading.intent, pin.expansion
+    gone = removed(recorded.wish, write.live, write.old or {})
+    if gone and intent:
+        rules = mutate.expansion(intent, write.facts, settings, concerns)
+        gone = removed(recorded.wish, write.live, write.old or {}, rules.wish)
+    recorded = recorded.without(gone) if gone else recorded
     if isinstance(found, Pinned):
-        return found.pin.expansion
-    write = found.write
-    records_of_it = () if write.old is None else (write.record, write.stored)
-    pins = tuple(
-        one.expansion for one in records_of_it if one is not records.NO_RECORD and not one.is_foreign
-    )
-    return mutate.expansion(found.intent, write.facts, settings, concerns, pins)
+        return recorded
+    return mutate.expansion(found.intent, write.facts, settings, concerns, (recorded,))
 
 
 def room(live: Object) -> int:

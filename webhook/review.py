@@ -27,7 +27,7 @@ from webhook.overlay import record as records
 from webhook.overlay.patch import Operation
 from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.state import at_once, inspect
-from webhook.templates.content import needed
+from webhook.templates.content import OFF, needed
 
 ReviewOutcome = Literal["unchanged", "patched", "allowed", "denied"]
 
@@ -132,6 +132,8 @@ def _mutated(
     live, old = request.live, request.old
     if live is None or at_once(live, old):
         return _unchanged(request)
+    if templates is None and BASE_REFS in annotations(live):
+        templates = dict.fromkeys(needed(live, old), OFF) or None
     live, old = opened(request)
     made = operations(live, inspect(live, old, templates), settings)
     if not made:

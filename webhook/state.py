@@ -184,17 +184,12 @@ def _unpinned(write: Write) -> Inspected:
 
 
 def _pin(write: Write) -> Record | None:
-    """Return the record that still holds: the live object's, else the old one's. A CREATE has no pin.
+    """Return the stored record, if it still holds.
 
-    The live object's record may be outdated: a saved file may have an older one, and another webhook may have
-    changed the input since (an image tag to a digest).
+    The live object's may be forged or outdated: a saved file may have an older one. It only says what of the
+    object its author did not write.
     """
-    if write.old is None:
-        return None
-    if _holds(write, write.record):
-        return write.record
-    is_other = write.stored is not write.record
-    return write.stored if is_other and _holds(write, write.stored) else None
+    return write.pinning if _holds(write, write.pinning) else None
 
 
 def _holds(write: Write, record: Record) -> bool:

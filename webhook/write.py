@@ -19,7 +19,7 @@ from intent.shapes import annotations, labels
 from intent.template import Templates
 from webhook import digest as digests
 from webhook.leftover import without_leftover
-from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE
+from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.canonical import canonical
@@ -60,6 +60,8 @@ class Write:
     """The facts of the Intent that digests cover; empty if there is none."""
     filling: FilledObject | None = None
     """What templates put under the author's object; None if it names none."""
+    templates: Templates | None = None
+    """Those that were read for it."""
 
     @cached_property
     def digest(self) -> str:
@@ -70,6 +72,17 @@ class Write:
     def stored(self) -> Record:
         """Return the record of the old object."""
         return self.read_stored()
+
+    @cached_property
+    def pinning(self) -> Record:
+        """The record whose parts may be injected again: the stored one. A CREATE has none.
+
+        If none is stored, it is one that the write brings and that says nothing else than the stored object.
+        """
+        if self.old is None:
+            return NO_RECORD
+        is_there = self.stored is NO_RECORD and not patch(self.old, merge(self.old, self.record.put_on))
+        return self.record if is_there else self.stored
 
     @property
     def original(self) -> Object:
@@ -188,7 +201,7 @@ def read_write(
     stamp = _stamp(live)
     sent, live = live, merge(live, stamp) if stamp else live
     text = _text_of_record(live, old)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER, RESTORABLE)
     if isinstance(record, FieldError):
         if has_record(live):
             return record
@@ -204,7 +217,9 @@ def read_write(
     original = without_leftover(reverted.original, reading.intent, record)
     if original is not reverted.original:
         reverted, reading = replace(reverted, original=original), read_lws(original)
-    made = Write(sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling)
+    made = Write(
+        sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling, templates
+    )
     if filling is None or not made.is_misfilled:
         return made
     return replace(made, reading=replace(reading, errors=(*filling.errors, *reading.errors)))
@@ -244,7 +259,7 @@ def _reader(old: Object | None, known: Record | None) -> Callable[[], Record]:
 
 def _stored_record(old: Object | None) -> Record:
     text = records.find(old)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER)
+    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER, RESTORABLE)
     return record if isinstance(record, Record) else NO_RECORD
 
 

@@ -381,7 +381,7 @@ NEEDED: Final[list[tuple[str, Object, Object | None, tuple[str, ...]]]] = [
     ("a new object", named(), None, ("base",)),
     ("two templates, in order", named(refs="more, base"), None, ("more", "base")),
     ("no templates", lws(), None, ()),
-    ("a new object with a record", STORED, None, ()),
+    ("a new object with a record", STORED, None, ("base",)),
     ("the same object", STORED, STORED, ()),
     ("the author's file again", named(), STORED, ()),
     ("another image", changed(STORED, f"{ENGINE}.image", "corp/llm:1"), STORED, ()),

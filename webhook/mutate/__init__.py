@@ -25,7 +25,8 @@ from webhook.mutate.shm import SHM
 from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.overlay.overlay import Contradiction, combine
+from webhook.overlay.keyed import WHOLE
+from webhook.overlay.overlay import NOTHING, Contradiction, combine
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 from webhook.served import served
@@ -42,11 +43,25 @@ ELSEWHERE: Final[Paths] = {}
 WRITABLE: Final = union(ELSEWHERE, *(concern.writes for concern in CONCERNS))
 """Every path that mutators can write."""
 RECORDABLE: Final = shape_of(WRITABLE)
-"""The type of the overlays `set` and `left` of a record. `was` is read only at the paths of `set`."""
+"""The type of the overlays `set` and `left` of a record."""
 REPLACED_ELSEWHERE: Final = frozenset[str]()
 """Fields that only other releases replace. Those of a removed concern stay here, so that pins keep them."""
 REPLACEABLE: Final = REPLACED_ELSEWHERE.union(*(concern.replaces for concern in CONCERNS))
 """The names of fields whose value may replace one of the author's."""
+RESTORED: Final = REPLACEABLE | {"lifecycle"}
+"""The fields of a container of which `was` of a record may have a value of the author's."""
+
+
+def _restorable(paths: Paths) -> Paths:
+    """Return the paths at which `was` may have a value: of containers, the fields that a launch replaces."""
+    return {
+        key: None if key in RESTORED else _restorable(NOTHING if key in WHOLE else below or NOTHING)
+        for key, below in paths.items()
+    }
+
+
+RESTORABLE: Final = shape_of(_restorable(WRITABLE))
+"""The type of the overlay `was`."""
 
 
 def input_of(

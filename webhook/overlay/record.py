@@ -110,6 +110,14 @@ class Expansion:
             parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(part.digest, wish)
         return replace(self, parts=parts)
 
+    def without(self, gone: Overlay) -> "Expansion":
+        """Return the same without these items."""
+        parts = {
+            name: Part(part.digest, remainder(part.put_on, gone), part.left)
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts, wish=remainder(self.wish, gone))
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -213,19 +221,22 @@ class _Form(
     base: Any = None
 
 
-def read(text: Any, recordable: type, order: tuple[str, ...] = ()) -> Record | FieldError:
+def read(
+    text: Any, recordable: type, order: tuple[str, ...] = (), restorable: Any = Any
+) -> Record | FieldError:
     """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay of another type.
 
-    `order` is that of the concerns: the items that they add to a list are in it.
+    `order` is that of the concerns: the items that they add to a list are in it. `restorable` is the type
+    of `was`.
     """
     try:
-        return _read(text, recordable, order)
+        return _read(text, recordable, order, restorable)
     except _UnreadableError as error:
         remedy = "remove the annotation, which restarts nothing, then kubectl replace it with your file"
         return FieldError(f"metadata.annotations[{EXPANSION}]", None, f"{error}; {remedy}", "FI901")
 
 
-def _read(text: Any, recordable: type, order: tuple[str, ...]) -> Record:
+def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) -> Record:
     if isinstance(text, str) and len(text) > LONGEST:
         message = f"has {len(text)} characters; an object has at most {LONGEST} in all annotations"
         raise _UnreadableError(message)
@@ -241,6 +252,9 @@ def _read(text: Any, recordable: type, order: tuple[str, ...]) -> Record:
         raise _UnreadableError(message) from None
     parts = {name: found.parts[name] for name in order if name in found.parts} | found.parts
     put_on, wish = _combined(parts, recordable)
+    if not fits(found.was, restorable):
+        message = "has a value that fusioninfer never replaces"
+        raise _UnreadableError(message)
     expansion = Expansion(parts, wish, found.digests, found.decision, of_record(found.serves))
     base = None if found.base is None else read_base(found.base)
     if base is None and found.base is not None:

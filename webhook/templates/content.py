@@ -4,7 +4,8 @@
     content   the templates merged, in the order of `base-refs` and of their entries; later ones win
 
 A template is read when an object is created, when its `base-refs`, its component type or `refresh` changes,
-and never while a record has the content for them. So an edited or deleted template changes nothing (P1).
+and never while the stored record has the content for them. So an edited or deleted template changes nothing
+(P1). The content in a record that a write brings counts only if the object has all of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,10 +68,10 @@ def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
     key = key_of(live)
     if key is None:
         return ()
-    known = [base for lws in (live, old) if (base := _base(lws)) and base.key == key]
-    if any(base.has_content for base in known):
+    mine, stored = (base if (base := _base(lws)) and base.key == key else None for lws in (live, old))
+    if stored and stored.has_content:
         return ()
-    is_same = not known and key_of(old) == key and live.get("spec") == (old or {}).get("spec")
+    is_same = not (mine or stored) and key_of(old) == key and live.get("spec") == (old or {}).get("spec")
     return () if is_same else key.refs
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
+from webhook.overlay.patch import patch
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert
 from webhook.templates.content import content, key_of
@@ -26,7 +27,11 @@ class WriteContext(NamedTuple):
 def refill(
     found: Reverted, around: WriteContext, templates: Templates | None
 ) -> tuple[Reverted, FilledObject]:
-    """Take what templates added out of an object, and fill it again: from a record, or from the templates."""
+    """Take what templates added out of an object, and fill it again: from a record, or from the templates.
+
+    The content of the stored record counts; that of a record that a write brings only if it adds nothing to
+    the object, or if no template was read for this write, as for /validate, which changes nothing.
+    """
     mine, before = around.record.base or NO_BASE, around.stored().base or NO_BASE
     then = None
     if around.old is not None:
@@ -36,13 +41,15 @@ def refill(
     if key is None or budget.of_leaderworkerset(parts.author):
         return fill(found, parts, NO_BASE, mine, found.original)
     like = found.original if mine.put_on or then is None else then
-    known = [base for base in (mine, before) if base.key == key]
+    known = [base for base in (before, mine) if base.key == key]
     kept = _kept(known)
     if kept is not None:
-        return fill(found, parts, kept, kept, like)
+        filled = fill(found, parts, kept, kept, like)
+        if kept is before or templates is None or not patch(found.original, filled[0].original):
+            return filled
     if templates is None and known:
         return fill(found, parts, known[0], mine, like)
-    made, filling = fill(found, parts, content(key, templates), mine, like)
+    made, filling = fill(found, parts, content(key, templates), before, like)
     return made, replace(filling, is_read=True)
 
 

@@ -1,0 +1,250 @@
+"""A record that a write brings is a claim: no pod gets from it what object, rules and author do not have.
+
+Of the records of all golden cases, each value is replaced and removed, and each list and map gets one more.
+"""
+
+import copy
+import itertools
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Final
+
+import jsonpatch
+import orjson
+import pytest
+
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.template import Templates
+from tests.golden.test_golden import CASES, leaderworkersets, templates_of
+from tests.laws.laws import leaves
+from tests.laws.strategies import TOOLS
+from tests.lws import WORKER, changed, lws, template
+from tests.reviews import review as review_of
+from tests.webhook.test_pins import LATER
+from webhook import review
+from webhook.check import check
+from webhook.expand import expand
+from webhook.mutate import CONCERNS
+from webhook.templates.content import needed
+
+EVIL: Final = {"name": "evil", "image": "evil", "securityContext": {"privileged": True}}
+MORE: Final[dict[str, Any]] = {
+    "initContainers": EVIL,
+    "containers": {"name": "evil", "args": ["evil"]},
+    "volumes": {"name": "evil", "secret": {"secretName": "evil"}},
+    "volumeMounts": {"name": "dshm", "mountPath": "/evil"},
+    "env": {"name": "EVIL", "value": "evil"},
+    "ports": {"containerPort": 666},
+}
+"""One more item of each list whose items have keys."""
+
+
+def put(live: Object, old: Object | None = None, library: Templates | None = None, **more: Any) -> Object:
+    """Expand an object as the webhook does, with the templates that it needs."""
+    read = library if needed(live, old) else None
+    made: Object = jsonpatch.apply_patch(live, expand(live, old, templates=read, **more))
+    return made
+
+
+def record_of(live: Object) -> Any:
+    return orjson.loads(live["metadata"]["annotations"][EXPANSION])
+
+
+def with_record(live: Object, record: Any) -> Object:
+    notes = live["metadata"]["annotations"] | {EXPANSION: orjson.dumps(record).decode()}
+    return {**live, "metadata": {**live["metadata"], "annotations": notes}}
+
+
+def forgeries(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each forged value with the path of what was forged in it."""
+    if isinstance(value, dict):
+        yield f"+{key}", {**value, "command": ["evil"], "image": "evil"}
+        for name, below in value.items():
+            yield f"-{name}", {one: item for one, item in value.items() if one != name}
+            yield from ((f"{name}.{path}", {**value, name: made}) for path, made in forgeries(below, name))
+    elif isinstance(value, list):
+        yield "+", [*value, copy.deepcopy(MORE.get(key, "evil"))]
+        for at, below in enumerate(value):
+            yield f"-{at}", value[:at] + value[at + 1 :]
+            for path, made in forgeries(below):
+                yield f"{at}.{path}", [*value[:at], made, *value[at + 1 :]]
+    elif isinstance(value, bool) or value is None:
+        yield "!", not value
+    else:
+        yield "!", value + 1 if isinstance(value, int) else "evil"
+
+
+@cache
+def forged() -> list[tuple[str, Object, Object, Object, Templates]]:
+    """Return one forgery of each path of a record: its name, and file, stored and sent object, templates."""
+    found: dict[str, tuple[str, Object, Object, Object, Templates]] = {}
+    for case in CASES:
+        for document in leaderworkersets(case):
+            library = templates_of(case, document.object)
+            stored = put(document.object, None, library)
+            if EXPANSION not in stored["metadata"].get("annotations", {}) or check(stored):
+                continue
+            for path, made in forgeries(record_of(stored)):
+                steps = re.sub(r"\b\d+\b", "*", path).split(".")
+                kind = ".".join((*steps[:2], *steps[-2:]))
+                name = f"{case.name}: {path}"
+                found.setdefault(kind, (name, document.object, stored, with_record(stored, made), library))
+    return [*found.values()]
+
+
+def pods(live: Object) -> Object:
+    group: Object = live["spec"]["leaderWorkerTemplate"]
+    return group
+
+
+WRITES: Final[dict[str, Callable[[Object], Object]]] = {
+    "the record alone": lambda live: live,
+    "another size": lambda live: changed(live, "spec.leaderWorkerTemplate.size", 4),
+    "another setting": lambda live: changed(live, "metadata.annotations.fusioninfer.io/role-name", "other"),
+    "a pod annotation": lambda live: changed(live, f"{WORKER}.metadata.annotations.now", "1"),
+    "no annotation": lambda live: changed(live, "metadata.annotations.fusioninfer.io/service", None),
+}
+
+
+def added(made: Object, *known: Object) -> list[Any]:
+    """Return the fields of pods that an object has, and that no other one has with the same value."""
+    there = {repr(leaf) for one in known for leaf in leaves(pods(one))}
+    return [leaf for leaf in leaves(pods(made)) if repr(leaf) not in there]
+
+
+def test_an_update_adds_nothing_that_only_its_record_has() -> None:
+    wrong = {}
+    for (name, _, stored, live, library), write in zip(forged(), itertools.cycle(WRITES), strict=False):
+        made, honest = (put(WRITES[write](one), stored, library) for one in (live, stored))
+        if more := added(made, honest, live):
+            wrong[f"{name}, with {write}"] = more
+
+    assert wrong == {}
+
+
+def test_a_create_adds_nothing_that_only_its_record_has_but_what_a_launch_replaced() -> None:
+    """The author of a new object says what they wrote: the command that is launched, and the probes."""
+    wrong = {}
+    for name, _, stored, live, library in forged():
+        made, honest = (put(one, None, library) for one in (live, stored))
+        path = name.partition(": ")[2]
+        more = [leaf for leaf in added(made, honest, live) if not path.startswith("was.")]
+        if more and any(mark in repr(more) for mark in ("evil", "666", "privileged", "'!'")):
+            wrong[name] = more
+
+    assert wrong == {}
+
+
+# --- what is stored ---------------------------------------------------------------------------------------
+
+SPEC: Final = f"{WORKER}.spec"
+OWN: Final = {"name": "download", "image": "busybox"}
+FILE: Final = lws(worker=template(initContainers=[OWN]))
+DISABLED: Final = "metadata.annotations.fusioninfer.io/inject"
+
+
+def names(live: Object, field: str = "initContainers") -> list[str]:
+    return [
+        one["name"] for one in live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"].get(field, ())
+    ]
+
+
+def bypassed(*, is_there: bool) -> Object:
+    """Return an object whose record was forged while admission was bypassed, with the item or without."""
+    stored = put(FILE)
+    record = record_of(stored)
+    part = record["parts"]["dns"]["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    part["initContainers"].append(EVIL)
+    items = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"]
+    wanted = [*items, *([EVIL] if is_there else [])]
+    return changed(with_record(stored, record), f"{SPEC}.initContainers", wanted)
+
+
+def test_an_item_that_an_administrator_removed_stays_removed() -> None:
+    stored = bypassed(is_there=True)
+    assert names(put(changed(stored, f"{SPEC}.hostIPC", True), stored)) == [
+        "download",
+        "wait-for-leader",
+        "evil",
+    ]
+    items = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["initContainers"]
+
+    cleaned = put(changed(stored, f"{SPEC}.initContainers", items[:-1]), stored)
+    again = put(changed(cleaned, f"{SPEC}.hostIPC", True), cleaned)
+
+    assert names(cleaned) == names(again) == ["download", "wait-for-leader"]
+    assert EVIL["name"] not in cleaned["metadata"]["annotations"][EXPANSION]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_record_that_was_stored_past_admission_adds_no_item(tool: str) -> None:
+    stored = bypassed(is_there=False)
+
+    made = [put(TOOLS[tool](stored, FILE), stored), put(changed(stored, f"{SPEC}.hostIPC", True), stored)]
+
+    assert [names(one) for one in made] == [["download", "wait-for-leader"]] * 2
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_file_that_is_applied_again_keeps_items_that_no_rule_gives_any_more(tool: str) -> None:
+    """Clients that replace lists remove what was injected into them, as an administrator would."""
+    stored, fewer = put(FILE), tuple(one for one in CONCERNS if one.name not in ("dns", "shm"))
+
+    assert pods(put(TOOLS[tool](stored, FILE), stored, concerns=fewer)) == pods(stored)
+
+
+def test_a_removed_item_that_the_rules_give_comes_back_as_they_give_it() -> None:
+    stored = put(FILE)
+
+    assert pods(put(changed(stored, f"{SPEC}.initContainers", [OWN]), stored)) == pods(stored)
+
+
+@pytest.mark.parametrize("rules", [LATER, CONCERNS[:-3], tuple(one for one in CONCERNS if one.name != "shm")])
+def test_a_file_with_the_record_of_other_rules_changes_no_stored_pods(rules: Any) -> None:
+    """A file in Git holds an object that another release expanded, with its record."""
+    file = put(lws(), None, concerns=rules)
+    stored = put(file)
+    for tool in TOOLS:
+        assert pods(put(TOOLS[tool](stored, file), stored)) == pods(stored)
+
+
+# --- content of templates ---------------------------------------------------------------------------------
+
+NAMED: Final = changed(lws(), "metadata.annotations.fusioninfer.io/base-refs", "base")
+
+
+def library(**spec: Any) -> Templates:
+    return {"base": {"kind": "InferenceTemplate", "spec": {"pods": [{"template": {"spec": spec}}]}}}
+
+
+@pytest.mark.parametrize("forge", ["pods", "set"])
+@pytest.mark.parametrize("read", [library(hostIPC=True), {}, None], ids=["read", "deleted", "off"])
+def test_content_of_a_record_that_its_object_lacks_is_not_put_into_a_new_one(forge: str, read: Any) -> None:
+    live = put(NAMED, None, library(hostIPC=True))
+    record = record_of(live)
+    if forge == "pods":
+        record["base"]["pods"]["spec"]["hostNetwork"] = True
+    else:
+        record["base"]["set"]["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["hostNetwork"] = True
+
+    made = sent(with_record(live, record), read)
+
+    assert "hostNetwork" not in made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+
+
+@pytest.mark.parametrize("read", [library(hostNetwork=True), {}, None], ids=["changed", "deleted", "off"])
+def test_a_restored_object_keeps_the_content_that_it_has(read: Any) -> None:
+    live = put(NAMED, None, library(hostIPC=True))
+
+    assert sent(live, read) == live
+
+
+def sent(live: Object, read: Templates | None) -> Object:
+    """Return the object as /mutate leaves it on CREATE, with these templates, or switched off."""
+    response = orjson.loads(review.mutate(orjson.dumps(review_of(live)), templates=read).body)["response"]
+    operations = orjson.loads(b64decode(response["patch"])) if "patch" in response else []
+    made: Object = jsonpatch.apply_patch(live, operations)
+    return made
