@@ -16,7 +16,7 @@ from intent import Object
 from intent.shapes import listed, mapping, strings
 from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.canonical import digest
-from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, same
+from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
 from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
@@ -138,6 +138,8 @@ def _container(live: Object, one: Recorded, origins: Origins) -> Object:
     if not launch:
         return revert_fields(live, one._replace(injected=rest), origins)
     author, origin = _reverted_launch(live, launch, mapping(one.replaced), mapping(one.file))
+    if origin != "injected" and _is_replaced(live, rest):
+        author, origin = arguments(live), "written"
     origins[live["name"]] = origin
     left = revert_fields(live, one._replace(injected=rest), origins, restores=origin != "written")
     return with_arguments(left, author)
@@ -151,15 +153,16 @@ def _reverted_launch(
     author = arguments({**live, **{key: before.get(key) for key in launch}})
     if now == injected:
         return author, "injected"
-    if all(live.get(key) in (launch[key], before.get(key)) for key in launch):
-        return author, "written"
     mine = _written(live, launch, before, file)
+    if all(live.get(key) in (launch[key], before.get(key)) for key in launch):
+        return (mine if file else author), "written"
     if file and not _is_launched(mine):
         return mine, "written"
     edited = transferred(author, injected, now)
     if edited is not None:
         return edited, "edited"
-    return (author, "kept") if _is_launched(mine) else (mine, "written")
+    is_edit = _is_launched(mine) and not launch.keys() <= file.keys()
+    return (author, "kept") if is_edit else (mine, "written")
 
 
 def _written(live: Object, launch: Object, before: Object, file: Object) -> Arguments:
@@ -177,6 +180,16 @@ def _written(live: Object, launch: Object, before: Object, file: Object) -> Argu
         if file or has_program or is_launcher:
             mine[key] = before.get(key)
     return arguments(mine)
+
+
+def _is_replaced(live: Object, injected: Overlay) -> bool:
+    """Return whether a client replaced the container as a whole: nothing injected into its lists is left."""
+    added = [
+        (index(key, items), index(key, live.get(key)))
+        for key, items in injected.items()
+        if is_keyed(key, items)
+    ]
+    return any(ours for ours, _ in added) and not any(ours.keys() & now for ours, now in added)
 
 
 def _program(container: Object) -> list[Any]:

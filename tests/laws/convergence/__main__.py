@@ -1,13 +1,14 @@
 """Run random sequences of writes, and report which violate the law of convergence (`walk`, `laws`).
 
 python -m tests.laws.convergence [--sequences N] [--seed S] [--steps K] [--examples E] [--only I] [--carry-on]
-                                 [--templates]
+                                 [--templates] [--repeated]
 
 `make soak SOAK=convergence` runs it, and `test_law` runs 500 sequences. Neither accepts a violation. Edits
 without a mapping, after which only the side laws are checked, are counted in the summary.
 
 --only I       repeats one sequence of the seed
 --templates    runs sequences of objects that name InferenceTemplates
+--repeated     runs sequences of authors who write what was injected
 --carry-on     deletes and creates the object again after a violation, instead of ending the sequence
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.laws.convergence.clients import BY_HAND
+from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import Sequence, Violation, Walk, drawn, run, shrunk
 
@@ -97,7 +99,7 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     began, report = time.monotonic(), Report(options.seed)
     for number in [options.only] if options.only is not None else range(options.sequences):
-        draw = drawn_templated if options.templates else drawn
+        draw = drawn_templated if options.templates else drawn_repeated if options.repeated else drawn
         sequence = draw(options.seed, number, options.steps)
         report.add(number, sequence, run(sequence, carry_on=options.carry_on))
         if number % 500 == 499:
@@ -120,6 +122,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--carry-on", action="store_true", help="go on after a violation")
     parser.add_argument("--templates", action="store_true", help="objects that name InferenceTemplates")
+    parser.add_argument("--repeated", action="store_true", help="authors who write what was injected")
     parser.add_argument("--only", type=int, help="the number of one sequence, to repeat it")
     return parser.parse_args(arguments)
 

@@ -225,6 +225,11 @@ def _words(file: File, pod: Pod) -> Object:
         },
         "shell": {"command": ["sh", "-c"], "args": [text]},
         "script": {"command": ["sh", "-c", f"sleep 1; exec {text}"]},
+        "serve": {"command": ["vllm", "serve"], "args": [*flag, *flags]},
+        "by hand": {
+            "command": ["ray", "symmetric-run"],
+            "args": ["--address", "$(LWS_LEADER_ADDRESS):6400", "--min-nodes", "2", "--", *text.split()],
+        },
     }
     return forms[pod.form]
 

@@ -1,0 +1,36 @@
+"""Sequences of authors who write themselves what was injected: the program, or a launch of their own.
+
+Their file is theirs, also where it equals what admission wrote: it stays when the annotations go.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import Final
+
+from tests.laws.convergence.files import changed
+from tests.laws.convergence.walk import Sequence, Step, draw
+
+LAUNCHERS: Final = ("vllm-native", "vllm-native", "ray-symmetric", "auto")
+
+
+def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
+    """Draw a sequence in which an author writes what was injected, and then removes the annotations."""
+    sequence = draw(random, steps)
+    file = replace(sequence.file, launcher=random.choice(LAUNCHERS), opted_in=True, parallelism="", source="")
+    file = changed(changed(changed(file, "form", "args"), "image", "vllm/vllm-openai:v0.17.1"), "size", 2)
+    form = random.choice(("serve", "serve", "by hand"))
+    more = [
+        Step(sequence.tool, "form", form),
+        random.choice((Step(sequence.tool, "launcher", "none"), Step(sequence.tool, "the same file"))),
+        Step(sequence.tool, "opted_in", value=False),
+        Step(sequence.tool, "the same file"),
+    ]
+    drawn = list(sequence.steps)
+    for at in sorted(random.sample(range(len(drawn) + len(more)), len(more))):
+        drawn.insert(at, more.pop(0))
+    return replace(sequence, file=file, steps=tuple(drawn))
+
+
+def drawn_repeated(seed: int, number: int, steps: int | None = None) -> Sequence:
+    """Return one sequence of a seed."""
+    return draw_repeated(Random(f"repeated/{seed}/{number}"), steps)  # noqa: S311 - examples
