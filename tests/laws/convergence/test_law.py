@@ -7,16 +7,30 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.laws.convergence.files import File
+from tests.laws.convergence.files import File, Pod
+from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import Sequence, Step, drawn, run
 
 SEQUENCES = 125
 APPLY = "server-side apply"
+CLIENT_SIDE = "client-side apply"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
     "arguments beside those of a block, after an apply": Sequence(
         File(size=1, lora=LORA), APPLY, "", (Step("edit", "append to worker"),)
+    ),
+    "a program that equals the injected one, when the annotations go": Sequence(
+        File(Pod(form="args"), launcher="vllm-native"),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "form", "serve"), Step(CLIENT_SIDE, "opted_in", value=False)),
+    ),
+    "a launch by hand in place of the injected one": Sequence(
+        File(Pod(probes=("readinessProbe",)), launcher="ray-symmetric"),
+        APPLY,
+        "",
+        (Step(APPLY, "form", "by hand"), Step(CLIENT_SIDE, "opted_in", value=False)),
     ),
     "arguments in place of another client's": Sequence(
         File(launcher="none", parallelism="tensor=4"), APPLY, "", (Step("json patch", "append to all"),)
@@ -57,6 +71,11 @@ def test_the_stored_object_is_the_expansion_of_the_author_s(seed: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_is_so_with_templates_that_change(seed: int) -> None:
     assert list(violations(seed, SEQUENCES, drawn_templated)) == []
+
+
+@pytest.mark.slow
+def test_it_is_so_where_authors_write_what_was_injected() -> None:
+    assert list(violations(1, SEQUENCES, drawn_repeated)) == []
 
 
 @pytest.mark.parametrize("name", FOUND)
