@@ -120,7 +120,7 @@ class Broken:
 ENGINES: Final[dict[str, Broken]] = {
     "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 19),
     "the leader's edits are lost": Broken(_replaced(revert, "_followed", _workers), 12),
-    "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 23),
+    "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 76),
     "a volume is removed while mounted": Broken(_replaced(revert, "with_volumes", _as_it_is), 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
