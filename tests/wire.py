@@ -34,11 +34,13 @@ def post(path: str, body: bytes = b"{}", **headers: str) -> bytes:
 
 @asynccontextmanager
 async def connected(
-    port: int, tls: ssl.SSLContext | None = None
+    port: int, tls: ssl.SSLContext | None = None, source: str = "127.0.0.1"
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect, and close the connection in every case."""
-    name = "localhost" if tls else None
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls, server_hostname=name)
+    """Connect from an address of loopback, and close the connection in every case."""
+    name, local = "localhost" if tls else None, (source, 0)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=tls, server_hostname=name, local_addr=local
+    )
     try:
         yield reader, writer
     finally:

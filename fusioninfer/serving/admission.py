@@ -20,6 +20,7 @@ from fusioninfer.serving.warm_up import Reviews, warm_up
 from intent.settings import Settings
 from webhook import review, templated
 from webhook.server import app, metrics
+from webhook.server.callers import Callers
 from webhook.server.listen import CUTS, Limits
 from webhook.server.offload import Offload
 from webhook.server.reading import TemplateLoader
@@ -30,7 +31,7 @@ log: Final = structlog.stdlib.get_logger(__name__)
 async def webhook(  # noqa: PLR0913 - each is a flag of the command
     source: reload.CertificateDirectory,
     settings: Settings,
-    client_names: frozenset[str] = frozenset(),
+    callers: Callers,
     *,
     host: str,
     port: int,
@@ -41,13 +42,13 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
 
     The webhook is not ready until `source` has a certificate to serve. If `source` requires client
-    certificates, they must carry one of `client_names`, if any are given. `/healthz`, `/readyz` and
+    certificates, `callers` has the names that they must carry. `/healthz`, `/readyz` and
     `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free one; the log line `listening` contains
     it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace and of this one.
     Raises OSError if an address cannot be listened on, or if there are no credentials to read them.
     """
     sockets = probes.bind(host, port), probes.bind(host, metrics_port)
-    run = partial(webhook_on, sockets, source, reviews(settings), Limits(), client_names=client_names)
+    run = partial(webhook_on, sockets, source, reviews(settings), Limits(), callers=callers)
     if not templates_namespace:
         await run()
         return
@@ -63,7 +64,7 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     answers: Reviews,
     limits: Limits,
     *,
-    client_names: frozenset[str] = frozenset(),
+    callers: Callers | None = None,
     poll_seconds: float = 10.0,
     reading: TemplateLoader | None = None,
 ) -> None:
@@ -78,11 +79,14 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
         counted = replace(reading, count=shown.read)
         hooks["/mutate"] = replace(hooks["/mutate"], reading=counted)
         steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
-    offload = Offload(steps)
-    state = app.ServerState(hooks, limits, client_names, shown.cut, offload=offload)
+    callers = callers or Callers()
+    offload = Offload(steps, callers.reserved)
+    state = app.ServerState(hooks, limits, callers, shown.cut, offload=offload)
     _bind(shown, state, source)
     watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))
     warm_up(steps)
+    if not callers.reserved:
+        offload.start()
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
     with _until_signal() as stop:

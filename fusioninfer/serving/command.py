@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,19 @@ LOG_LEVEL: Final = click.option(
 )
 
 
+class Network(click.ParamType["IPv4Network | IPv6Network"]):
+    """The addresses of a network; one address is a network too."""
+
+    name = "CIDR"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a network. An address with bits beyond the prefix is a usage error."""
+        try:
+            return ip_network(value)
+        except ValueError as error:
+            self.fail(f"{error}; use the form 10.0.0.0/24 or fd00::/64", param, ctx)
+
+
 @click.command(epilog=WEBHOOK)
 @click.option(
     "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
@@ -70,6 +84,15 @@ LOG_LEVEL: Final = click.option(
     help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
 )
 @click.option(
+    "--caller-cidr",
+    "networks",
+    type=Network(),
+    multiple=True,
+    metavar="CIDR",
+    help="Serve callers from these addresses first, as they arrive at the pod: the API servers', or those of "
+    "their tunnel. With --client-ca, only their handshakes. May be repeated.",
+)
+@click.option(
     "--templates-namespace",
     default="",
     metavar="NAME",
@@ -94,6 +117,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     client_ca: Path | None,
     client_names: tuple[str, ...],
     templates_any_caller: bool,
+    networks: tuple[IPv4Network | IPv6Network, ...],
     log_level: str,
     config: Path | None,
     **templates: Any,
@@ -107,6 +131,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     """
     from certs.reload import CertificateDirectory  # noqa: PLC0415 - the offline subcommands do not need it
     from fusioninfer.serving import admission, process  # noqa: PLC0415 - other subcommands start without it
+    from webhook.server.callers import Callers  # noqa: PLC0415 - other subcommands start without it
 
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
@@ -115,9 +140,14 @@ def webhook(  # noqa: PLR0913 - each is a flag
             "--templates-namespace requires --client-ca and --client-name: an unknown caller may name any "
             "namespace and read its templates. If every pod may, set --templates-any-caller"
         )
+    if client_ca and not client_names:
+        raise click.UsageError(
+            "--client-ca requires --client-name, the API server's: its CA signs kubelets and users too"
+        )
+    callers = Callers(frozenset(client_names), networks)
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
     ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port}
-    serving = admission.webhook(source, settings, frozenset(client_names), host=host, **ports, **templates)
+    serving = admission.webhook(source, settings, callers, host=host, **ports, **templates)
     process.run(serving, log_level.upper())
 
 

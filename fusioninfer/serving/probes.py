@@ -1,25 +1,40 @@
 """Serve /healthz, /readyz and /metrics in plain HTTP, on a port of their own, for both servers.
 
-Both have the limits of `webhook.server.listen`: many or slow callers here cannot take the file descriptors of
-the process.
+They have a thread and an event loop of their own, so that they answer however long the work of the process
+takes, and say if that stopped. Callers have the limits of `webhook.server.listen` and take turns as there,
+with a pause after each, so that however many they are they leave the processor to that work.
 """
 
+import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from threading import Thread
+from time import monotonic, thread_time
+from typing import Final, cast
 
 from aiohttp import web
 from multidict import CIMultiDict
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from webhook.server.connection import SERVER, begin
+from webhook.server.callers import Callers
+from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import Limits, listening
+from webhook.server.shares import Turns
 
 TEXT: Final = "text/plain; charset=utf-8"
 LIMITS: Final = Limits()
+BEAT_SECONDS: Final = 0.5
+UNREADY_SECONDS: Final = 3.0
+"""Without a beat of the loop that does the work, after which /readyz answers 503."""
+DEAD_SECONDS: Final = 60.0
+"""The same of /healthz."""
+PAUSE: Final = 0.002
+"""Seconds between two connections or requests."""
+IDLE: Final = 9.0
+"""After /metrics, the pause is this many times what the page took."""
 
 
 @asynccontextmanager
@@ -32,11 +47,36 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Answer on a socket until the context ends.
 
-    `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing.
+    `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing; the thread calls them.
     """
-    reasons = {"/readyz": unready, "/healthz": unhealthy}
-    async with listening(partial(_answer, registry, reasons), sock, limits):
+    last = monotonic()
+
+    async def beat() -> None:
+        nonlocal last
+        while True:
+            last = monotonic()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    def stopped(seconds: float) -> str:
+        silent = monotonic() - last
+        return f"the event loop has not run for {silent:.0f} s" if silent > seconds else ""
+
+    beating = asyncio.create_task(beat())
+    reasons = {
+        "/readyz": lambda: stopped(UNREADY_SECONDS) or unready(),
+        "/healthz": lambda: stopped(DEAD_SECONDS) or unhealthy(),
+    }
+    own, stop = asyncio.new_event_loop(), asyncio.Event()
+    answers = _answers(sock, limits, partial(_answer, registry, reasons), stop)
+    thread = Thread(target=own.run_until_complete, args=(answers,), name="probes", daemon=True)
+    thread.start()
+    try:
         yield
+    finally:
+        own.call_soon_threadsafe(stop.set)
+        await asyncio.to_thread(thread.join)
+        own.close()
+        beating.cancel()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -47,10 +87,24 @@ def bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
+Answer = Callable[[Turns, web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+async def _answers(sock: socket.socket, limits: Limits, answer: Answer, stop: asyncio.Event) -> None:
+    """Answer until `stop` is set."""
+    turns = Turns(PAUSE)
+    async with listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns):
+        await stop.wait()
+
+
 async def _answer(
-    registry: CollectorRegistry, reasons: Mapping[str, Callable[[], str]], request: web.BaseRequest
+    registry: CollectorRegistry,
+    reasons: Mapping[str, Callable[[], str]],
+    turns: Turns,
+    request: web.BaseRequest,
 ) -> web.Response:
     begin(request)
+    await turns.wait(cast("Connection", request.protocol).peer)
     match request.path:
         case "/healthz" | "/readyz" | "/metrics" if request.method not in {"GET", "HEAD"}:
             response = _response(405, "use GET")
@@ -59,7 +113,9 @@ async def _answer(
             reason = reasons[request.path]()
             response = _response(503 if reason else 200, reason or "ok")
         case "/metrics":
+            begun = thread_time()
             response = _response(200, generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)
+            turns.owed += IDLE * (thread_time() - begun)
         case _:
             response = _response(404, "no such path")
     if not request.content.is_eof():

@@ -26,5 +26,5 @@ def unhealthy(caches: Caches, begun: dict[ServiceKey, float], answered: float, n
     deaf = sorted(kind for kind, cache in caches.items() if now - cache.heard > DEAF)
     if deaf and now - answered < SILENCE:
         return f"deaf watch: {', '.join(deaf)}"
-    stuck = sorted("/".join(key) for key, since in begun.items() if now - since > STUCK)
+    stuck = sorted("/".join(key) for key, since in begun.copy().items() if now - since > STUCK)
     return f"stuck reconcile: {', '.join(stuck)}" if stuck else ""

@@ -186,5 +186,6 @@ class Queue:
 
 
 def _age(times: dict[ServiceKey, float]) -> float:
-    """Return the age of the first of some times, which are in order."""
-    return time.monotonic() - next(iter(times.values())) if times else 0.0
+    """Return the age of the first of some times, which are in order. Another thread asks: it reads a copy."""
+    now = time.monotonic()
+    return now - next(iter(times.copy().values()), now)

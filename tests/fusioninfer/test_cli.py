@@ -395,10 +395,21 @@ def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
     assert (result.exit_code, "--lease-duration must exceed" in result.stderr) == (2, True)
 
 
-def test_client_names_require_a_client_ca(tmp_path: Path) -> None:
-    result = run("webhook", "--cert-dir", str(tmp_path), "--client-name", "kube-apiserver")
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--client-name", "kube-apiserver"), "--client-name requires --client-ca"),
+        (("--client-ca", "ca.crt"), "--client-ca requires --client-name"),
+        (("--caller-cidr", "10.0.0.1/24"), "10.0.0.1/24 has host bits set; use the form 10.0.0.0/24"),
+        (("--caller-cidr", "apiserver"), "use the form 10.0.0.0/24 or fd00::/64"),
+    ],
+)
+def test_callers_that_cannot_be_verified_are_a_usage_error(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    result = run("webhook", "--cert-dir", str(tmp_path), *flags)
 
-    assert (result.exit_code, "--client-name requires --client-ca" in result.stderr) == (2, True)
+    assert (result.exit_code, said in " ".join(result.stderr.split())) == (2, True)
 
 
 TEMPLATES: Final = ("--templates-namespace=fusioninfer-system", "--config")

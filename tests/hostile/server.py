@@ -36,22 +36,24 @@ from pathlib import Path
 from certs.reload import CertificateDirectory
 from fusioninfer import settings
 from fusioninfer.serving import admission, process
+from ipaddress import ip_network
+from webhook.server.callers import Callers
 from webhook.server.listen import Limits
 from webhook.server.offload import Offload
 
 options = json.loads(sys.argv[1])
 if not options["offload"]:
-    Offload.takes = lambda _self, _body: False
+    Offload.takes = lambda _self, _peer, _body: False
 if options["files"]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (options["files"], options["files"]))
 ca = Path(options["ca"]) if options["ca"] else None
 source = CertificateDirectory(Path(options["directory"]), ("localhost",), ca)
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 read = settings.read(Path(options["settings"]) if options["settings"] else None)
-names = frozenset(options["names"])
+callers = Callers(frozenset(options["names"]), tuple(map(ip_network, options["networks"])))
 limits = Limits(**options["limits"])
 answers = admission.reviews(read)
-process.run(admission.webhook_on(sockets, source, answers, limits, client_names=names, poll_seconds=0.1))
+process.run(admission.webhook_on(sockets, source, answers, limits, callers=callers, poll_seconds=0.1))
 """
 
 
@@ -142,7 +144,7 @@ class Server:
 def started(directory: Path, limits: Limits = PRODUCTION, **options: Any) -> Iterator[Server]:
     """Run a webhook until the end of the test.
 
-    `options`: settings, ca, names, files, environment, and whether to `offload` expensive requests.
+    `options`: settings, ca, names, networks, files, environment, and whether to `offload` expensive requests.
     """
     bundle = issue.development(directory, ["localhost"])
     environment = os.environ | options.pop("environment", {})
@@ -150,6 +152,7 @@ def started(directory: Path, limits: Limits = PRODUCTION, **options: Any) -> Ite
         "directory": str(directory),
         "ca": None,
         "names": [],
+        "networks": [],
         "settings": None,
         "files": None,
         "offload": True,

@@ -23,6 +23,7 @@ from tests.reviews import review
 from tests.wire import ask, connected, ended, exchange, get, post, read, request
 
 SENT = orjson.dumps(review(lws()))
+OTHER = "127.0.0.2"
 GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
 
 
@@ -33,11 +34,11 @@ async def asked(server: Server, path: str = "/mutate") -> int:
 
 @asynccontextmanager
 async def opened(server: Server, number: int, *, tls: bool) -> AsyncIterator[list[asyncio.StreamWriter]]:
-    """Open `number` connections, a few at a time."""
+    """Open `number` connections from another address, a few at a time."""
     async with AsyncExitStack() as stack:
         writers = []
         for _ in range(number // 10):
-            opening = [connected(server.port, server.tls if tls else None) for _ in range(10)]
+            opening = [connected(server.port, server.tls if tls else None, OTHER) for _ in range(10)]
             opened = await asyncio.gather(*map(stack.enter_async_context, opening))
             writers += [writer for _reader, writer in opened]
         yield writers

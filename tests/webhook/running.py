@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import trustme
 
 from tests.patience import PATIENCE
-from tests.wire import Reply, ask, connected, exchange, post, read
+from tests.wire import Reply, connected, exchange, post, read
 from webhook.review import AdmissionAnswer
 from webhook.server import app
+from webhook.server.callers import Callers
 from webhook.server.listen import Limits
 
 USUAL = Limits(body_bytes=70_000, reviews=2, linger_seconds=0.1, drain_seconds=0.0)
@@ -42,8 +43,12 @@ class Served:
     stop: asyncio.Event
     cut: list[str]
 
-    async def post(self, body: bytes = REVIEW, path: str = "/mutate", **headers: str) -> Reply:
-        return await ask(self.port, self.tls, body, path, **headers)
+    async def post(
+        self, body: bytes = REVIEW, path: str = "/mutate", source: str = "127.0.0.1", **headers: str
+    ) -> Reply:
+        async with connected(self.port, self.tls, source) as (reader, writer):
+            writer.write(post(path, body, **headers))
+            return await read(reader)
 
     async def send(self, sent: bytes) -> Reply:
         return await exchange(self.port, sent, self.tls)
@@ -58,11 +63,13 @@ def listening() -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(review: Review = echo, limits: Limits = USUAL) -> AsyncIterator[Served]:
+async def serving(
+    review: Review = echo, limits: Limits = USUAL, callers: Callers | None = None
+) -> AsyncIterator[Served]:
     counted: list[str] = []
     hook = app.Hook(review, lambda outcome, _seconds: counted.append(outcome))
     cut: list[str] = []
-    state = app.ServerState({"/mutate": hook}, limits, cut=cut.append)
+    state = app.ServerState({"/mutate": hook}, limits, callers or Callers(), cut=cut.append)
     sock = listening()
     port = sock.getsockname()[1]
     stop = asyncio.Event()

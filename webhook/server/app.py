@@ -2,9 +2,9 @@
 
 Rules of this file:
 - An admission request takes microseconds of synchronous code, so none is ever half done: a request waits only
-  for its own body. Refusing a complete request costs as much as answering it, so the limit is on requests
-  whose body is still arriving. Expensive ones are answered by another process (`webhook.server.offload`), so
-  that the others do not wait for them.
+  for its own body and its turn (`webhook.server.shares`). Refusing a complete request costs as much as
+  answering it, so the limit is on requests whose body is still arriving. Expensive ones are answered by
+  another process (`webhook.server.offload`), so that the others do not wait for them.
 - An answer is one write. No middleware, no access log, no log line for a request that was allowed.
 - No part of a request reaches the log, and no traceback reaches an answer. Only 429 carries Retry-After:
   client-go then tries again, perhaps another replica, and must not do so after a bug.
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic, thread_time
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import orjson
 import structlog
@@ -28,10 +28,12 @@ from multidict import CIMultiDict
 from webhook import templated
 from webhook.request import Malformed
 from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
-from webhook.server.connection import SERVER, begin
+from webhook.server.callers import Callers, Peer
+from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
-from webhook.server.offload import FullError, LostError, Offload
+from webhook.server.offload import LostError, Offload, namespace
 from webhook.server.reading import CrowdedError, TemplateLoader
+from webhook.server.shares import FullError, Shares, Turns
 from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -53,17 +55,23 @@ class ServerState:
 
     hooks: Mapping[str, Hook]
     limits: Limits
-    client_names: frozenset[str] = frozenset()
-    """The names of which a client certificate must carry one; empty: every caller is answered."""
+    callers: Callers = field(default_factory=Callers)
+    """Which callers are known. If certificates make them known, others are refused."""
     cut: Callable[[Cut], None] = lambda _reason: None
     """Counts the connections that the server cut."""
-    waiting: dict[asyncio.Timeout, None] = field(default_factory=dict)
-    """The bodies that are still arriving, oldest first."""
+    waiting: Shares[asyncio.Timeout] = field(init=False)
+    """The bodies that are still arriving."""
+    turns: Turns = field(default_factory=Turns)
+    """The time of the event loop."""
     draining: bool = False
     offload: Offload | None = None
     """Answers expensive requests; None: they are answered like the rest."""
     tracker: ConnectionTracker | None = None
     """The open connections, while the server runs."""
+
+    def __post_init__(self) -> None:
+        """Divide the limit."""
+        self.waiting = Shares(self.limits.reviews, self.callers.reserved, _too_many, _ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,8 @@ _BAD_REVIEW: Final = _Refusal(400, b"", "malformed")
 _TOO_SLOW: Final = _Refusal(408, b"the body took too long to arrive", "incomplete")
 _GONE: Final = _Refusal(400, b"the body ended early, or its framing is invalid", "incomplete")
 _LATE: Final = _Refusal(504, b"the caller's deadline has passed", "late")
+_SLOW: Final = _Refusal(504, b"the review took longer than 1 s", "late")
+_ENDED: Final = {"late": _LATE, "slow": _SLOW}
 _OVERLOADED: Final = _Refusal(429, b"too many admission requests at once", "overloaded", {"Retry-After": "1"})
 _BUG: Final = _Refusal(500, b"internal error; see the webhook's log", "error")
 
@@ -102,7 +112,8 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
     more, and finish the requests that have begun.
     """
     handler = partial(_answer, state)
-    async with listening(handler, sock, state.limits, tls, state.cut) as state.tracker:
+    shared = partial(listening, callers=state.callers, turns=state.turns)
+    async with shared(handler, sock, state.limits, tls, state.cut) as state.tracker:
         await stop.wait()
         state.draining = True
         await asyncio.sleep(state.limits.drain_seconds)
@@ -111,12 +122,13 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
 async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     """Answer one HTTP request, and count it once if it is for a hook."""
     since, is_old = begin(request)
+    peer = cast("Connection", request.protocol).peer
     hook = state.hooks.get(request.path)
-    if hook is None:
-        return _refused(_NOT_FOUND, request, close=is_old or state.draining)
-    if request.method != "POST":
-        return _refused(_NOT_POST, request, close=is_old or state.draining)
-    answer = await _reviewed(state, hook, request, since)
+    if hook is None or request.method != "POST":
+        await state.turns.wait(peer)
+        refusal = _NOT_POST if hook else _NOT_FOUND
+        return _refused(refusal, request, close=is_old or state.draining)
+    answer = await _reviewed(state, hook, request, peer, since)
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
         return _refused(answer, request, close=is_old or state.draining)
@@ -137,56 +149,63 @@ def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False
 
 
 async def _reviewed(
-    state: ServerState, hook: Hook, request: web.BaseRequest, since: float
+    state: ServerState, hook: Hook, request: web.BaseRequest, peer: Peer, since: float
 ) -> AdmissionAnswer | _Refusal:
     """Read the body if the request is acceptable, and review it unless the caller's deadline has passed."""
-    body = _unacceptable(request, state) or await _body(state, request)
+    body = _unacceptable(request, peer, state) or await _body(state, request, peer)
     if isinstance(body, _Refusal):
+        await state.turns.wait(peer)
         return body
+    await state.turns.wait(peer, namespace(body))
     until = since + _deadline(request.query_string)
     if hook.reading is not None and templated.may_ask(body):
-        return await _with_templates(state, hook, hook.reading, body, until)
-    return await _by_either(state, hook.review, request.path, body, until)
+        return await _with_templates(state, hook, hook.reading, peer, body, until)
+    return await _by_either(state, hook.review, request.path, peer, body, until)
 
 
-async def _with_templates(
-    state: ServerState, hook: Hook, reading: TemplateLoader, body: bytes, until: float
+async def _with_templates(  # noqa: PLR0913, PLR0917 - what is reviewed, for whom, by when
+    state: ServerState, hook: Hook, reading: TemplateLoader, peer: Peer, body: bytes, until: float
 ) -> AdmissionAnswer | _Refusal:
     """Review a body that may name templates, and read those that it needs."""
-    asked = await _by_either(state, templated.asked, templated.ASKED, body, until)
+    asked = await _by_either(state, templated.asked, templated.ASKED, peer, body, until)
     if isinstance(asked, _Refusal):
         return asked
     wanted = templated.read_asked(asked)
     if not wanted.names:
-        return await _by_either(state, hook.review, "/mutate", body, until)
+        return await _by_either(state, hook.review, "/mutate", peer, body, until)
     try:
         templates = await reading.templates(wanted, len(body), until)
     except CrowdedError:
         return _OVERLOADED
     return await _by_either(
-        state, reading.review, templated.ANSWERED, templated.packed(body, templates), until
+        state, reading.review, templated.ANSWERED, peer, templated.packed(body, templates), until
     )
 
 
-async def _by_either(
-    state: ServerState, review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes, until: float
+async def _by_either(  # noqa: PLR0913, PLR0917 - what is reviewed, for whom, by when
+    state: ServerState,
+    review: Callable[[bytes], AdmissionAnswer],
+    path: str,
+    peer: Peer,
+    body: bytes,
+    until: float,
 ) -> AdmissionAnswer | _Refusal:
-    """Review a body in this process, or in the second one if that is expensive."""
+    """Review a body in this process, or in the second one if that is expensive, or may be."""
     if monotonic() > until:
         return _LATE
     if state.offload is None:
         return _review(review, path, body)
-    if state.offload.takes(body):
-        return await _offloaded(state.offload, path, body, until)
+    if state.offload.takes(peer, body):
+        return await _offloaded(state.offload, path, peer, body, until)
     begun = thread_time()
     answer = _review(review, path, body)
-    state.offload.note(body, thread_time() - begun)
+    state.offload.note(peer, body, thread_time() - begun)
     return answer
 
 
-def _unacceptable(request: web.BaseRequest, state: ServerState) -> _Refusal | None:
+def _unacceptable(request: web.BaseRequest, peer: Peer, state: ServerState) -> _Refusal | None:
     """Return why a request is refused by its client certificate or headers, before its body is read."""
-    if not may_call(state.client_names, request.get_extra_info("peercert")):
+    if state.callers.names and not peer.is_known:
         return _UNKNOWN
     headers = request.headers
     if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
@@ -198,71 +217,61 @@ def _unacceptable(request: web.BaseRequest, state: ServerState) -> _Refusal | No
     return None
 
 
-def may_call(names: frozenset[str], certificate: Mapping[str, Any] | None) -> bool:
-    """Return whether a client certificate carries one of these names: its common name, or a DNS name.
-
-    The certificate is as `ssl.SSLSocket.getpeercert` returns it: None or empty if it was not verified.
-    Without names, every client that completed the handshake may call.
-    """
-    if not names:
-        return True
-    read = certificate or {}
-    common = {value for rdn in read.get("subject", ()) for key, value in rdn if key == "commonName"}
-    dns = {value for kind, value in read.get("subjectAltName", ()) if kind == "DNS"}
-    return not names.isdisjoint(common | dns)
-
-
 def _deadline(query: str) -> float:
     """Return the seconds that the caller waits; the API server appends `?timeout=5s` (at most 30)."""
     found = _TIMEOUT.search(query)
     return float(found[1]) if found else 30.0
 
 
-async def _body(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
+async def _body(state: ServerState, request: web.BaseRequest, peer: Peer) -> bytes | _Refusal:
     """Read the body: usually it arrived with the headers, and there is nothing to wait for."""
     if request.content.is_eof():
         body = request.content.read_nowait()
         return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
     if "Expect" in request.headers:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    return await _rest(state, request)
+    return await _rest(state, request, peer)
 
 
-async def _rest(state: ServerState, request: web.BaseRequest) -> bytes | _Refusal:
-    """Wait for the rest of a body, up to `body_seconds`.
+async def _rest(state: ServerState, request: web.BaseRequest, peer: Peer) -> bytes | _Refusal:
+    """Wait for the rest of a body, up to `body_seconds`; each part is read when it is its caller's turn.
 
-    At most `reviews` bodies wait. Another one evicts the body that has waited longest, so slow senders
-    displace each other, and never an API server, whose bodies arrive at once.
+    At most `reviews` bodies wait. Another one evicts, of the caller that has most, the one that has waited
+    longest: slow senders displace each other, and never an API server, whose bodies arrive at once.
     """
-    if len(state.waiting) >= state.limits.reviews:
-        _evict_oldest(state)
     timer = asyncio.timeout(state.limits.body_seconds)
-    state.waiting[timer] = None
-    body = bytearray()
+    parts, size = [], 0
     try:
         async with timer:
+            state.waiting.add(peer, b"", timer)
             while not request.content.at_eof():
-                body += await request.content.readany()
-                if len(body) > state.limits.body_bytes:
+                parts.append(await request.content.readany())
+                size += len(parts[-1])
+                if size > state.limits.body_bytes:
                     return _TOO_LARGE
+                await state.turns.wait(peer)
+    except FullError:
+        return _OVERLOADED
     except TimeoutError:
-        return _TOO_SLOW if timer in state.waiting else _OVERLOADED
+        return _TOO_SLOW if state.waiting.remove(peer, b"", timer) else _OVERLOADED
     except ConnectionError:
         return _GONE
     except web.RequestPayloadError:
         request.content.feed_eof()  # nothing more can be read
         return _GONE
     finally:
-        state.waiting.pop(timer, None)
-    return bytes(body)
+        state.waiting.remove(peer, b"", timer)
+    return b"".join(parts)
 
 
-def _evict_oldest(state: ServerState) -> None:
-    """Refuse the body that has been arriving for longest."""
-    oldest = next(iter(state.waiting))
-    del state.waiting[oldest]
-    if not oldest.expired():
-        oldest.reschedule(0.0)
+def _too_many(body: asyncio.Timeout) -> None:
+    """Refuse a body that is arriving."""
+    if not body.expired():
+        body.reschedule(0.0)
+
+
+def _ends(body: asyncio.Timeout) -> float:
+    return body.when() or 0.0
 
 
 def _review(review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes) -> AdmissionAnswer | _Refusal:
@@ -279,18 +288,20 @@ def _review(review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes) 
     return answer
 
 
-async def _offloaded(offload: Offload, path: str, body: bytes, until: float) -> AdmissionAnswer | _Refusal:
-    """Review an expensive body in the second process."""
+async def _offloaded(
+    offload: Offload, path: str, peer: Peer, body: bytes, until: float
+) -> AdmissionAnswer | _Refusal:
+    """Review a body in the second process."""
     try:
-        answer = await offload.review(path, body, until)
+        answer = await offload.review(path, peer, body, until)
     except FullError:
         return _OVERLOADED
     except LostError:
         log.error("the process for expensive reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - its type says all
         return _BUG
+    if answer.outcome in _ENDED:
+        return _ENDED[answer.outcome]
     match answer.outcome:
-        case "late":
-            return _LATE
         case "malformed":
             return replace(_BAD_REVIEW, body=answer.content[:1024])
         case "bug":

@@ -7,10 +7,14 @@ parsed requests that no handler has taken yet: a parser error appears only there
 of broken chunks and of slow headers fail if a later aiohttp changes it.
 """
 
+import asyncio
+from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import EMPTY_PAYLOAD, web
+
+from webhook.server.callers import Peer
 
 SERVER: Final = "fusioninfer"
 """The `Server` header, without versions."""
@@ -30,24 +34,32 @@ class Connection(web.RequestHandler):
     API servers do not pipeline.
     """
 
-    __slots__ = ("content", "has_asked", "is_complete", "last", "old_at", "open_connections", "since")
+    __slots__ = ("address", "content", "is_complete", "last", "lost", "made", "old_at", "peer", "since")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the listener knows of a connection
         self,
         manager: web.Server,
-        open_connections: dict["Connection", Any],
+        address: str,
+        peer: Peer,
         *,
         old_at: float,
+        made: Callable[["Connection"], None],
+        lost: Callable[["Connection"], None],
         **settings: Any,
     ) -> None:
+        """Call `made` when the handshake is complete, and `lost` at the end."""
         super().__init__(manager, **settings)
-        self.open_connections = open_connections
+        self.address, self.peer, self.made, self.lost = address, peer, made, lost
         self.content = EMPTY_PAYLOAD
         self.since: float | None = None
         self.is_complete = False
         self.last = monotonic()
-        self.has_asked = False
         self.old_at = old_at
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Report that the handshake is complete, before any request is read."""
+        super().connection_made(transport)
+        self.made(self)
 
     def data_received(self, data: bytes) -> None:
         """Record when the first byte of a request arrives, and pass parser errors to a waiting handler."""
@@ -62,7 +74,7 @@ class Connection(web.RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Remove this connection from the open ones."""
-        self.open_connections.pop(self, None)
+        self.lost(self)
         super().connection_lost(exc)
 
     def handle_error(
@@ -98,5 +110,5 @@ def begin(request: web.BaseRequest) -> Begun:
     connection = cast("Connection", request.protocol)
     since = connection.since or monotonic()
     connection.content, connection.since, connection.is_complete = request.content, None, False
-    connection.last, connection.has_asked = since, True
+    connection.last = since
     return Begun(since, since > connection.old_at)

@@ -12,12 +12,15 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Final, Literal
 
 from aiohttp import web
 
+from webhook.server.callers import Callers, Peer
 from webhook.server.connection import Connection
+from webhook.server.shares import FullError, Shares, Turns
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Cut = Literal["handshake", "headers", "crowded"]
@@ -27,6 +30,8 @@ CUTS: Final[tuple[Cut, ...]] = (
     "crowded",  # too many connections
 )
 
+ACCEPTED: Final = 8
+"""Connections that are accepted before the event loop reads what has arrived."""
 _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
@@ -40,6 +45,8 @@ class Limits:
     """Bodies that may be arriving at once; another one evicts the one that has waited longest."""
     connections: int = 512
     """On each port; an API server keeps at most 25 idle ones, and a process may open 1024 files."""
+    pending: int = 128
+    """Connections of one address whose handshake is not complete; 4 of them at once make theirs."""
     handshake_seconds: float = 10.0
     """From connecting to the end of the TLS handshake."""
     header_seconds: float = 5.0
@@ -71,24 +78,52 @@ class ConnectionTracker:
     tls: ssl.SSLContext | None
     count: Callable[[Cut], None]
     """Counts a connection that was cut, with the reason."""
+    callers: Callers
+    turns: Turns
     connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
     """Every accepted connection, with the task of its TLS handshake."""
+    shares: Shares[Connection] = field(init=False)
+    """The same by their callers. From one that holds too many, that is cut which was used longest ago."""
+
+    def __post_init__(self) -> None:
+        """Divide the limit."""
+        self.shares = Shares(self.limits.connections, self.callers.reserved, self.crowd, lambda one: one.last)
+
+    def crowd(self, connection: Connection) -> None:
+        """Cut a connection for another one."""
+        _cut(self, connection, "crowded")
+
+    def made(self, connection: Connection) -> None:
+        """Count a connection for the caller that its certificate names, now that it is verified."""
+        certificate = connection.transport.get_extra_info("peercert") if connection.transport else None
+        peer = self.callers.verified(connection.address, certificate)
+        if peer is not connection.peer and self.shares.remove(connection.peer, b"", connection):
+            connection.peer = peer
+            self.shares.add(peer, b"", connection)
+
+    def lost(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self.connections.pop(connection, None)
+        self.shares.remove(connection.peer, b"", connection)
 
 
 @asynccontextmanager
-async def listening(
+async def listening(  # noqa: PLR0913 - what one socket has of its own
     handler: Handler,
     sock: socket.socket,
     limits: Limits,
     tls: ssl.SSLContext | None = None,
     count: Callable[[Cut], None] = _ignore,
+    *,
+    callers: Callers,
+    turns: Turns,
 ) -> AsyncIterator[ConnectionTracker]:
     """Accept connections until the context ends; then finish the requests that have begun."""
     loop = asyncio.get_running_loop()
-    tracker = ConnectionTracker(web.Server(handler), limits, tls, count)
+    tracker = ConnectionTracker(web.Server(handler), limits, tls, count, callers, turns)
     sock.setblocking(False)
     sock.listen(1024)
-    loop.add_reader(sock, _accept, tracker, sock)
+    loop.add_reader(sock, _accept_all, tracker, sock)
     sweeper = loop.create_task(_sweep(tracker))
     try:
         yield tracker
@@ -99,47 +134,57 @@ async def listening(
         sweeper.cancel()
 
 
-def _accept(tracker: ConnectionTracker, sock: socket.socket) -> None:
-    """Accept one connection and start its handshake; evict another one if there are too many."""
-    if len(tracker.connections) >= tracker.limits.connections:
-        _evict(tracker)
-    try:
-        accepted, _address = sock.accept()
-    except OSError as error:  # or the caller has left
-        if error.errno in _TOO_MANY_FILES:
-            _evict(tracker)
-        return
+def _accept_all(tracker: ConnectionTracker, sock: socket.socket) -> None:
+    """Accept what waits, since the system's queue knows no callers; some of it, to read what has arrived."""
+    for _ in range(ACCEPTED):
+        try:
+            accepted, (address, *_rest) = sock.accept()
+        except OSError as error:  # or the caller has left
+            if error.errno in _TOO_MANY_FILES and tracker.connections:
+                tracker.shares.give_way()
+            return
+        peer = tracker.callers.accepted(address)
+        if peer.pending >= tracker.limits.pending and not peer.is_known:
+            tracker.count("crowded")
+            accepted.close()
+        else:
+            _accept(tracker, accepted, address, peer)
+
+
+def _accept(tracker: ConnectionTracker, accepted: socket.socket, address: str, peer: Peer) -> None:
+    """Take a connection and start its handshake; others are cut if there are too many."""
     accepted.setblocking(False)
     age = tracker.limits.connection_seconds * random.uniform(1, 2)  # noqa: S311 - to spread, not to hide
     connection = Connection(
         tracker.server,
-        tracker.connections,
+        address,
+        peer,
         old_at=monotonic() + age,
+        made=tracker.made,
+        lost=tracker.lost,
         loop=asyncio.get_running_loop(),
         keepalive_timeout=tracker.limits.keepalive_seconds,
         lingering_time=tracker.limits.linger_seconds,
         auto_decompress=False,
         access_log=None,
     )
-    tracker.connections[connection] = asyncio.create_task(_shake_hands(tracker, connection, accepted))
-
-
-def _evict(tracker: ConnectionTracker) -> None:
-    """Cut one connection; callers that have sent a request may keep half of the connections.
-
-    A flood of new connections then cannot displace the API servers, nor can many idle callers keep new ones
-    out: of the larger half the connection is cut that was opened, or used, longest ago.
-    """
-    known = [one for one in tracker.connections if one.has_asked]
-    unknown = [one for one in tracker.connections if not one.has_asked]
-    oldest = min(known if len(known) > len(unknown) else unknown, key=lambda one: one.last, default=None)
-    if oldest:
-        _cut(tracker, oldest, "crowded")
+    try:
+        tracker.shares.add(peer, b"", connection)
+    except FullError:
+        tracker.count("crowded")
+        accepted.close()
+        return
+    peer.pending += 1
+    task = asyncio.create_task(_shake_hands(tracker, connection, accepted))
+    task.add_done_callback(partial(_shaken, peer, accepted))
+    tracker.connections[connection] = task
 
 
 def _cut(tracker: ConnectionTracker, connection: Connection, reason: Cut) -> None:
     tracker.count(reason)
-    _end(connection, tracker.connections.pop(connection))
+    handshake = tracker.connections[connection]
+    tracker.lost(connection)
+    _end(connection, handshake)
 
 
 def _end(connection: Connection, handshake: asyncio.Task[None]) -> None:
@@ -149,19 +194,27 @@ def _end(connection: Connection, handshake: asyncio.Task[None]) -> None:
         handshake.cancel()
 
 
-async def _shake_hands(tracker: ConnectionTracker, connection: Connection, sock: socket.socket) -> None:
-    """Complete the TLS handshake within its limit; aiohttp serves the connection from then on."""
+async def _shake_hands(tracker: ConnectionTracker, connection: Connection, accepted: socket.socket) -> None:
+    """Complete the TLS handshake within its limit; aiohttp serves the connection from then on.
+
+    It begins when it is the turn of its caller, with at most `callers.HANDSHAKES` of that caller at once.
+    """
+    peer, loop = connection.peer, asyncio.get_running_loop()
     try:
-        await asyncio.get_running_loop().connect_accepted_socket(
-            lambda: connection,
-            sock,
-            ssl=tracker.tls,
-            ssl_handshake_timeout=tracker.limits.handshake_seconds if tracker.tls else None,
-        )
-    except OSError:  # including `ssl.SSLError`: scanners send anything
+        async with asyncio.timeout(tracker.limits.handshake_seconds), peer.handshakes:
+            await tracker.turns.wait(peer)
+            taken = socket.socket(accepted.family, accepted.type, accepted.proto, accepted.detach())
+            await loop.connect_accepted_socket(lambda: connection, taken, ssl=tracker.tls)
+    except OSError:  # a timeout too, and `ssl.SSLError`: scanners send anything
         if connection in tracker.connections:
-            del tracker.connections[connection]
+            tracker.lost(connection)
             tracker.count("handshake")
+
+
+def _shaken(peer: Peer, accepted: socket.socket, _task: asyncio.Task[None]) -> None:
+    """Let another connection of the address take its place; close one whose turn never came."""
+    peer.pending -= 1
+    accepted.close()
 
 
 async def _sweep(tracker: ConnectionTracker) -> None:

@@ -1,8 +1,9 @@
 """Answer expensive admission requests in a second process, so that no tenant waits for another one.
 
 The webhook's own process answers one request after the other. A request is expensive if its body is large, or
-if an earlier request of the same namespace took long within the last minute. Expensive requests wait in one
-queue per namespace, and the namespaces take turns (docs/adr/0016).
+if an earlier request of the same caller and namespace took long within the last minute. Of a caller that is
+not known every namespace counts as expensive until a request of it was cheap once: such a caller may name any
+namespace. Expensive requests wait in `webhook.server.shares` (docs/adr/0016, docs/adr/0050).
 """
 
 import asyncio
@@ -11,7 +12,6 @@ import pickle
 import re
 import struct
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +19,8 @@ from time import monotonic
 from typing import Final
 
 from webhook.review import AdmissionAnswer
+from webhook.server.callers import Peer
+from webhook.server.shares import FullError, Shares
 
 LARGE: Final = 256 * 1024
 """Bytes of a body above which parsing alone takes milliseconds."""
@@ -26,23 +28,22 @@ EXPENSIVE_SECONDS: Final = 0.01
 """CPU seconds of one request; an ordinary one takes a twentieth of that."""
 REMEMBERED_SECONDS: Final = 60.0
 """How long the requests of a namespace count as expensive after one was."""
-NAMESPACES: Final = 1024
-"""The number of expensive namespaces that are remembered."""
-QUEUED: Final = 64
-"""The number of requests of one namespace that may wait."""
+CHEAP: Final = 0.0
+NAMESPACES: Final = 512
+"""The number of namespaces that are remembered of one caller."""
+SURPRISES: Final = 0.01
+"""The part of the time that an unknown caller's requests may take here that turn out to be expensive."""
+SURPRISED_SECONDS: Final = 30.0
+"""The time over which this part is taken."""
 QUEUED_BYTES: Final = 64 * 2**20
-"""The size of all waiting bodies."""
+"""The size of all waiting bodies; each counts as `LARGE` at least, so that there are 256."""
 SECONDS: Final = 10.0
-"""A request that takes longer is ended, with the process."""
+"""A request that takes longer is ended, with the process, whatever kept that from its processor."""
 START_SECONDS: Final = 60.0
 """How long the process may take to start; on a throttled processor, imports alone take many seconds."""
 _LENGTH: Final = struct.Struct(">I")
 _CHUNK: Final = 64 * 1024
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
-
-
-class FullError(Exception):
-    """Too many requests, or too many bytes, are waiting."""
 
 
 class LostError(Exception):
@@ -60,7 +61,7 @@ class OffloadAnswer:
     content: bytes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Waiting:
     path: str
     body: bytes
@@ -71,65 +72,54 @@ class _Waiting:
 
 @dataclass(slots=True)
 class Offload:
-    """The queues, and the process behind them, which starts with the first expensive request."""
+    """The requests that wait, and the process behind them, which starts with the first one."""
 
     answers: Mapping[str, Callable[[bytes], AdmissionAnswer]]
-    expensive: dict[bytes, float] = field(default_factory=dict)
-    """Until when the requests of a namespace count as expensive, the oldest entry first."""
-    queues: dict[bytes, deque[_Waiting]] = field(default_factory=dict)
-    """The waiting requests by namespace; the namespace whose turn is next is first."""
-    waiting_bytes: int = 0
+    reserved: float = 0.0
+    """The part of the queue that is kept for known callers."""
+    waiting: Shares[_Waiting] = field(init=False)
     process: asyncio.subprocess.Process | None = None
     task: asyncio.Task[None] | None = None
 
-    def takes(self, body: bytes) -> bool:
-        """Return whether a request is expensive."""
+    def __post_init__(self) -> None:
+        """Divide the queue. From a namespace that fills it the newest request leaves."""
+        self.waiting = Shares(QUEUED_BYTES, self.reserved, _refuse)
+
+    def takes(self, peer: Peer, body: bytes) -> bool:
+        """Return whether a request is expensive, or may be."""
         if len(body) > LARGE:
             return True
-        return bool(self.expensive) and self.expensive.get(namespace(body), 0.0) > monotonic()
+        until = peer.pairs.get(namespace(body)) if peer.pairs else None
+        if until == CHEAP:
+            return not peer.is_known and peer.surprised > monotonic() + SURPRISED_SECONDS
+        return not peer.is_known or (until is not None and until > monotonic())
 
-    def note(self, body: bytes, seconds: float) -> None:
-        """Remember the namespace of a request that took long."""
+    def note(self, peer: Peer, body: bytes, seconds: float) -> None:
+        """Remember the namespace of a request that took long here, unexpectedly."""
         if seconds < EXPENSIVE_SECONDS:
             return
-        name = namespace(body)
-        self.expensive.pop(name, None)
-        self.expensive[name] = monotonic() + REMEMBERED_SECONDS
-        if len(self.expensive) > NAMESPACES:
-            del self.expensive[next(iter(self.expensive))]
+        _remember(peer, namespace(body), monotonic() + REMEMBERED_SECONDS)
+        peer.surprised = max(peer.surprised, monotonic()) + seconds / SURPRISES
 
-    async def review(self, path: str, body: bytes, until: float) -> OffloadAnswer:
+    async def review(self, path: str, peer: Peer, body: bytes, until: float) -> OffloadAnswer:
         """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
-        name = namespace(body)
-        queue = self.queues.setdefault(name, deque())
-        if len(queue) >= QUEUED or not self._make_space(queue, len(body)):
-            if not queue:
-                self.queues.pop(name, None)
-            raise FullError
         waiting = _Waiting(path, body, until, asyncio.get_running_loop().create_future())
-        queue.append(waiting)
-        self.waiting_bytes += len(body)
+        self.waiting.add(peer, namespace(body), waiting, max(len(body), LARGE))
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._work())
-        return await waiting.done
+        try:
+            return await waiting.done
+        finally:
+            self.waiting.remove(peer, namespace(body), waiting)
 
-    def _make_space(self, queue: deque[_Waiting], size: int) -> bool:
-        """Evict requests until a body of `size` fits; return False if it would exceed its own share.
+    def start(self) -> None:
+        """Start the process before the first request: where no caller is known, that goes there."""
+        self.task = asyncio.create_task(self._ahead())
 
-        The newest request of the namespace with the most waiting bytes is evicted first, as long as that
-        namespace holds more than `queue` would: so no namespace locks the others out.
-        """
-        while self.waiting_bytes + size > QUEUED_BYTES:
-            name, fullest = max(self.queues.items(), key=lambda one: _bytes(one[1]))
-            if _bytes(fullest) <= _bytes(queue) + size:
-                return False
-            last = fullest.pop()
-            self.waiting_bytes -= len(last.body)
-            if not fullest:
-                del self.queues[name]
-            if not last.done.done():
-                last.done.set_exception(FullError())
-        return True
+    async def _ahead(self) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await self._started()
+        await self._work()
 
     async def close(self) -> None:
         """End the process."""
@@ -138,48 +128,49 @@ class Offload:
         await self._end()
 
     async def _work(self) -> None:
-        """Answer the waiting requests, one namespace after the other, until none is left."""
-        while self.queues:
-            name, queue = next(iter(self.queues.items()))
-            waiting = queue.popleft()
-            del self.queues[name]
-            if queue:
-                self.queues[name] = queue
-            self.waiting_bytes -= len(waiting.body)
+        """Answer the waiting requests until none is left."""
+        while found := self.waiting.pop():
+            peer, name, waiting = found
             if waiting.done.done():  # its caller has left
                 continue
             if monotonic() > waiting.until:
                 waiting.done.set_result(OffloadAnswer("late", b""))
                 continue
             try:
-                answer = await self._answered(waiting)
+                answer, seconds = await self._answered(waiting)
             except (OSError, asyncio.IncompleteReadError):  # a TimeoutError is an OSError
                 await self._end()
+                seconds = SECONDS
                 if not waiting.done.done():
                     waiting.done.set_exception(LostError())
             else:
                 if not waiting.done.done():
                     waiting.done.set_result(answer)
+            self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
+            _learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
-    async def _answered(self, waiting: _Waiting) -> OffloadAnswer:
-        """Ask the process; ask a new one if the old one ended, which mostly happened before this request."""
+    async def _answered(self, waiting: _Waiting) -> tuple[OffloadAnswer, float]:
+        """Ask the process; return the CPU seconds too. Ask a new one if the old one ended.
+
+        Mostly that happened before this request.
+        """
         if self.process is not None:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 return await self._asked(self.process, waiting)
             await self._end()
         process = await self._started()
         if monotonic() > waiting.until:
-            return OffloadAnswer("late", b"")
+            return OffloadAnswer("late", b""), EXPENSIVE_SECONDS
         return await self._asked(process, waiting)
 
-    async def _asked(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> OffloadAnswer:
+    async def _asked(
+        self, process: asyncio.subprocess.Process, waiting: _Waiting
+    ) -> tuple[OffloadAnswer, float]:
         async with asyncio.timeout(SECONDS):
             await _send(process, waiting.path.encode() + b"\0", waiting.body)
             head, _, content = (await _receive(process)).partition(b"\0")
         seconds, _, outcome = head.partition(b" ")
-        if self.expensive.get(namespace(waiting.body)):
-            self.note(waiting.body, float(seconds))  # not the time that a busy node took
-        return OffloadAnswer(outcome.decode(), content)
+        return OffloadAnswer(outcome.decode(), content), float(seconds)  # not the time that a busy node took
 
     async def _started(self) -> asyncio.subprocess.Process:
         """Start the process, and wait for its first frame: that it is ready.
@@ -207,8 +198,28 @@ class Offload:
             await process.wait()
 
 
-def _bytes(queue: deque[_Waiting]) -> int:
-    return sum(len(waiting.body) for waiting in queue)
+def _refuse(waiting: _Waiting) -> None:
+    """Refuse a request that waits, for another one."""
+    if not waiting.done.done():
+        waiting.done.set_exception(FullError())
+
+
+def _learn(peer: Peer, name: bytes, seconds: float, *, is_large: bool) -> None:
+    """Remember what a request took in the second process; of a large one only that it is still expensive."""
+    until = peer.pairs.get(name)
+    if is_large and until is None:
+        return
+    if seconds >= EXPENSIVE_SECONDS:
+        _remember(peer, name, monotonic() + REMEMBERED_SECONDS)
+    elif until is None or until < monotonic():
+        _remember(peer, name, CHEAP)
+
+
+def _remember(peer: Peer, name: bytes, until: float) -> None:
+    peer.pairs.pop(name, None)
+    peer.pairs[name] = until
+    if len(peer.pairs) > NAMESPACES:
+        del peer.pairs[next(iter(peer.pairs))]
 
 
 async def _send(process: asyncio.subprocess.Process, *parts: bytes) -> None:

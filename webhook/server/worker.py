@@ -3,18 +3,19 @@
 It reads frames from standard input and writes one to standard output for each. A frame is its length (4
 bytes, big endian) and its content. The first frame is a pickled map from path to callable; the answer to it
 is empty, and means that the process is ready. Each later frame is a path, a zero byte and a body. An answer
-is the CPU seconds that it took, a space, an outcome (of `webhook.review`, or `malformed` or `bug`), a zero
-byte, and the body of the answer, the text of the refusal, or JSON for the log.
+is the CPU seconds that it took, a space, an outcome (of `webhook.review`, or `malformed`, `slow` or `bug`), a
+zero byte, and the body of the answer, the text of the refusal, or JSON for the log.
 """
 
 import gc
 import os
 import pickle
+import signal
 import struct
 import sys
 from collections.abc import Callable, Mapping
 from time import process_time
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, NoReturn
 
 import orjson
 
@@ -25,19 +26,35 @@ from webhook.server.traces import origin
 LENGTH: Final = struct.Struct(">I")
 NICE: Final = 15
 """The niceness, so that the webhook's own process, which answers all other requests, runs first."""
+SECONDS: Final = 1.0
+"""CPU seconds after which a review ends without an answer."""
+
+
+class _SlowError(BaseException):
+    """A review took too long; nothing that it calls may catch this."""
 
 
 def main() -> None:
     """Answer until standard input ends."""
     os.nice(NICE)
+    signal.signal(signal.SIGPROF, _end_review)
     answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
     gc.freeze()
     _write(b"")
     while (frame := _read(sys.stdin.buffer)) is not None:
         path, _, body = frame.partition(b"\0")
         begun = process_time()
-        found = _answered(answers[path.decode()], body)
+        try:
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            found = _answered(answers[path.decode()], body)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        except _SlowError:
+            found = b"slow\0"
         _write(b"%.6f %b" % (process_time() - begun, found))
+
+
+def _end_review(_number: int, _frame: Any) -> NoReturn:
+    raise _SlowError
 
 
 def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:

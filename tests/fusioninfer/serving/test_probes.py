@@ -1,14 +1,20 @@
 """/healthz, /readyz and /metrics, as the webhook and the controller serve them."""
 
+import asyncio
 import socket
+import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from fusioninfer.serving import probes
-from tests.wire import connected, ended, exchange, get, post
+from tests.patience import PATIENCE
+from tests.wire import connected, ended, exchange, get, post, request
 from webhook.server.listen import Limits
 
 LIMITS = Limits(header_seconds=0.2, finish_seconds=1.0)
@@ -75,3 +81,45 @@ async def test_headers_that_do_not_end_are_cut() -> None:
         writer.write(b"GET / HTTP/1.1\r\n")
 
         assert await ended(reader)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("UNREADY_SECONDS", "/readyz"), ("DEAD_SECONDS", "/healthz")], ids=["ready", "alive"]
+)
+async def test_a_loop_that_stopped_is_reported_by_the_thread(
+    monkeypatch: pytest.MonkeyPatch, name: str, path: str
+) -> None:
+    monkeypatch.setattr(probes, name, 1.0)
+    async with serving() as port:
+        assert (await get(port, path)).status == 200
+        time.sleep(1.5)  # noqa: ASYNC251 - the loop stands still
+        with ThreadPoolExecutor() as pool:
+            reply = pool.submit(asked, port, path).result()
+        async with asyncio.timeout(PATIENCE):
+            while (await get(port, path)).status != 200:  # noqa: ASYNC110 - it is asked over HTTP
+                await asyncio.sleep(0.01)
+
+    assert reply.startswith("503 the event loop has not run for ")
+
+
+def asked(port: int, path: str) -> str:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as page:
+            return str(page.status)
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {error.read().decode()}"
+
+
+def test_the_times_after_which_a_silent_loop_is_unready_and_dead() -> None:
+    assert (probes.UNREADY_SECONDS, probes.DEAD_SECONDS) == (3.0, 60.0)
+
+
+async def test_many_requests_of_one_address_do_not_delay_a_probe() -> None:
+    async with serving() as port, AsyncExitStack() as stack:
+        for _ in range(50):
+            _reader, writer = await stack.enter_async_context(connected(port, source="127.0.0.2"))
+            writer.write(request("GET", "/metrics", Content_Type="", Content_Length="") * 40)
+        since = time.monotonic()
+        reply = await get(port, "/readyz")
+
+        assert (reply.status, time.monotonic() - since < 50 * 40 * probes.PAUSE / 2) == (200, True)

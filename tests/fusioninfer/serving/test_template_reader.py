@@ -34,6 +34,7 @@ from tests.wire import ask
 from webhook import templated
 from webhook.review import Wanted
 from webhook.server import app, reading
+from webhook.server.callers import Peer
 from webhook.server.offload import Offload
 from webhook.server.reading import READS, SECONDS, TURNS, CrowdedError, ReadTemplates, TemplateLoader
 
@@ -180,7 +181,7 @@ def gone(api: Api, kubeconfig: Path) -> Path:
 class Expensive(Offload):
     """Takes every request."""
 
-    def takes(self, _body: bytes) -> bool:
+    def takes(self, _peer: Peer, _body: bytes) -> bool:
         return True
 
 

@@ -3,26 +3,32 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from ipaddress import ip_network
 
 import pytest
 
 from tests.patience import PATIENCE
 from tests.webhook.running import QUICK, USUAL, Served, serving, until
 from tests.wire import connected, ended, post, read
+from webhook.server.callers import Callers
 from webhook.server.listen import ConnectionTracker, Limits
 
 FEW = replace(USUAL, connections=4, handshake_seconds=PATIENCE)
+OTHER = "127.0.0.2"
 Caller = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def opened(served: Served, number: int) -> AsyncIterator[list[Caller]]:
-    """Open connections that complete their handshake and send no request."""
+async def opened(
+    served: Served, number: int, source: str = "127.0.0.1", *, tls: bool = True
+) -> AsyncIterator[list[Caller]]:
+    """Open connections that send no request."""
     async with AsyncExitStack() as stack:
-        callers = [await stack.enter_async_context(connected(served.port, served.tls)) for _ in range(number)]
-        await until(lambda: len(tracker(served).connections) == min(number, served.state.limits.connections))
+        opening = (connected(served.port, served.tls if tls else None, source) for _ in range(number))
+        callers = [await stack.enter_async_context(one) for one in opening]
+        await until(lambda: len(tracker(served).connections) >= min(number, served.state.limits.connections))
         yield callers
 
 
@@ -59,11 +65,77 @@ async def test_the_caller_idle_for_longest_is_evicted() -> None:
         assert await ask(callers[0]) == 200
 
 
-async def test_connections_without_a_request_are_evicted_first() -> None:
-    async with serving(limits=FEW) as served, opened(served, 1) as (known,):
-        await ask(known)
-        async with opened(served, 12):
-            assert await ask(known) == 200
+@pytest.mark.parametrize("tls", [True, False], ids=["with handshakes", "without"])
+@pytest.mark.parametrize("asks", [True, False], ids=["asks", "is silent"])
+async def test_many_connections_of_one_address_evict_none_of_another(*, tls: bool, asks: bool) -> None:
+    async with serving(limits=FEW) as served, opened(served, 2) as callers:
+        for one in callers:
+            await ask(one)
+        async with opened(served, 12, OTHER, tls=tls) as others:
+            for one in others if tls and asks else ():
+                with suppress(ConnectionError, asyncio.IncompleteReadError):
+                    await ask(one)
+
+            assert [await ask(one) for one in callers] == [200, 200]
+
+
+async def test_with_many_addresses_each_keeps_its_share() -> None:
+    async with serving(limits=replace(FEW, connections=8)) as served, opened(served, 8) as callers:
+        for one in range(2, 5):
+            async with opened(served, 8, f"127.0.0.{one}"):
+                pass
+        async with AsyncExitStack() as stack:
+            for one in range(2, 5):
+                await stack.enter_async_context(opened(served, 8, f"127.0.0.{one}"))
+
+            assert [await ask(one) for one in callers[6:]] == [200, 200]
+            assert [await ended(one[0]) for one in callers[:6]] == [True] * 6
+
+
+KNOWN = Callers(networks=(ip_network("127.0.0.1"),))
+
+
+async def test_half_of_the_connections_are_kept_for_known_callers() -> None:
+    async with serving(limits=FEW, callers=KNOWN) as served, AsyncExitStack() as stack:
+        for one in range(2, 8):
+            await stack.enter_async_context(opened(served, 1, f"127.0.0.{one}"))
+        await until(lambda: len(served.cut) == 4)
+        async with opened(served, 2):
+            assert (len(served.cut), len(tracker(served).connections)) == (4, 4)
+
+
+async def test_a_known_caller_evicts_others_and_is_never_evicted_by_them() -> None:
+    async with (
+        serving(limits=FEW, callers=KNOWN) as served,
+        opened(served, 2, OTHER),
+        opened(served, 4) as known,
+    ):
+        with pytest.raises(ConnectionError):
+            await served.post(source=OTHER)
+
+        assert [await ask(one) for one in known] == [200] * 4
+
+
+async def test_an_address_makes_few_handshakes_at_once_and_another_does_not_wait_for_it() -> None:
+    limits = replace(USUAL, handshake_seconds=PATIENCE)
+    async with serving(limits=limits) as served, AsyncExitStack() as stack:
+        silent = [await stack.enter_async_context(connected(served.port, source=OTHER)) for _ in range(20)]
+        await until(lambda: len(tracker(served).connections) == 20)
+        same = asyncio.create_task(served.post(source=OTHER))
+
+        assert ((await served.post()).status, same.done()) == (200, False)
+        for _reader, writer in silent:
+            writer.close()
+        assert (await same).status == 200
+
+
+async def test_the_handshakes_of_an_address_that_wait_are_bounded() -> None:
+    async with serving(limits=replace(USUAL, pending=3)) as served, AsyncExitStack() as stack:
+        for _ in range(9):
+            await stack.enter_async_context(connected(served.port, source=OTHER))
+        await until(lambda: len(served.cut) == 6)
+
+        assert ((await served.post()).status, served.cut) == (200, ["crowded"] * 6)
 
 
 async def test_of_connections_without_a_request_the_oldest_is_evicted() -> None:
@@ -76,7 +148,8 @@ async def test_of_connections_without_a_request_the_oldest_is_evicted() -> None:
 
 async def test_a_connection_without_a_handshake_is_evicted_too() -> None:
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
-        first, *_rest = [await stack.enter_async_context(connected(served.port)) for _ in range(4)]
+        opening = [connected(served.port, source=OTHER) for _ in range(4)]
+        first, *_rest = [await stack.enter_async_context(one) for one in opening]
         await until(lambda: len(tracker(served).connections) == 4)
 
         reply = await served.post()

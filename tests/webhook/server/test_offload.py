@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,17 @@ import pytest
 
 from intent.settings import Settings
 from tests.lws import lws
+from tests.patience import PATIENCE
 from tests.reviews import review
 from webhook import review as reviews
 from webhook.server import offload
-from webhook.server.offload import FullError, LostError, Offload, OffloadAnswer, namespace
+from webhook.server.callers import Peer
+from webhook.server.offload import LostError, Offload, OffloadAnswer, namespace
+from webhook.server.shares import FullError
 
 SENT = orjson.dumps(review(lws()))
 LATER = time.monotonic() + 3600
+API = Peer(is_known=True)
 
 
 def body(name: str) -> bytes:
@@ -42,29 +47,85 @@ def test_a_namespace_inside_a_name_is_ignored() -> None:
 
 def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
     found = Offload({})
-    found.note(body("a"), 0.001)
-    assert not found.takes(body("a"))
+    found.note(API, body("a"), 0.001)
+    assert not found.takes(API, body("a"))
 
-    found.note(body("a"), 0.1)
+    found.note(API, body("a"), 0.1)
 
-    assert (found.takes(body("a")), found.takes(body("b"))) == (True, False)
-    assert found.takes(b"x" * (offload.LARGE + 1))
+    assert (found.takes(API, body("a")), found.takes(API, body("b"))) == (True, False)
+    assert found.takes(API, b"x" * (offload.LARGE + 1))
 
 
-def test_the_number_of_remembered_namespaces_is_bounded() -> None:
-    found = Offload({})
+def test_the_namespaces_that_are_remembered_of_a_caller_are_bounded_and_its_own() -> None:
+    found, one, other = Offload({}), Peer(), Peer()
+    found.note(other, body("n0"), 1.0)
     for at in range(offload.NAMESPACES + 10):
-        found.note(body(f"n{at}"), 1.0)
+        found.note(one, body(f"n{at}"), 1.0)
 
-    assert len(found.expensive) == offload.NAMESPACES
-    assert found.takes(body("n1000"))
+    assert (len(one.pairs), len(other.pairs)) == (offload.NAMESPACES, 1)
+
+
+async def test_a_new_namespace_of_an_unknown_caller_is_offloaded_until_it_was_cheap_once() -> None:
+    found, caller = started(), Peer()
+    assert (found.takes(caller, SENT), found.takes(API, SENT)) == (True, False)
+
+    await found.review("/mutate", caller, SENT, LATER)
+    await found.close()
+
+    assert (found.takes(caller, SENT), found.takes(caller, body("b")), found.takes(Peer(), SENT)) == (
+        False,
+        True,
+        True,
+    )
+
+
+def test_an_unknown_caller_that_surprises_often_is_offloaded() -> None:
+    """It could have each namespace be cheap once, and then send what is expensive to this process."""
+    found, caller = Offload({}), Peer()
+    caller.pairs |= {b"n%d" % at: offload.CHEAP for at in range(20)}
+    for at in range(5):
+        assert not found.takes(caller, body(f"n{at}"))
+        found.note(caller, body(f"n{at}"), 0.07)
+
+    assert found.takes(caller, body("n19"))
+
+
+async def test_a_request_that_ended_the_process_does_not_count_as_cheap() -> None:
+    found, caller = Offload({"/ends": _ends}), Peer()
+
+    with pytest.raises(LostError):
+        await found.review("/ends", caller, SENT, LATER)
+    await found.close()
+
+    assert found.takes(caller, SENT)
+
+
+async def test_a_review_ends_after_a_second_of_cpu_and_the_process_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(offload, "SECONDS", PATIENCE)  # a busy machine takes many seconds for one of CPU
+    found, caller = Offload({"/mutate": reviews.mutate, "/endless": _endless}), Peer()
+
+    slow = await found.review("/endless", caller, SENT, LATER)
+    pid = found.process and found.process.pid
+    next_one = await found.review("/mutate", caller, SENT, LATER)
+
+    assert (slow.outcome, next_one.outcome) == ("slow", "patched")
+    assert (found.process and found.process.pid, found.takes(caller, SENT)) == (pid, True)
+    await found.close()
+
+
+def _endless(_body: bytes) -> reviews.AdmissionAnswer:
+    while True:
+        with suppress(Exception):
+            time.sleep(0)
 
 
 async def test_the_second_process_returns_the_same_answer() -> None:
     found = started()
 
-    answer = await found.review("/mutate", SENT, LATER)
-    wrong = await found.review("/mutate", b"[", LATER)
+    answer = await found.review("/mutate", API, SENT, LATER)
+    wrong = await found.review("/mutate", API, b"[", LATER)
     await found.close()
 
     assert (answer.outcome, answer.content) == ("patched", reviews.mutate(SENT).body)
@@ -74,13 +135,13 @@ async def test_the_second_process_returns_the_same_answer() -> None:
 async def test_a_cheap_request_that_waits_for_a_busy_node_does_not_count_as_expensive() -> None:
     """Otherwise one expensive request keeps its namespace with hostile ones, as long as the node is busy."""
     found = Offload({"/mutate": _slow})
-    found.note(SENT, 1.0)
-    before = dict(found.expensive)
+    found.note(API, SENT, 1.0)
+    before = dict(API.pairs)
 
-    answer = await found.review("/mutate", SENT, LATER)
+    answer = await found.review("/mutate", API, SENT, LATER)
     await found.close()
 
-    assert (answer.outcome, found.expensive) == ("allowed", before)
+    assert (answer.outcome, API.pairs) == ("allowed", before)
 
 
 def _slow(_body: bytes) -> reviews.AdmissionAnswer:
@@ -91,13 +152,13 @@ def _slow(_body: bytes) -> reviews.AdmissionAnswer:
 
 async def test_an_expensive_request_to_the_process_is_remembered_for_another_minute() -> None:
     found = Offload({"/mutate": _busy})
-    found.note(SENT, 1.0)
-    before = dict(found.expensive)
+    found.note(API, SENT, 1.0)
+    before = dict(API.pairs)
 
-    await found.review("/mutate", SENT, LATER)
+    await found.review("/mutate", API, SENT, LATER)
     await found.close()
 
-    assert found.expensive[namespace(SENT)] > before[namespace(SENT)]
+    assert API.pairs[namespace(SENT)] > before[namespace(SENT)]
 
 
 def _busy(_body: bytes) -> reviews.AdmissionAnswer:
@@ -114,7 +175,7 @@ async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     found = started()
 
-    answer = await found.review("/mutate", SENT, LATER)
+    answer = await found.review("/mutate", API, SENT, LATER)
     await found.close()
 
     assert answer.outcome == "patched"
@@ -123,7 +184,7 @@ async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch
 async def test_a_bug_is_reported_without_the_object() -> None:
     found = Offload({"/mutate": _broken})
 
-    answer = await found.review("/mutate", b"secret", LATER)
+    answer = await found.review("/mutate", API, b"secret", LATER)
     await found.close()
 
     assert (answer.outcome, b"KeyError" in answer.content, b"secret" in answer.content) == (
@@ -137,32 +198,40 @@ def _broken(body: bytes) -> reviews.AdmissionAnswer:
     raise KeyError(body)
 
 
-async def test_namespaces_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("known", [True, False])
+async def test_callers_take_turns_and_their_namespaces(
+    monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
     order: list[bytes] = []
 
-    async def answered(_self: Offload, waiting: offload._Waiting) -> OffloadAnswer:
+    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[OffloadAnswer, float]:
         order.append(namespace(waiting.body))
-        return OffloadAnswer("allowed", b"")
+        return OffloadAnswer("allowed", b""), offload.EXPENSIVE_SECONDS
 
     monkeypatch.setattr(Offload, "_answered", answered)
     found = started()
-    await asyncio.gather(*(found.review("/mutate", body(name), LATER) for name in "aaaab"))
+    one, other = Peer(), Peer(is_known=known)
+    sent = [(one, name) for name in "aaaab"] + [(other, name) for name in "cd"]
+    await asyncio.gather(*(found.review("/mutate", peer, body(name), LATER) for peer, name in sent))
 
-    assert order == [b"a", b"b", b"a", b"a", b"a"]
+    assert b"".join(order) == (b"cdabaaa" if known else b"acbdaaa")
 
 
-async def test_the_queue_of_a_namespace_is_bounded() -> None:
-    found = started()
-    first = [asyncio.create_task(found.review("/mutate", body("a"), LATER)) for _ in range(offload.QUEUED)]
-    await asyncio.sleep(0)
+async def test_the_longer_requests_of_a_caller_take_the_more_of_its_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[bytes] = []
 
-    with pytest.raises(FullError):
-        await found.review("/mutate", body("a"), LATER)
-    other = await found.review("/mutate", body("b"), LATER)
-    await asyncio.gather(*first)
-    await found.close()
+    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[OffloadAnswer, float]:
+        order.append(name := namespace(waiting.body))
+        return OffloadAnswer("allowed", b""), offload.EXPENSIVE_SECONDS * (3 if name == b"a" else 0)
 
-    assert other.outcome == "patched"
+    monkeypatch.setattr(Offload, "_answered", answered)
+    found, one, other = started(), Peer(), Peer()
+    sent = [(one, "a")] * 3 + [(other, "b")] * 6
+    await asyncio.gather(*(found.review("/mutate", peer, body(name), LATER) for peer, name in sent))
+
+    assert b"".join(order) == b"abbbbabba"
 
 
 async def test_the_time_that_the_process_takes_to_start_does_not_count(
@@ -179,8 +248,8 @@ async def test_the_time_that_the_process_takes_to_start_does_not_count(
     monkeypatch.setattr(offload, "SECONDS", 2.0)
     patient, impatient = started(), started()
 
-    in_time = await patient.review("/mutate", SENT, LATER)
-    late = await impatient.review("/mutate", SENT, time.monotonic() + 1.0)
+    in_time = await patient.review("/mutate", API, SENT, LATER)
+    late = await impatient.review("/mutate", API, SENT, time.monotonic() + 1.0)
     await asyncio.gather(patient.close(), impatient.close())
 
     assert (in_time.outcome, late.outcome) == ("patched", "late")
@@ -189,7 +258,7 @@ async def test_the_time_that_the_process_takes_to_start_does_not_count(
 async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
     found = started()
 
-    answer = await found.review("/mutate", SENT, time.monotonic() - 1)
+    answer = await found.review("/mutate", API, SENT, time.monotonic() - 1)
     await found.close()
 
     assert (answer.outcome, found.process) == ("late", None)
@@ -197,11 +266,11 @@ async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
 
 async def test_a_process_that_ended_is_started_again() -> None:
     found = started()
-    await found.review("/mutate", SENT, LATER)
+    await found.review("/mutate", API, SENT, LATER)
     assert found.process is not None
     os.kill(found.process.pid, signal.SIGKILL)
 
-    again = await found.review("/mutate", SENT, LATER)
+    again = await found.review("/mutate", API, SENT, LATER)
     await found.close()
 
     assert again.outcome == "patched"
@@ -209,11 +278,11 @@ async def test_a_process_that_ended_is_started_again() -> None:
 
 async def test_a_request_that_ends_the_process_is_tried_twice() -> None:
     found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": _ends})
-    await found.review("/mutate", SENT, LATER)
+    await found.review("/mutate", API, SENT, LATER)
 
     with pytest.raises(LostError):
-        await found.review("/ends", SENT, LATER)
-    again = await found.review("/mutate", SENT, LATER)
+        await found.review("/ends", API, SENT, LATER)
+    again = await found.review("/mutate", API, SENT, LATER)
     await found.close()
 
     assert again.outcome == "patched"
@@ -223,33 +292,33 @@ def _ends(_body: bytes) -> reviews.AdmissionAnswer:
     os._exit(1)
 
 
-async def test_a_namespace_that_fills_the_queue_is_evicted_for_another() -> None:
-    found = Offload({})
+async def test_a_caller_that_fills_the_queue_is_evicted_for_another() -> None:
+    found, one, other = Offload({}), Peer(), Peer()
     padding = b" " * (offload.QUEUED_BYTES // 16)
-    bodies = [body("a") + padding, *(body("b") + padding for _ in range(20)), body("c") + padding]
+    sent = [(one, "a"), *((other, f"b{at % 5}") for at in range(20)), (one, "c")]
     found.task = asyncio.create_task(asyncio.sleep(3600))  # nothing is answered
-    asked = [asyncio.create_task(found.review("/mutate", one, LATER)) for one in bodies]
+    asked = [
+        asyncio.create_task(found.review("/mutate", peer, body(name) + padding, LATER)) for peer, name in sent
+    ]
     await asyncio.sleep(0.01)
 
-    waiting = {name: len(queue) for name, queue in found.queues.items()}
-    refused = [one for one in asked if one.done()]
+    refused = [sent[at][0] for at, task in enumerate(asked) if task.done()]
     found.task.cancel()
 
-    assert waiting == {b"a": 1, b"b": 13, b"c": 1}
-    assert [type(one.exception()) for one in refused] == [FullError] * 7
-    assert found.waiting_bytes == sum(len(one.body) for queue in found.queues.values() for one in queue)
-    for one in asked:
-        one.cancel()
+    assert refused == [other] * 7
+    for task in asked:
+        task.cancel()
 
 
 async def test_a_large_request_is_evicted_for_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offload, "QUEUED_BYTES", 4096)
+    monkeypatch.setattr(offload, "LARGE", 1024)
     found = started()
 
-    large = asyncio.create_task(found.review("/mutate", body("a") + b" " * 3000, LATER))
-    small = asyncio.create_task(found.review("/mutate", body("b") + b" " * 1000, LATER))
+    large = asyncio.create_task(found.review("/mutate", API, body("a") + b" " * 3000, LATER))
+    small = asyncio.create_task(found.review("/mutate", API, body("b") + b" " * 1000, LATER))
     answers = await asyncio.gather(large, small, return_exceptions=True)
     await found.close()
 
     assert isinstance(answers[0], FullError)
-    assert (getattr(answers[1], "outcome", ""), found.waiting_bytes, found.queues) == ("patched", 0, {})
+    assert (getattr(answers[1], "outcome", ""), len(found.waiting)) == ("patched", 0)
