@@ -69,6 +69,11 @@ def _convergence() -> Iterator[Run]:
         yield Run(f"{module} with templates, seed {SEEDS[0]}", (*words, "--templates"))
 
 
+def _tenants() -> Iterator[Run]:
+    yield Run("floods", (*PYTEST, "tests/hostile/test_floods.py"), {"TENANT_FLOODS": "all"})
+    yield Run("tenants", (*PYTEST, "tests/cluster/tenants_check.py"))
+
+
 def _plan() -> Iterator[Run]:
     words = ("-m", "tests.cluster.planning", "--cases", PLAN_CASES, "--seed", SEEDS[0])
     yield Run(f"plans, seed {SEEDS[0]}", words)
@@ -91,6 +96,7 @@ PARTS: Final = {
     "laws": _alone("laws", "-m", "hypothesis", "--hypothesis-profile=soak", "tests"),
     "idle": _alone("idle", "tests/cluster/idle_check.py"),
     "memory": _alone("memory", "tests/sync/memory_check.py"),
+    "tenants": _tenants,
     "silence": _alone("silence", "tests/cluster/silence_check.py"),
     "pickers": _alone(
         "endpoint pickers",
