@@ -66,16 +66,20 @@ async def serving(
         "/readyz": lambda: stopped(UNREADY_SECONDS) or unready(),
         "/healthz": lambda: stopped(DEAD_SECONDS) or unhealthy(),
     }
-    own, stop = asyncio.new_event_loop(), asyncio.Event()
-    answers = _answers(sock, limits, partial(_answer, registry, reasons), stop)
-    thread = Thread(target=own.run_until_complete, args=(answers,), name="probes", daemon=True)
+    runner, stop = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
+    own, answers = runner.get_loop(), _answers(sock, limits, partial(_answer, registry, reasons), stop)
+
+    def run() -> None:
+        with runner:
+            runner.run(answers)
+
+    thread = Thread(target=run, name="probes", daemon=True)
     thread.start()
     try:
         yield
     finally:
         own.call_soon_threadsafe(stop.set)
         await asyncio.to_thread(thread.join)
-        own.close()
         beating.cancel()
 
 

@@ -118,6 +118,7 @@ async def test_many_requests_of_one_address_do_not_delay_a_probe() -> None:
     async with serving() as port, AsyncExitStack() as stack:
         for _ in range(50):
             _reader, writer = await stack.enter_async_context(connected(port, source="127.0.0.2"))
+            stack.callback(writer.transport.abort)
             writer.write(request("GET", "/metrics", Content_Type="", Content_Length="") * 40)
         since = time.monotonic()
         reply = await get(port, "/readyz")
