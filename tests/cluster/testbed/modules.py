@@ -248,6 +248,12 @@ ROUTE_DEFINITIONS: Final = tuple(
     replace(module, packages=(), cuts=()) for module in ROUTE_MODULES if module.name in dict(ROUTE_CRDS)
 )
 """The modules of these custom resources, without the programs: nothing has to be compiled."""
+UNSCHEDULED: Final = tuple(
+    replace(module, packages=()) if module.name == "volcano" else module
+    for module in MODULES
+    if module.name != "kwok"
+)
+"""What a cluster needs in which no pod is scheduled."""
 _OPENAPI: Final = tuple(
     f"api/openapi-spec/v3/apis__{group}_openapi.json"
     for group in ("autoscaling__v2", "networking.k8s.io__v1")

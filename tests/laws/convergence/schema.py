@@ -14,6 +14,7 @@ import orjson
 
 from intent import Object
 from intent.quantity import parse
+from webhook.overlay.canonical import QUANTITIES
 
 LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("name",),
@@ -115,7 +116,8 @@ def lws_defaulted(lws: Object) -> Object:
     for _, template in templates(whole):
         template.setdefault("metadata", {})
         for item in containers(template):
-            for amounts in item.setdefault("resources", {}).values():
+            for field in QUANTITIES & item.setdefault("resources", {}).keys():
+                amounts = item["resources"][field]
                 amounts |= {name: _quantity(value) for name, value in amounts.items()}
     return whole
 
