@@ -127,7 +127,13 @@ def exists(state: str, case: Case) -> bool:
     name, objects = case
     if state == stored.OVERSIZED:
         return name in ENLARGED
-    return state != stored.WITHDRAWN or any(one["kind"] == AUTHORED["leaderworkersets"] for one in objects)
+    return state != stored.WITHDRAWN or any(map(is_whole, objects))
+
+
+def is_whole(obj: Object) -> bool:
+    """Return whether an object is a LeaderWorkerSet that the API server takes without templates."""
+    group = obj["spec"].get("leaderWorkerTemplate", {}) if "spec" in obj else {}
+    return bool(group) and "containers" in group["workerTemplate"].get("spec", {})
 
 
 # --- what happens to it -----------------------------------------------------------------------------
