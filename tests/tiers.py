@@ -70,7 +70,9 @@ SLOW: Final = tuple(
         "sync/test_suspended.py",
         "sync/test_switches.py",
         "sync/test_unavailable.py",
+        "sync/test_upgrades.py",
         "sync/test_writer_late.py",
+        "upgrades",
         "webhook/server",
     )
 )
