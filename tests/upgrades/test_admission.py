@@ -1,0 +1,143 @@
+"""What an earlier release stored, and admission of this one: no write that changes no pods restarts them."""
+
+from typing import Final
+
+import orjson
+import pytest
+
+from intent import Object
+from tests.laws.convergence import clients
+from tests.laws.convergence.schema import copied, templates
+from tests.upgrades.forgeries import EVIL, FORGERIES, ITEMS, forged
+from tests.upgrades.stored import (
+    APPLIED,
+    EDITED,
+    EJECTED,
+    FORGED,
+    OVERSIZED,
+    SCALED,
+    SERVER_SIDE,
+    STATES,
+    WITHDRAWN,
+    Stored,
+    stored,
+)
+from tests.upgrades.writes import WRITTEN, Admitted, admitted, answer, labelled, pods, sent, with_variable
+from webhook import review
+
+LWS: Final = "LeaderWorkerSet"
+Wrong = list[tuple[str, str, str]]
+"""Case, object, and what is wrong with it."""
+
+
+def those(state: str) -> list[tuple[Stored, Object]]:
+    """Return the LeaderWorkerSets in a state."""
+    return [(one, lws) for one in stored() if one.state == state for lws in one.of_kind(LWS)]
+
+
+def restarts(before: Object, after: Admitted) -> str:
+    """Return what a write does to the pods of an object; empty if nothing."""
+    if after.denied:
+        return f"denied: {after.denied}"
+    if said := [text for text in after.warnings if "FI902" in text]:
+        return said[0]
+    return "" if pods(before) == pods(after.lws) else "other pods"
+
+
+def test_every_case_has_every_state() -> None:
+    found = {state: {one.case for one in stored() if one.state == state} for state in STATES}
+
+    assert len(found[APPLIED]) > 150
+    assert all(cases <= found[APPLIED] for cases in found.values())
+    assert all(found[state] == found[APPLIED] for state in (SERVER_SIDE, SCALED, EDITED, EJECTED, FORGED))
+    assert all(found[state] for state in (WITHDRAWN, OVERSIZED))
+
+
+REORDERED: Final = {"template-02-author-wins": "client-side apply"}
+"""A case and the write by which its variables get another order."""
+
+
+@pytest.mark.parametrize(("state", "write"), WRITTEN)
+def test_a_write_that_changes_no_pods_restarts_none(state: str, write: str) -> None:
+    wrong: Wrong = []
+    for one, lws in those(state):
+        body = None if REORDERED.get(one.case) == write else sent(write, one, lws)
+        if body is not None and (why := restarts(lws, admitted(body, lws))):
+            wrong.append((one.case, lws["metadata"]["name"], why))
+
+    assert wrong == []
+
+
+@pytest.mark.xfail(strict=True, reason="variables of a template and of the author keep their order")
+@pytest.mark.parametrize("case", REORDERED)
+def test_variables_keep_their_order_when_a_file_is_applied_again(case: str) -> None:
+    ((one, lws),) = [each for each in those(APPLIED) if each[0].case == case]
+    body = sent(REORDERED[case], one, lws)
+    assert body
+
+    assert not restarts(lws, admitted(body, lws))
+
+
+def test_stored_inferenceservices_can_be_labelled() -> None:
+    wrong = []
+    for one in stored():
+        for service in one.of_kind("InferenceService"):
+            said = answer(review.validate, labelled(service), service, kind=kind_of(service))
+            if not said["allowed"] or any("FI902" in text for text in said.get("warnings", ())):
+                wrong.append((str(one), said))
+
+    assert wrong == []
+
+
+def kind_of(obj: Object) -> Object:
+    group, _, version = obj["apiVersion"].partition("/")
+    return {"group": group, "version": version, "kind": obj["kind"]}
+
+
+# --- forged records ---------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(strict=True, reason="a changed record may add only what is stored or what the rules give")
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_an_update_of_the_record_gives_pods_nothing(forgery: str) -> None:
+    gained = []
+    for one, lws in those(APPLIED):
+        if (changed := forged(lws, FORGERIES[forgery])) is None:
+            continue
+        after = admitted(changed, lws)
+        if not after.denied and pods(after.lws) != pods(lws):
+            gained.append((one.case, lws["metadata"]["name"]))
+
+    assert gained == []
+
+
+@pytest.mark.xfail(strict=True, reason="an item that the object lacks is not added because a record has it")
+@pytest.mark.parametrize("forgery", ITEMS)
+def test_a_record_that_was_forged_without_admission_gives_pods_nothing(forgery: str) -> None:
+    gained = []
+    for one, lws in those(APPLIED):
+        if (changed := forged(lws, FORGERIES[forgery])) is None:
+            continue
+        edited, usual = (admitted(with_variable(each), each).lws for each in (changed, lws))
+        if pods(edited) != pods(usual):
+            gained.append((one.case, lws["metadata"]["name"]))
+
+    assert gained == []
+
+
+@pytest.mark.xfail(strict=True, reason="an item that the object lacks is not added because a record has it")
+def test_what_a_forged_record_added_stays_removed() -> None:
+    back = []
+    for one, lws in those(FORGED):
+        if EVIL not in orjson.dumps(pods(lws)).decode():
+            continue
+        cleaned: Object = copied(lws)
+        for _, template in templates(cleaned):
+            kept = [each for each in template["spec"]["initContainers"] if each["name"] != EVIL]
+            template["spec"]["initContainers"] = kept
+        body = clients.edit(lws, cleaned)
+        assert body
+        if pods(admitted(body, lws).lws) != pods(cleaned):
+            back.append((one.case, lws["metadata"]["name"]))
+
+    assert back == []
