@@ -28,7 +28,7 @@ TEXT: Final = "text/plain; charset=utf-8"
 LIMITS: Final = Limits()
 BEAT_SECONDS: Final = 0.5
 UNREADY_SECONDS: Final = 3.0
-"""Without a beat of the loop that does the work, after which /readyz answers 503."""
+"""Without a beat of the event loop that does the work, after which /readyz answers 503."""
 DEAD_SECONDS: Final = 60.0
 """The same of /healthz."""
 PAUSE: Final = 0.002

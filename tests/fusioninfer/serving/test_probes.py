@@ -92,7 +92,7 @@ async def test_a_loop_that_stopped_is_reported_by_the_thread(
     monkeypatch.setattr(probes, name, 1.0)
     async with serving() as port:
         assert (await get(port, path)).status == 200
-        time.sleep(1.5)  # noqa: ASYNC251 - the loop stands still
+        time.sleep(1.5)  # noqa: ASYNC251 - the event loop stands still
         with ThreadPoolExecutor() as pool:
             reply = pool.submit(asked, port, path).result()
         async with asyncio.timeout(PATIENCE):
