@@ -149,8 +149,8 @@ def _keep(_turn: object) -> None:
 class Turns:
     """The time of an event loop: callers that wait for it take turns, a piece of work each.
 
-    While nobody waits, work begins at once. Otherwise the event loop first reads what has arrived, so that a new
-    caller waits for the piece of work that has begun, however many of another peer wait.
+    While nobody waits, work begins at once. Otherwise the event loop first reads what has arrived, so that a
+    new caller waits for the piece of work that has begun, however many of another peer wait.
     """
 
     def __init__(self, pause: float = 0.0) -> None:
