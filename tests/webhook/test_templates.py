@@ -14,6 +14,7 @@ from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
+from tests.laws.convergence.clients import client_side_apply
 from tests.laws.convergence.managed import apply
 from tests.lws import changed, container, lws, template
 from tests.reviews import review as review_of
@@ -126,6 +127,44 @@ def test_a_short_object_becomes_a_whole_one() -> None:
 @pytest.mark.parametrize("old", [None, STORED])
 def test_a_stored_object_is_left_as_it_is(old: Object | None) -> None:
     assert expand(STORED, old) == []
+
+
+def some(**fields: Any) -> list[Object]:
+    """Return two items with other names, and the same fields."""
+    return [{"name": name, "mountPath": f"/{name}", **fields} for name in ("one", "two")]
+
+
+SHARED: Final[list[tuple[str, list[Object]]]] = [
+    (f"{ENGINE}.env", some(value="1")),
+    (f"{ENGINE}.volumeMounts", some()),
+    (
+        f"{ENGINE}.ports",
+        [{"containerPort": 8000, "protocol": "TCP"}, {"containerPort": 1, "protocol": "TCP"}],
+    ),
+    (f"{POD}.volumes", some(emptyDir={})),
+    (f"{POD}.initContainers", some(image="busybox")),
+    (f"{POD}.imagePullSecrets", some()),
+    (f"{POD}.initContainers.0.env", some(value="1")),
+    (f"{POD}.initContainers.0.volumeMounts", some()),
+]
+"""Lists that an author and a template share: the template has both items, the author one."""
+
+
+@pytest.mark.parametrize(("path", "items"), SHARED, ids=[path.removeprefix(POD) for path, _ in SHARED])
+@pytest.mark.parametrize("mine", [0, 1], ids=["first", "last"])
+def test_a_file_that_is_applied_again_leaves_lists_in_their_order(
+    path: str, items: list[Object], mine: int
+) -> None:
+    whole = template(engine(), initContainers=[{"name": "first", "image": "busybox"}])
+    base, author = named(whole), named(template(engine(), initContainers=[{"name": "first"}]))
+    base, file = changed(base, path, items), changed(author, path, [items[mine]])
+    library = {"base": inference_template("base", entry(pod(base)))}
+
+    stored = put(client_side_apply(None, file) or {}, None, library)
+    live = client_side_apply(stored, file)
+
+    assert live
+    assert pod(put(live, stored, library)) == pod(stored)
 
 
 ZEROS: Final[list[tuple[str, Any]]] = [

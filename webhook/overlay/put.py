@@ -159,7 +159,7 @@ def _items_in_order(
     field: str, live: list[Any], made: list[Any], put_on: dict[Identity, Object]
 ) -> list[Any]:
     have, items = by_identity(field, live), by_identity(field, made)
-    for key in put_on.keys() & have.keys() & items.keys() if field in ENTERED else ():
+    for key in put_on.keys() & have.keys() & items.keys():
         items[key] = in_order_of(have[key], items[key], put_on[key])
     injected = NOTHING if field in ENTERED else put_on
     others = [[key for key in keys if key not in injected] for keys in (have, items)]

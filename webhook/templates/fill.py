@@ -8,7 +8,7 @@ recorded like those of an author. An author's own value always wins, also `0`, `
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Final
 
 import msgspec
@@ -53,12 +53,13 @@ class FilledObject:
 
 
 def fill(
-    found: Reverted, parts: Separated, base: Base, known: Base, like: Object
+    found: Reverted, parts: Separated, base: Base, known: Base, then: Object | None
 ) -> tuple[Reverted, FilledObject]:
     """Put the content of a base under an author's object.
 
     `found` is the object without what concerns injected, and `known` is what was added before: the same is
-    added again while the author's object and the content are the same, in the order of `like`.
+    added again while the author's object and the content are the same. A list has the order of `then`, the
+    stored object without what concerns injected, if it has the same items, else that of `found`.
     """
     author = parts.author
     if not base.has_content:
@@ -68,18 +69,18 @@ def fill(
     copied = _copied(author, parts, base)
     is_copied = copied is not author
     made = digest_of_file([_read(copied), is_copied, _content(base)])
+    order = [found.original] if then is None else [found.original, then]
     if known.digest == made and known.key == base.key:
-        filled = in_order_of(like, merge(copied, known.put_on), known.put_on)
-        done, errors = known, tuple[FieldError, ...]()
+        put_on, done, errors = known.put_on, known, tuple[FieldError, ...]()
     else:
         raw, errors = _filled(copied, base)
-        put_on = difference(copied, raw)
-        filled = in_order_of(like, in_order_of(raw, merge(copied, put_on), put_on), put_on)
+        put_on, order = difference(copied, raw), [raw, *order]
         was = replaced(copied, put_on)
         if is_copied:
             put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
             put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
         done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
+    filled = reduce(lambda made, like: in_order_of(like, made, put_on), order, merge(copied, put_on))
     reverted = replace(found, original=filled, copied=_copy(filled, parts))
     return _with_kept(reverted, parts), FilledObject(author, done, errors)
 

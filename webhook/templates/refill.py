@@ -39,17 +39,16 @@ def refill(
     parts = separate(found, then, around.record, around.stored(), around.file)
     key = key_of(parts.author)
     if key is None or budget.of_leaderworkerset(parts.author):
-        return fill(found, parts, NO_BASE, mine, found.original)
-    like = found.original if mine.put_on or then is None else then
+        return fill(found, parts, NO_BASE, mine, then)
     known = [base for base in (before, mine) if base.key == key]
     kept = _kept(known)
     if kept is not None:
-        filled = fill(found, parts, kept, kept, like)
+        filled = fill(found, parts, kept, kept, then)
         if kept is before or templates is None or not patch(found.original, filled[0].original):
             return filled
     if templates is None and known:
-        return fill(found, parts, known[0], mine, like)
-    made, filling = fill(found, parts, content(key, templates), before, like)
+        return fill(found, parts, known[0], mine, then)
+    made, filling = fill(found, parts, content(key, templates), before, then)
     return made, replace(filling, is_read=True)
 
 

@@ -5,8 +5,9 @@ webhooks. Compared are spec, labels and annotations, apart from the record. Not 
 
 - metadata of the API server (`managedFields`), and the record's text;
 - empty metadata, labels, annotations, resources and lists of a pod spec, which mean the same as none;
-- the order of volumes, mounts and ports, which has no meaning, and of variables, where no value of the
-  generator refers to another. Another order of containers is a violation of its own (`order`).
+- the places of another webhook's items in lists.
+
+Another order of the same items is a violation of its own (`order`): the pods would restart.
 
 The side laws hold for B alone, unless the expected object violates them too, since its author wrote it so.
 """
@@ -20,7 +21,8 @@ from tests.laws.convergence.hands import engine_of
 from tests.laws.convergence.managed import LAST_APPLIED
 from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_of, templates
 
-UNORDERED: Final = frozenset({"volumes", "volumeMounts", "ports", "env"})
+OF_OTHERS: Final = frozenset({"certificates", "REGION"})
+"""Items of another webhook: a CREATE of A's object, which has them, puts ours in other places beside them."""
 OPTIONAL: Final = frozenset(
     {
         *("metadata", "labels", "annotations", "volumes", "initContainers"),
@@ -51,10 +53,14 @@ def _canonical(value: Any, field: str, *, ordered: bool) -> Any:
         return {key: item for key, item in items.items() if not (key in OPTIONAL and item in ({}, [], None))}
     if isinstance(value, list):
         items_of = [_canonical(item, "", ordered=ordered) for item in value]
-        if field in UNORDERED or (field in LIST_KEYS and not ordered):
-            items_of.sort(key=lambda item: repr(keys_of(field, item)))
+        if field in LIST_KEYS:
+            items_of.sort(key=_is_of_others if ordered else lambda item: repr(keys_of(field, item)))
         return items_of
     return value
+
+
+def _is_of_others(item: Object) -> bool:
+    return item.get("name") in OF_OTHERS
 
 
 def difference(expected: Any, stored: Any, path: str = "", field: str = "") -> Iterator[str]:
@@ -82,6 +88,25 @@ def _name(field: str, item: Object) -> str:
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def in_order(expected: Any, before: Any, author: Any, field: str = "") -> Any:
+    """Return the expected object with each list as it was stored before, if it has the same items.
+
+    Another order restarts pods. The author's items have the author's order in any case.
+    """
+    if isinstance(expected, dict):
+        others = [one if isinstance(one, dict) else {} for one in (before, author)]
+        return {key: in_order(item, *(one.get(key) for one in others), key) for key, item in expected.items()}
+    if not all(is_keyed(field, one) for one in (expected, before)):
+        return expected
+    made, then, own = (
+        {keys_of(field, item): item for item in one or ()} for one in (expected, before, author)
+    )
+    found = {key: in_order(item, then.get(key), own.get(key)) for key, item in made.items()}
+    written = [key for key in own if key in then]
+    is_kept = then.keys() == found.keys() and written == [key for key in then if key in own]
+    return [found[key] for key in (then if is_kept else found)]
 
 
 # --- the laws -------------------------------------------------------------------------------------------

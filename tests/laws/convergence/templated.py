@@ -37,7 +37,8 @@ def draw_templated(random: Random, steps: int | None = None) -> Sequence:
                 now = changed(now, name, value)
                 drawn.append(Step(sequence.tool, name, value))
         drawn.append(step)
-    return with_empty(random, Sequence(file, sequence.tool, sequence.other, tuple(drawn)))
+    found = with_empty(random, Sequence(file, sequence.tool, sequence.other, tuple(drawn)))
+    return with_variable(found) if random.random() < 0.3 else found
 
 
 def with_empty(random: Random, sequence: Sequence) -> Sequence:
@@ -47,6 +48,13 @@ def with_empty(random: Random, sequence: Sequence) -> Sequence:
         drawn.insert(random.randint(0, len(drawn)), Step(sequence.tool, "empty", True))
     file = replace(sequence.file, empty=random.random() < 0.4)
     return replace(sequence, file=file, steps=tuple(drawn))
+
+
+def with_variable(sequence: Sequence) -> Sequence:
+    """Have an author write a variable that templates have too, and apply the file again."""
+    file = sequence.file
+    file = replace(file, worker=replace(file.worker, env=(("LOG", "debug"),)))
+    return replace(sequence, file=file, steps=(Step(sequence.tool, "the same file"), *sequence.steps))
 
 
 def drawn_templated(seed: int, number: int, steps: int | None = None) -> Sequence:

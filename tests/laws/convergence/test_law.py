@@ -15,6 +15,7 @@ from tests.laws.convergence.walk import Sequence, Step, drawn, run
 SEQUENCES = 125
 APPLY = "server-side apply"
 CLIENT_SIDE = "client-side apply"
+SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
     "arguments beside those of a block, after an apply": Sequence(
@@ -47,6 +48,15 @@ FOUND = {
     ),
     "a field of templates that the leader lost, when the workers' author empties its map": Sequence(
         File(refs="base"), APPLY, "", (Step("put", "leader node selector"), Step(APPLY, "empty", value=True))
+    ),
+    "the order of variables that an author and templates have, when the file is applied again": Sequence(
+        File(Pod(env=(("LOG", "debug"),)), refs="base", size=1), CLIENT_SIDE, "", (Step(CLIENT_SIDE, SAME),)
+    ),
+    "the place of an item that was injected, when its author writes it": Sequence(
+        File(Pod(volumes=("models",)), Pod(volumes=("models",)), lora=LORA),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "volumes", ("models", "fusioninfer-lora")),),
     ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""

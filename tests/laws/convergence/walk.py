@@ -298,7 +298,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
         world.a, world.b = a, b
-        return _compared(world, None)
+        return _compared(world, before, None)
     try:
         new_a = world.without.admit(a, world.a) if a is not None else world.a
     except Refused:
@@ -312,7 +312,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     if file is not None:
         world.file = file
         world.released = manifest(file)
-    return _compared(world, b)
+    return _compared(world, before, b)
 
 
 def _not_admitted(
@@ -369,11 +369,14 @@ def _is_creatable(world: World, a: Object) -> bool:
     return True
 
 
-def _compared(world: World, sent: Object | None) -> tuple[Outcome, str, str]:
+def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome, str, str]:
     """Check the laws after a write of B, of which the object before admission is given."""
     if world.a is None or world.b is None:
         return "denied", "", ""
-    expected = world.wanted = world.expected(world.a)
+    expected = world.expected(world.a)
+    if expected and before.b:
+        expected = laws.in_order(expected, before.b, with_leader(world.a))
+    world.wanted = expected
     if expected is None:
         world.is_loose = True
         world.excuse(sent or world.b)
