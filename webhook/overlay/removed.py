@@ -60,15 +60,17 @@ def _items(field: str, injected: list[Any], live: Object, rules: Object) -> Iter
 
 
 def _is_expanded(injected: Overlay, live: Object) -> bool:
-    """Return whether a container of a pod template still has something that was injected into it."""
+    """Return whether some of what was injected into containers is still there; also if nothing was."""
     ours, now = (
         by_identity("containers", mapping(one.get("spec")).get("containers")) for one in (injected, live)
     )
-    fields = (
-        (key, value, now[name].get(key)) for name in ours.keys() & now for key, value in ours[name].items()
-    )
-    return any(
+    fields = [
+        (key, value, mapping(now.get(name)).get(key))
+        for name, item in ours.items()
+        for key, value in item.items()
+        if value and key != "name"
+    ]
+    return not fields or any(
         any(one in listed(have) for one in value) if is_keyed(key, value) else same(value, have)
         for key, value, have in fields
-        if value and key != "name"
     )
