@@ -182,18 +182,9 @@ def test_nothing_changes_when_this_release_takes_over(restored: Restored) -> Non
     assert restarted(restored) == []
 
 
-UNSOUND: Final = ("template-02-author-wins",)
-"""Cases whose variables get another order (`tests/upgrades/test_admission.py`)."""
-
-
 @pytest.mark.parametrize("words", [CLIENT_SIDE, SERVER_SIDE_FORCED], ids=["client-side", "server-side"])
 def test_the_authors_files_again_restart_nothing(restored: Restored, words: Words) -> None:
-    files = [
-        obj
-        for one in restored.those
-        if one.state == APPLIED and one.case not in UNSOUND
-        for obj in one.written
-    ]
+    files = [obj for one in restored.those if one.state == APPLIED for obj in one.written]
     whole = {"apiVersion": "v1", "kind": "List", "items": files}
 
     done = run_kubectl(restored.cluster, *words, "--validate=false", "--filename=-", stdin=json.dumps(whole))
