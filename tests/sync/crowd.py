@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import random
 import re
 import sys
@@ -22,8 +23,11 @@ from tests.sync.samples import inference_service, lws
 
 SIZE: Final = 1_400_000
 """The bytes of a large object; etcd stores 1.5 MiB."""
-HOSTILE: Final = "hostile"
+HOSTILE, SHARED = "hostile", "templates"
 NAME, VERSION = b"NAME-OF-IT", b"987654321"
+NOTHING: Final[Object] = {"kind": "Nothing", "metadata": {}}
+LIVE: Final = re.compile(f".*/namespaces/{HOSTILE}/([a-z]+)/x([0-9]+)")
+"""The path of a large object."""
 Fill = Callable[[int], Any]
 
 
@@ -94,64 +98,79 @@ def _base(kind: Kind[Any]) -> Object:
 class Crowd(Api):
     """An API server that has `count` large objects of each of some kinds, beside what a test stores."""
 
-    shapes: dict[str, list[bytes]] = field(default_factory=dict)
-    """By plural."""
+    shapes: dict[str, list[list[bytes]]] = field(default_factory=dict)
+    """By plural: the JSON of large objects, cut at each name and version."""
     count: int = 0
     watchers: dict[str, list[asyncio.Queue[bytes]]] = field(default_factory=dict)
 
     def body(self, plural: str, at: int) -> bytes:
         """Return the JSON of one large object, in the newest version."""
+        values = {NAME: b"x%05d" % at, VERSION: b"%d" % (len(self.history) + 1)}
         shapes = self.shapes[plural]
-        version = str(len(self.history) + 1).encode()
-        return shapes[at % len(shapes)].replace(NAME, b"x%d" % at).replace(VERSION, version)
+        return b"".join(values.get(part, part) for part in shapes[at % len(shapes)])
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
         plural, token = request.path.rpartition("/")[2], request.query.get("continue", "")
-        is_list = request.method == "GET" and "watch" not in request.query
-        if is_list and plural in self.shapes:
-            return self._page(plural, int(token or 0), int(request.query.get("limit", "100")))
+        if request.method == "GET" and "watch" not in request.query and plural in self.shapes:
+            return await self._page(request, plural, int(token or 0), int(request.query.get("limit", "100")))
+        if request.method == "GET" and (found := LIVE.fullmatch(request.path)) and found[1] in self.shapes:
+            return web.Response(body=self.body(found[1], int(found[2])), content_type="application/json")
         return await Api.handle(self, request)
 
-    def _page(self, plural: str, start: int, limit: int) -> web.Response:
-        """Return a page of large objects, and with the last of them what a test stored."""
+    async def _page(self, request: web.Request, plural: str, start: int, limit: int) -> web.StreamResponse:
+        """Send a page of large objects one by one, and with the last of them what a test stored."""
         end = min(start + limit, self.count)
         metadata = {
             "resourceVersion": str(len(self.history)),
             "continue": str(end) if end < self.count else "",
         }
-        stored = [] if metadata["continue"] else map(orjson.dumps, self.kept(plural))
-        items = b",".join((*(self.body(plural, at) for at in range(start, end)), *stored))
-        text = b'{"metadata":%b,"items":[%b]}' % (orjson.dumps(metadata), items)
-        return web.Response(body=text, content_type="application/json")
+        stored = b"" if metadata["continue"] else b",".join(map(orjson.dumps, self.kept(plural)))
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        with contextlib.suppress(ConnectionError):  # a page that is too large is not read to its end
+            await response.prepare(request)
+            await response.write(b'{"metadata":%b,"items":[' % orjson.dumps(metadata))
+            for at in range(start, end):
+                await response.write(self.body(plural, at))
+                await response.write(b"," if at < end - 1 or stored else b"")
+            await response.write_eof(stored + b"]}")
+        return response
 
     async def _send(self, response: web.StreamResponse, request: web.Request, seen: int) -> None:
-        queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=2)
+        queue: asyncio.Queue[bytes] = asyncio.Queue()
         plural = request.path.rpartition("/")[2]
+        for kind, obj in self.history[seen:]:
+            self._tell(kind, obj, {plural: [queue]})
         self.watchers.setdefault(plural, []).append(queue)
-
-        async def pump() -> None:
+        try:
             while True:
                 await response.write(await queue.get())
-
-        pumping = asyncio.create_task(pump())
-        try:
-            await Api._send(self, response, request, seen)  # noqa: SLF001 - slots: no `super()`
+                queue.task_done()
         finally:
-            pumping.cancel()
             self.watchers[plural].remove(queue)
 
+    def _tell(self, kind: str, obj: Object, watchers: Mapping[str, list[asyncio.Queue[bytes]]]) -> None:
+        for queue in watchers.get(f"{obj['kind'].lower()}s", ()):
+            queue.put_nowait(b'{"type":"%b","object":%b}\n' % (kind.encode(), orjson.dumps(obj)))
+
+    def _remember(self, kind: str, obj: Object) -> None:
+        Api._remember(self, kind, obj)  # noqa: SLF001 - slots: no `super()`
+        self._tell(*self.history[-1], self.watchers)
+
     async def change(self, plural: str, at: int) -> None:
-        """Send a large object to the watches of its kind in a new version."""
-        self.history.append(("MODIFIED", {"kind": "Nothing", "metadata": {}}))
-        line = b'{"type":"MODIFIED","object":%b}\n' % self.body(plural, at)
+        """Send a large object to the watches of its kind in a new version, once they have received others."""
+        self.history.append(("MODIFIED", NOTHING))
         for queue in self.watchers.get(plural, ()):
-            await queue.put(line)
+            while queue.qsize() > 1 and queue in self.watchers[plural]:
+                await asyncio.sleep(0.01)  # noqa: ASYNC110 - polled
+            queue.put_nowait(b'{"type":"MODIFIED","object":%b}\n' % self.body(plural, at))
 
 
 def crowd(kinds: Iterable[Kind[Any]], count: int, size: int = SIZE) -> Crowd:
     """Return an API server with so many large objects of each kind."""
-    return Crowd(shapes={kind.resource.plural: large(kind, size) for kind in kinds}, count=count)
+    parts = re.compile(b"(%b|%b)" % (NAME, VERSION))
+    shapes = {kind.resource.plural: [parts.split(one) for one in large(kind, size)] for kind in kinds}
+    return Crowd(shapes=shapes, count=count)
 
 
 @asynccontextmanager
@@ -176,29 +195,23 @@ async def serving(api: Api, folder: Path) -> AsyncIterator[Path]:
     await runner.cleanup()
 
 
-PROCESS: Final = """
-import asyncio, sys
-from fusioninfer.serving.controller import sync
-from intent.settings import Settings
-from sync.runtime.lease import Timing
-timing = Timing(lease_duration=300.0, renew_deadline=200.0, retry_period=1.0)
-asyncio.run(sync(Settings(), kubeconfig=sys.argv[1], metrics_port=int(sys.argv[2]), timing=timing))
-"""
-"""What `fusioninfer sync` runs, with a Lease that is not lost on a busy machine."""
-
-
 @asynccontextmanager
 async def controller(kubeconfig: Path, port: int) -> AsyncIterator[Callable[[], int]]:
     """Run the controller as a process; return a function that reads its peak memory, in MiB."""
-    command = (sys.executable, "-c", PROCESS, str(kubeconfig), str(port))
+    command = (
+        *(sys.executable, "-m", "fusioninfer", "sync", "--kubeconfig", str(kubeconfig)),
+        *("--metrics-port", str(port), "--templates-namespace", SHARED),
+    )
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
 
     def peak() -> int:
+        assert process.returncode is None, "the controller has ended"
         text = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
         return int(re.findall(r"VmHWM:\s+(\d+)", text)[0]) // 1024
 
     try:
         yield peak
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.wait()

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from sync.kinds import LWS, POD_GROUP, WATCHED
-from tests.sync.crowd import controller, crowd, serving
+from sync.kinds import LWS, POD_GROUP, WATCHED, templates
+from tests.sync.crowd import SHARED, controller, crowd, serving
 from tests.sync.samples import lws
 
 COUNT: Final = int(os.environ.get("MEMORY_OBJECTS", "500"))
@@ -23,7 +23,7 @@ LIMIT: Final = 1024
 SLOWEST: Final = 1800.0
 
 
-async def until(holds: Callable[[], bool]) -> float:
+async def until(holds: Callable[[], object]) -> float:
     """Wait until a condition holds; return the seconds."""
     began = time.monotonic()
     while not holds():
@@ -35,19 +35,19 @@ async def until(holds: Callable[[], bool]) -> float:
 async def test_hundreds_of_large_objects_of_each_kind_leave_the_controller_below_its_limit(
     tmp_path: Path, unused_tcp_port: int
 ) -> None:
-    plurals = [kind.resource.plural for kind in WATCHED]
-    api = crowd(WATCHED, COUNT)
+    kinds = (*WATCHED, templates(SHARED))
+    plurals = [kind.resource.plural for kind in kinds]
+    api = crowd(kinds, COUNT)
     served = 0
 
     async def serve_another(phase: str) -> None:
         nonlocal served
         served += 1
-        name = f"r{served}"
-        obj = lws(f"w{served}", "worker")
-        for keys in (obj["metadata"]["annotations"], obj["metadata"]["labels"]):
-            keys["fusioninfer.io/service"] = name
-        api.put(LWS.path("team-a", f"w{served}"), obj)
-        seconds = await until(lambda: POD_GROUP.path("team-a", name) in api.objects)
+        namespace = f"team-{served}"
+        obj = lws("w", "worker")
+        obj["metadata"]["namespace"] = namespace
+        api.put(LWS.path(namespace, "w"), obj)
+        seconds = await until(lambda: peak() and POD_GROUP.path(namespace, "r1") in api.objects)
         said = f"summary: {phase}: peak {peak()} MiB, another tenant's PodGroup after {seconds:.1f} s"
         sys.stdout.write(f"{said}\n")
         assert peak() < LIMIT
