@@ -89,9 +89,10 @@ class OwnerCheck:
                 row = await cache.read(bytes(item))
                 if row is None or row.name in known:
                     continue
-                if not isinstance(row, CachedObject) or (
-                    row.projection.target == stored.name and not row.deleting
-                ):
+                if not isinstance(row, CachedObject):
+                    message = f"{AUTOSCALER.kind} {row.name} may scale it and cannot be read: {row.why}"
+                    raise ApiError(CONFLICT, {"reason": "Unreadable", "message": message})
+                if row.projection.target == stored.name and not row.deleting:
                     cache.put(row)
                     raise BehindError(AUTOSCALER.kind, row.name)
 

@@ -10,6 +10,7 @@ from intent import Object
 from kube.client import ApiError
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
+from sync.runtime.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws, role, routed
@@ -78,6 +79,24 @@ async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
 
     await snapshot(behind)
     await snapshot(behind)
+
+    stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
+    assert (stored, api.objects[PG]["spec"]) == ([], gang["spec"])
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_a_member_that_a_cache_lacks_and_that_cannot_be_read_stays_in_the_gang(
+    api: Api, gang: Object, make: Start, eventually: Eventually, *, deleted: bool
+) -> None:
+    """It exists, whatever it is: nothing that names it is changed, or deleted with the last other member."""
+    behind = await successor(make, eventually)
+    behind.caches["LeaderWorkerSet"].replace([] if deleted else [LWS.project(api.objects[P])])
+    if deleted:
+        del api.objects[P]
+    api.objects[D]["metadata"]["ownerReferences"] = [{"uid": str(at)} for at in range(OWNERS + 1)]
+    versions = len(api.history)
+
+    await behind.reconcile(KEY)
 
     stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
     assert (stored, api.objects[PG]["spec"]) == ([], gang["spec"])

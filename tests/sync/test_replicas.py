@@ -8,6 +8,7 @@ from aiohttp import web
 
 from intent import Object
 from sync import kinds
+from sync.runtime.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import role, routed
@@ -199,9 +200,10 @@ async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None
     assert (replicas(api), said["reason"]) == (8, "NothingFailed")
 
 
+@pytest.mark.parametrize("owned", [0, OWNERS + 1], ids=["readable", "unreadable"])
 @pytest.mark.usefixtures("three")
 async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(
-    api: Api, make: Start, eventually: Eventually
+    api: Api, make: Start, eventually: Eventually, owned: int
 ) -> None:
     autoscaled(api)
     await quiet()
@@ -209,10 +211,14 @@ async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(
     await quiet()
     behind = await successor(make, eventually)
     behind.caches["HorizontalPodAutoscaler"].replace([])
+    api.objects[AUTOSCALER]["metadata"]["ownerReferences"] = [{"uid": str(at)} for at in range(owned)]
     api.writes.clear()
 
     await snapshot(behind)
     await snapshot(behind)
 
     assert (replicas(api), ("PATCH", DECODE) in api.writes) == (5, False)
-    assert "FI875" in condition(api, "Failed")["message"]
+    if owned:
+        assert any("mine may scale it and cannot be read" in one["message"] for one in api.findings())
+    else:
+        assert "FI875" in condition(api, "Failed")["message"]

@@ -98,6 +98,28 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
     assert 1 in limits
 
 
+async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
+    api: Api, client: Client, background: Background
+) -> None:
+    """The first was stored from the page before, the second comes with the page after the write."""
+    for number in range(2):
+        api.put(path(f"p{number}"), lws(f"p{number}"))
+    api.page, cache = 1, Cache(LWS)
+
+    def write(request: web.Request) -> None:
+        if "continue" in request.query:
+            for name in ("p0", "p1"):
+                written = lws(name, replicas=7)
+                written["metadata"]["resourceVersion"] = "9"
+                cache.put(LWS.projected(written))
+
+    api.fault = write
+    background(reflect(client, cache))
+    await cache.synced.wait()
+
+    assert [row.resource_version for row in cache.rows.values()] == [9, 9]
+
+
 async def test_the_largest_object_of_a_watch_needs_no_list(
     api: Api, client: Client, background: Background, eventually: Eventually
 ) -> None:
