@@ -72,6 +72,9 @@ LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VAL
 """All limits of one object. The table of `docs/webhook.md` is generated from them."""
 GROWTH: Final = 3
 """How much more an expanded object may have of anything: the leader is a copy, and fields are injected."""
+IN_CONFIG_MAP: Final = "keep long values in a ConfigMap"
+BYPASS: Final = f"or bypass the webhooks for this object with {INJECT}: disabled"
+"""For a LeaderWorkerSet: the controller reads no InferenceService over a limit, however it was stored."""
 MEMBERS: Final = 128
 """The limit on the LeaderWorkerSets of one service. They are compared with each other, for every change."""
 
@@ -141,7 +144,14 @@ def _over(
     """Return the first limit that is exceeded, and farther than before."""
     for limit, found in counts:
         if found > max(limit.most * times, (before or {}).get(limit, 0)):
-            return _error(_PATHS.get(limit, path), limit._replace(most=limit.most * times), found)
+            remedies = [
+                "use fewer",
+                *([IN_CONFIG_MAP] if limit is BYTES else [BYPASS] if path == LWT else []),
+            ]
+            message = (
+                f"has {found} {limit.name}, and the limit is {limit.most * times}; {', '.join(remedies)}"
+            )
+            return FieldError(_PATHS.get(limit, path), None, message, CODE)
     return None
 
 
@@ -192,10 +202,3 @@ def _containers(template: Any) -> Iterator[Object]:
     spec = mapping(mapping(template).get("spec"))
     for field in ("containers", "initContainers"):
         yield from map(mapping, listed(spec.get(field)))
-
-
-def _error(path: str, limit: Limit, found: int) -> FieldError:
-    bypass = f"or bypass the webhooks for this object with {INJECT}: disabled"
-    instead = "keep long values in a ConfigMap" if limit.name == BYTES.name else bypass
-    message = f"has {found} {limit.name}, and the limit is {limit.most}; use fewer, {instead}"
-    return FieldError(path, None, message, CODE)

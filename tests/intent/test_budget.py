@@ -244,6 +244,18 @@ def test_the_message_names_the_bytes_the_limit_and_the_remedy() -> None:
     assert "inject" not in error.message
 
 
+def test_a_bypass_of_the_webhooks_is_a_remedy_only_for_what_the_controller_then_reads() -> None:
+    many = {"spec": {"containers": [{}] * (budget.CONTAINERS.most + 1)}}
+
+    found = budget.of_inferenceservice(isvc(worker(template=many)))
+    of_member = budget.of_leaderworkerset(changed(lws(), "spec.leaderWorkerTemplate.workerTemplate", many))
+
+    assert found is not None
+    assert found.message == "has 101 containers, and the limit is 100; use fewer"
+    assert of_member is not None
+    assert of_member.message.endswith("fusioninfer.io/inject: disabled")
+
+
 def test_the_limit_of_bytes_leaves_room_to_the_largest_example() -> None:
     largest = max(len(orjson.dumps(one.object["spec"])) for case in CASES for one in inferenceservices(case))
 
