@@ -72,6 +72,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         extended=accelerators.unknown(resources),
         unlimited=accelerators.unlimited(resources),
         over_limit=_over_limit(resources),
+        memory_limit=_memory_limit(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),
@@ -102,6 +103,12 @@ def _over_limit(resources: Object) -> tuple[str, ...]:
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
     both = [name for name in NODES if name in limits and name in requests]
     return tuple([name for name in both if _is_less(limits[name], requests[name])])
+
+
+def _memory_limit(resources: Object) -> str:
+    """Return the limit of memory; empty for none, and for 0, which limits nothing."""
+    limit = mapping(resources.get("limits")).get("memory")
+    return str(limit) if (parse(limit) or 0) > 0 else ""
 
 
 def _is_less(limit: Any, request: Any) -> bool:
