@@ -12,5 +12,5 @@ def command(*words: str) -> str:
 
 
 def named(name: str) -> str:
-    """Return a name for a command; a placeholder for a text that is no name of an object, nor a key."""
+    """Return a name for a command or a log; a placeholder for a text that is no name, nor a key."""
     return name if is_subdomain(name) or is_label_key(name) else "NAME"

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -58,11 +59,16 @@ def _as_line(_logger: Any, _method: str, event: EventDict) -> str:
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "logger": record.name,
-        "event": event.pop("event"),
+        "event": _said(record.name, event.pop("event")),
         **event,
     }
     error = failed[1] if isinstance(failed, tuple) else sys.exc_info()[1] if failed else None
     return orjson.dumps(line | (origin(error) if error else {}), default=str).decode()
+
+
+def _said(logger: str, event: str) -> str:
+    """Return what a record says; asyncio adds arguments and errors, which may quote an object."""
+    return re.split(r"[(<\n]", event, maxsplit=1)[0] if logger == "asyncio" else event
 
 
 JSON_LINES: Final = ProcessorFormatter(processors=[_as_line], foreign_pre_chain=[ExtraAdder()])

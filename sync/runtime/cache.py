@@ -18,6 +18,7 @@ import msgspec
 import structlog
 
 from intent import Object
+from intent.commands import named
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
 from kube.client import read_at_any_depth
@@ -319,7 +320,7 @@ class Cache(Generic[R]):
             log.warning(
                 "object cannot be read",
                 kind=self.kind.resource.plural,
-                object=(row.namespace, row.name),
+                object=(named(row.namespace), named(row.name)),
                 error=row.why.partition(":")[0],
             )
         if row.why == NO_ROOM:

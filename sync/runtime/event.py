@@ -3,7 +3,7 @@
 from typing import Final, Literal
 
 from intent import Object
-from intent.errors import Subject
+from intent.errors import Subject, printable
 from sync.runtime.clock import now
 
 EventType = Literal["Normal", "Warning"]
@@ -29,7 +29,7 @@ def rendered(  # noqa: PLR0913, PLR0917 - the fields of an Event
         },
         "type": kind,
         "reason": reason,
-        "message": message[:LONGEST],
+        "message": printable(message)[:LONGEST],
         "source": {"component": "fusioninfer-sync"},
         "firstTimestamp": at,
         "lastTimestamp": at,

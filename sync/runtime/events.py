@@ -17,7 +17,7 @@ from prometheus_client import Gauge
 
 from catalog.codes import CODES
 from intent import Object
-from intent.errors import Finding
+from intent.errors import Finding, printable
 from intent.names import api_path
 from intent.service.member import ServiceKey
 from kube.client import NO_ANSWER, ApiError, logged
@@ -250,7 +250,7 @@ def _message(finding: Finding) -> str:
     error, row = finding.error, CODES[finding.error.code]
     where = "" if error.value is None else f"{error.path} is {error.value}: "
     tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
-    return f"{where}{error.message}"[: LONGEST - len(tail)] + tail
+    return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
 
 
 def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:

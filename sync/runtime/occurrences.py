@@ -151,8 +151,10 @@ async def _count(send: Send, told: Told) -> None:
     """Increase the count of the Event; create it if it does not exist, or has expired."""
     one, count = told.latest, told.times + told.waiting
     events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
+    name = told.name or f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
+    body = rendered(one.subject, name, one.type, one.reason, one.message, told.waiting)
     if told.name:
-        change = {"count": count, "lastTimestamp": now(), "message": one.message}
+        change = {"count": count, "lastTimestamp": now(), "message": body["message"]}
         try:
             await send(patch(api_path(events, told.name), change))
         except ApiError as error:
@@ -161,7 +163,5 @@ async def _count(send: Send, told: Told) -> None:
         else:
             told.times = count
             return
-    name = f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
-    body = rendered(one.subject, name, one.type, one.reason, one.message, told.waiting)
     await send(create(events, body))
     told.name, told.times = name, told.waiting

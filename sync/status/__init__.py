@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from intent import Object
+from intent.errors import printable
 from intent.shapes import mapping, text
 from sync.status.addresses import addresses, served
 from sync.status.compare import by_type, dated, differs, merged, surplus, without_messages, without_times
@@ -75,7 +76,7 @@ def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: s
         "type": kind,
         "status": current,
         "reason": verdict.reason,
-        "message": _shortened(verdict.message),
+        "message": _shortened(printable(verdict.message)),
         "lastTransitionTime": dated(old.get("lastTransitionTime"), now, same=old.get("status") == current),
         "observedGeneration": generation,
     }

@@ -23,16 +23,13 @@ from intent.commands import command, named
 from sync.kinds import LWS
 from tests.fusioninfer.cluster.serving import node
 from tests.fusioninfer.cluster.test_command import answers
+from tests.hostile.names import HOSTILE
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws
 
 ROOT: Final = Path(__file__).parents[2]
-HOSTILE: Final = (
-    "$(id);`id`|id&\n::error::x\r<script>alert(1)</script>"
-    "\x1b[31m\x9b2J\x85\x7f\u202e\u2066\u2028\U000e0001'\""
-)
 EXAMPLES: Final = tuple(demo.EXAMPLES.glob("*.yaml"))
 STORY: Final = ROOT / "tests" / "golden" / "isvc-story-4" / "input.yaml"
 LLMISVC: Final[Object] = {

@@ -1,17 +1,29 @@
 """No log line has a text of an object, of a caller, or of an answer of the API server."""
 
+import asyncio
 import logging
-from typing import Any
+from collections.abc import Iterator
+from copy import deepcopy
+from io import StringIO
+from typing import Any, Final
 
+import orjson
 import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
+from fusioninfer.serving.process import JSON_LINES
+from intent import Object
+from intent.settings import Settings
+from kube.client import logged
+from sync.kinds import Kind, watched
+from sync.runtime.cache import OWNERS, Cache
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 from tests.sync.test_controller import DECODE, PREFILL
+from tests.upgrades.stored import APPLIED, stored
 
 CANARY = "CANARY s3cr3t\n\x9b"
 
@@ -58,3 +70,66 @@ async def test_the_controller_logs_no_text_of_an_object_or_an_answer(
 
     assert (bool(refused), bool(lines)) == (bool(method), True)
     assert is_free(lines, caplog.records)
+
+
+KINDS: Final = {kind.kind: kind for kind in watched(Settings(templates_namespace="shared"))}
+OF_KIND: Final = {
+    one["kind"]: one for case in reversed(stored()) if case.state == APPLIED for one in case.objects
+}
+"""A stored object of each kind, and of some kinds none."""
+
+
+def damaged(whole: Object) -> Iterator[bytes]:
+    """Yield objects: a canary in each string or in place of each value, many owners, cut, nested too deep."""
+    for at in paths(whole):
+        found: Any = whole
+        for step in at:
+            found = found[step]
+        yield orjson.dumps(replaced(whole, at, f"{found}{CANARY}" if isinstance(found, str) else CANARY))
+    owned = {"name": CANARY, "namespace": CANARY, "ownerReferences": [{"name": CANARY}] * (OWNERS + 1)}
+    yield orjson.dumps(whole | {"metadata": whole["metadata"] | owned})
+    line = orjson.dumps(canaries(whole))
+    deep = b',"a":' + b"[" * 999 + b"]" * 999 + b"}"
+    yield from (line, line[: len(line) // 2], line.replace(b"\\n", b"\n"), line[:-1] + deep)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+async def test_a_cache_logs_no_text_of_an_object(kind: Kind[Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    whole = deepcopy(OF_KIND.get(kind.kind) or lws("p") | {"kind": kind.kind})
+    whole["metadata"].pop("managedFields", None)
+    cache = Cache(kind)
+
+    with capture_logs() as lines:
+        for body in damaged(whole):
+            try:
+                row = await cache.read(body)
+            except ValueError as error:
+                logging.getLogger().warning("refused: %s", logged(error))
+            else:
+                if row is not None:
+                    cache.store(row)
+
+    assert lines
+    assert is_free(lines, caplog.records)
+
+
+async def test_no_task_or_callback_that_fails_writes_its_error_or_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails() -> None:
+        raise ValueError(CANARY)
+
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JSON_LINES)
+    monkeypatch.setattr(logging.getLogger("asyncio"), "handlers", [handler])
+    task = asyncio.create_task(fails())
+    await asyncio.wait([task])
+    del task
+    asyncio.get_running_loop().call_soon(int, CANARY)
+    await asyncio.sleep(0)
+
+    said = [orjson.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert said == ["Task exception was never retrieved", "Exception in callback int"]
+    assert "CANARY" not in stream.getvalue()

@@ -11,6 +11,7 @@ import grimp
 from catalog.codes import CODES
 from intent.errors import FieldError, Finding, Subject
 from sync.runtime.events import REASONS, event, event_name
+from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
 ERROR = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410")
@@ -55,3 +56,12 @@ def test_an_event_is_about_its_subject() -> None:
         "name": "r1",
         "uid": "uid-r1",
     }
+
+
+def test_the_message_of_an_event_controls_no_terminal() -> None:
+    wrong = FieldError("spec", None, f"has {HOSTILE * 300}", "FI108")
+
+    message = event(Finding(SERVICE, wrong), "r1.0")["message"]
+
+    assert message.isprintable()
+    assert (len(message), message[-1]) == (1024, ")")

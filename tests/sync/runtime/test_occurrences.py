@@ -9,6 +9,7 @@ from kube.client import ApiError
 from kube.request import Request
 from sync.runtime import occurrences
 from sync.runtime.occurrences import BURST, MOST, Occurrence, OccurrenceRecorder
+from tests.hostile.names import HOSTILE
 from tests.sync.samples import KEY, prefill
 
 SUBJECT: Final = prefill().subject
@@ -148,3 +149,13 @@ async def test_a_refused_event_is_dropped(clock: Clock) -> None:
     assert await recorder.record(sent, KEY, []) is None
 
     assert len(sent) == 1
+
+
+async def test_the_message_of_an_event_controls_no_terminal(clock: Clock) -> None:
+    sent, recorder = Sent(), OccurrenceRecorder()
+    for _ in range(2):
+        await recorder.record(sent, KEY, [happened(message=HOSTILE)])
+        clock.now += 3600.0
+
+    messages = [request.body["message"] for request in sent if isinstance(request.body, dict)]
+    assert [one.isprintable() for one in messages] == [True, True]

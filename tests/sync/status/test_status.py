@@ -7,6 +7,9 @@ import pytest
 from intent import Object
 from intent.errors import FieldError
 from sync.status import differs, status, surplus, without_times
+from sync.status.conditions import JUDGES
+from sync.status.reasons import Verdict
+from tests.hostile.names import HOSTILE
 from tests.sync.status.samples import (
     D0,
     LATER,
@@ -67,6 +70,15 @@ def test_a_long_message_is_truncated() -> None:
     long = FieldError("spec", None, "no " * 1000, "FI108")
 
     assert len(condition("Failed", seen(errors=(long,)))["message"]) == 1024
+
+
+def test_a_message_controls_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(JUDGES, "Failed", lambda _seen: Verdict("PodsFailing", HOSTILE))
+
+    message = condition("Failed", seen())["message"]
+
+    assert message.isprintable()
+    assert "u202e" in message
 
 
 def test_the_same_rows_change_nothing() -> None:
