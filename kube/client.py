@@ -28,7 +28,7 @@ from intent import Object
 from intent.names import is_api_path
 from intent.shapes import mapping
 from kube.limit import RateLimit
-from kube.pool import NOBODY, Pool
+from kube.pool import NOBODY, BytePool
 from kube.request import PAGE, Request, page, within
 from kube.server_time import ServerTime
 from kube.trust import Trust
@@ -137,7 +137,7 @@ class Client:
     unanswered: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
     server_time: ServerTime = field(default_factory=ServerTime)
-    pool: Pool = field(default_factory=lambda: Pool(IN_TRANSIT))
+    pool: BytePool = field(default_factory=lambda: BytePool(IN_TRANSIT))
     """The memory for what was received and is not yet read."""
 
     async def call(self, request: Request, seconds: float = TIMEOUT, at_most: float = math.inf) -> Object:
@@ -364,7 +364,7 @@ def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:
     return make
 
 
-async def _lines(response: aiohttp.ClientResponse, pool: Pool) -> AsyncIterator[bytes]:
+async def _lines(response: aiohttp.ClientResponse, pool: BytePool) -> AsyncIterator[bytes]:
     """Yield the lines of a body. Raises ValueError for one that is too long.
 
     Between two lines it waits for room; within one it does not, so that each line that began ends.

@@ -10,7 +10,7 @@ NOBODY: Final = ""
 
 
 @dataclass(slots=True)
-class Pool:
+class BytePool:
     """Bytes that are held, by namespace. One namespace may hold as many as are left (ADR 49).
 
     So alone it gets half of them, the next one a quarter: none can keep the others from any.

@@ -37,6 +37,8 @@ class Right:
     namespace: str = ""
     """Empty: in all namespaces, or for a resource without namespaces."""
     subresource: str = ""
+    name: str = ""
+    """Of the one object; empty: of all."""
 
     @property
     def attributes(self) -> Object:
@@ -47,12 +49,13 @@ class Right:
             "resource": self.resource,
             "namespace": self.namespace,
             "subresource": self.subresource,
+            "name": self.name,
         }
         return {key: value for key, value in known.items() if value}
 
     def __str__(self) -> str:
         """Return the right for messages: `create leaderworkersets in namespace llm`."""
-        resource = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        resource = "/".join(part for part in (self.resource, self.subresource, self.name) if part)
         return f"{self.verb} {resource}{f' in namespace {self.namespace}' if self.namespace else ''}"
 
 

@@ -21,7 +21,7 @@ from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
 from kube.limit import RateLimit
-from kube.pool import Pool
+from kube.pool import BytePool
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import watched
@@ -110,7 +110,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     answers = Answers(measured)
     client.timed = answers.note
     unlimited = replace(client, limit=RateLimit())  # nothing may delay a renewal of the Lease
-    space = Pool(_room_for_rows())
+    space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     recorder = EventRecorder(measured.findings)

@@ -22,7 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from webhook.server.callers import Callers
 from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import Limits, listening
-from webhook.server.shares import Turns
+from webhook.server.shares import LoopTurns
 
 TEXT: Final = "text/plain; charset=utf-8"
 LIMITS: Final = Limits()
@@ -45,7 +45,7 @@ async def serving(
     limits: Limits = LIMITS,
     unhealthy: Callable[[], str] = lambda: "",
 ) -> AsyncIterator[None]:
-    """Answer on a socket until the context ends.
+    """ProbeAnswer on a socket until the context ends.
 
     `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing; the thread calls them.
     """
@@ -91,12 +91,12 @@ def bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
-Answer = Callable[[Turns, web.BaseRequest], Awaitable[web.StreamResponse]]
+ProbeAnswer = Callable[[LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-async def _answers(sock: socket.socket, limits: Limits, answer: Answer, stop: asyncio.Event) -> None:
-    """Answer until `stop` is set."""
-    turns = Turns(PAUSE)
+async def _answers(sock: socket.socket, limits: Limits, answer: ProbeAnswer, stop: asyncio.Event) -> None:
+    """ProbeAnswer until `stop` is set."""
+    turns = LoopTurns(PAUSE)
     async with listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns):
         await stop.wait()
 
@@ -104,7 +104,7 @@ async def _answers(sock: socket.socket, limits: Limits, answer: Answer, stop: as
 async def _answer(
     registry: CollectorRegistry,
     reasons: Mapping[str, Callable[[], str]],
-    turns: Turns,
+    turns: LoopTurns,
     request: web.BaseRequest,
 ) -> web.Response:
     begin(request)

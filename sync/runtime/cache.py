@@ -22,7 +22,7 @@ from intent.commands import named
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
 from kube.client import read_at_any_depth
-from kube.pool import Pool
+from kube.pool import BytePool
 from kube.wire import Head, read_head
 from sync.kinds import Kind
 from sync.observed.cached import (
@@ -106,7 +106,7 @@ class Cache(Generic[R]):
     scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
     """By namespace."""
 
-    space: Pool = field(default_factory=lambda: Pool(ROWS))
+    space: BytePool = field(default_factory=lambda: BytePool(ROWS))
     """The memory for the rows of all kinds."""
     sizes: dict[NamespacedName, int] = field(default_factory=dict)
     """The memory of each row (`cached.weight`)."""

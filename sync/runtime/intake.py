@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from kube.client import read_at_any_depth
-from kube.pool import Pool
+from kube.pool import BytePool
 from kube.wire import Head, WatchEvent, read_head
 from sync.observed.cached import UnreadableObject, unreadable
 from sync.runtime.cache import Cache
@@ -36,7 +36,7 @@ class Intake:
     """The events of one watch that wait to be read into a cache."""
 
     cache: Cache[Any]
-    pool: Pool
+    pool: BytePool
     """The memory for the objects; while their namespace has too much of it, none are received."""
     waiting: Turns[News] = field(default_factory=Turns)
     lists: int = 0

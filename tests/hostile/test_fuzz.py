@@ -47,7 +47,7 @@ def _form(path: Path) -> tuple[str, ...]:
 
 def _harmed() -> Iterator[tuple[Object, Object]]:
     """Yield stored objects, each with the same that lacks a field, or has another type of it."""
-    seen, types = set[tuple[str, ...]](), cycle[Any]((7, "", [], {}, [{}], [7], None))
+    seen, types = set[tuple[str, ...]](), cycle((7, "", [], {}, [{}], [7], None))
     for stored in map(put, FILES):
         new = {_form(at): at for at in paths(stored) if at != ("metadata",)}
         for form in new.keys() - seen:

@@ -161,8 +161,8 @@ class Crowd(Api):
         """Send a large object to the watches of its kind in a new version, once they have received others."""
         self.history.append(("MODIFIED", NOTHING))
         for queue in self.watchers.get(plural, ()):
-            while queue.qsize() > 1 and queue in self.watchers[plural]:
-                await asyncio.sleep(0.01)  # noqa: ASYNC110 - polled
+            while queue.qsize() > 1 and queue in self.watchers[plural]:  # noqa: ASYNC110 - no event says so
+                await asyncio.sleep(0.01)
             queue.put_nowait(b'{"type":"MODIFIED","object":%b}\n' % self.body(plural, at))
 
 

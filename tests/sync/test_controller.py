@@ -562,12 +562,12 @@ async def stuck(api: Api, make: Start, eventually: Eventually, background: Backg
     """Return a factory of controllers with one stuck reconcile, and a service of another namespace."""
 
     async def begin(workers: int) -> Controller:
-        api.hanging.add(POD_GROUP.path("team-a", ""))
+        api.hanging.add(POD_GROUP.path("team-a"))
         api.put(LWS.path("team-a", "w"), lws("w", "worker"))
         controller = make()
         controller.workers = workers
         background(controller.run())
-        await eventually(lambda: ("POST", POD_GROUP.path("team-a", "")) in api.requests)
+        await eventually(lambda: ("POST", POD_GROUP.path("team-a")) in api.requests)
         other = lws("w", "worker")
         other["metadata"]["namespace"] = "team-b"
         api.put(LWS.path("team-b", "w"), other)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intent.budget import BYTES
-from kube.pool import Pool
+from kube.pool import BytePool
 from sync.kinds import LWS, WATCHED, Kind
 from sync.runtime.cache import ROW_LIMIT, Cache
 from tests.sync.conftest import Eventually, quiet
@@ -66,7 +66,7 @@ def test_a_row_of_a_large_object_is_small(kind: Kind[Any]) -> None:
 
 
 def test_a_namespace_that_has_its_share_keeps_only_metadata_of_more_and_others_have_room() -> None:
-    cache: Cache[Any] = Cache(LWS, space=Pool(200_000))
+    cache: Cache[Any] = Cache(LWS, space=BytePool(200_000))
 
     def store(namespace: str, count: int) -> None:
         for number in range(count):

@@ -145,7 +145,7 @@ async def test_a_process_that_only_observes_takes_no_lease(
             certificates=certificates,
         )
     )
-    await eventually(lambda: ("POST", POD_GROUP.path("team-a", "")) in api.requests)
+    await eventually(lambda: ("POST", POD_GROUP.path("team-a")) in api.requests)
 
     _, measured = await answer(port, "/metrics")
     os.kill(os.getpid(), signal.SIGTERM)
@@ -189,7 +189,7 @@ async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.Mo
 async def test_a_stuck_reconcile_makes_it_unhealthy(
     api: Api, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api.hanging.add(POD_GROUP.path("team-a", ""))
+    api.hanging.add(POD_GROUP.path("team-a"))
     monkeypatch.setattr(health, "STUCK", 0.1)
     await until_it_leads(port)
     assert (await answer(port, "/healthz"))[0] == 200
@@ -272,4 +272,4 @@ async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(  # noqa:
     monkeypatch.setattr(health, "STUCK", 0.0)
 
     assert (await answer(port, "/healthz"))[0] == 200
-    assert ("POST", POD_GROUP.path("team-a", "")) not in api.requests
+    assert ("POST", POD_GROUP.path("team-a")) not in api.requests

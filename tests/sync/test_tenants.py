@@ -15,7 +15,7 @@ from intent import Object
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import ApiError, Client
-from kube.pool import Pool
+from kube.pool import BytePool
 from kube.request import Request
 from kube.wire import WatchEvent
 from sync.controller import Controller
@@ -95,7 +95,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
         return INFERENCE_SERVICE.read(body)
 
     cache: Cache[Any] = Cache(replace(INFERENCE_SERVICE, read=read))
-    intake = Intake(cache, Pool(2**20))
+    intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service("team-a", "deleted", 1)))
     reading = asyncio.create_task(intake.run())
     await eventually(lambda: not intake.waiting)
@@ -137,7 +137,7 @@ async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_
 async def test_namespaces_take_turns_in_an_intake(
     cache: Cache[Any], reads: Reads, background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache, Pool(2**20))
+    intake = Intake(cache, BytePool(2**20))
     for number in range(3):
         await intake.receive(event(service(HOSTILE, f"s{number}", number + 1)))
     await intake.receive(event(service(*OTHER, 4)))
@@ -152,7 +152,7 @@ async def test_namespaces_take_turns_in_an_intake(
 async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
     cache: Cache[Any], background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache, Pool(2**20))
+    intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service(*OTHER, 1), "ADDED"))
     await intake.receive(event(service(*OTHER, 2), "DELETED"))
     await intake.receive(event(service(HOSTILE, "s", 3)))
@@ -162,7 +162,7 @@ async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
 
 
 async def test_an_intake_holds_a_limited_number_of_bytes(cache: Cache[Any], background: Background) -> None:
-    intake, held = Intake(cache, Pool(2_000)), []
+    intake, held = Intake(cache, BytePool(2_000)), []
 
     async def receive() -> None:
         for number in range(1, 50):
@@ -181,7 +181,7 @@ async def test_an_intake_holds_a_limited_number_of_bytes(cache: Cache[Any], back
 async def test_a_list_replaces_what_waits(
     cache: Cache[Any], background: Background, eventually: Eventually
 ) -> None:
-    intake = Intake(cache, Pool(2**20))
+    intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service(*OTHER, 1), "DELETED"))
 
     intake.clear()
@@ -200,7 +200,7 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only(
             raise ValueError("no JSON")
         return INFERENCE_SERVICE.read(body)
 
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), Pool(2**20))
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), BytePool(2**20))
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await intake.receive(event(service(*OTHER, 2)))
 
@@ -218,7 +218,7 @@ async def test_a_deleted_object_that_cannot_be_parsed_is_gone(
             raise ValueError("no JSON")
         return INFERENCE_SERVICE.read(body)
 
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), Pool(2**20))
+    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), BytePool(2**20))
     background(intake.run())
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await eventually(lambda: bool(intake.cache.unreadable.by_name))

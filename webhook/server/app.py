@@ -33,7 +33,7 @@ from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.offload import LostError, Offload, namespace
 from webhook.server.reading import CrowdedError, TemplateLoader
-from webhook.server.shares import FullError, Shares, Turns
+from webhook.server.shares import FullError, LoopTurns, Shares
 from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -61,7 +61,7 @@ class ServerState:
     """Counts the connections that the server cut."""
     waiting: Shares[asyncio.Timeout] = field(init=False)
     """The bodies that are still arriving."""
-    turns: Turns = field(default_factory=Turns)
+    turns: LoopTurns = field(default_factory=LoopTurns)
     """The time of the event loop."""
     draining: bool = False
     offload: Offload | None = None

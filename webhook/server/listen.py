@@ -20,7 +20,7 @@ from aiohttp import web
 
 from webhook.server.callers import Callers, Peer
 from webhook.server.connection import Connection
-from webhook.server.shares import FullError, Shares, Turns
+from webhook.server.shares import FullError, LoopTurns, Shares
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 Cut = Literal["handshake", "headers", "crowded"]
@@ -79,7 +79,7 @@ class ConnectionTracker:
     count: Callable[[Cut], None]
     """Counts a connection that was cut, with the reason."""
     callers: Callers
-    turns: Turns
+    turns: LoopTurns
     connections: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
     """Every accepted connection, with the task of its TLS handshake."""
     shares: Shares[Connection] = field(init=False)
@@ -116,7 +116,7 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     count: Callable[[Cut], None] = _ignore,
     *,
     callers: Callers,
-    turns: Turns,
+    turns: LoopTurns,
 ) -> AsyncIterator[ConnectionTracker]:
     """Accept connections until the context ends; then finish the requests that have begun."""
     loop = asyncio.get_running_loop()

@@ -146,7 +146,7 @@ def _keep(_turn: object) -> None:
     """Do nothing: without a limit, none leaves."""
 
 
-class Turns:
+class LoopTurns:
     """The time of an event loop: callers that wait for it take turns, a piece of work each.
 
     While nobody waits, work begins at once. Otherwise the event loop first reads what has arrived, so that a

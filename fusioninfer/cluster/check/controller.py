@@ -66,6 +66,9 @@ def user_rights(namespace: str) -> tuple[Right, ...]:
     )
 
 
+LEASES: Final = ("coordination.k8s.io", "leases")
+
+
 def controller_rights(namespace: str) -> tuple[Right, ...]:
     """Return the rights of the controller (`manifests/base/rbac.yaml`, compared by a test)."""
     return (
@@ -74,7 +77,8 @@ def controller_rights(namespace: str) -> tuple[Right, ...]:
         *_of_kind(INFERENCE_SERVICE, ("get", "list", "watch")),
         Right("patch", "fusioninfer.io", "inferenceservices", subresource="status"),
         *(Right(verb, "", "events") for verb in ("create", "patch")),
-        *(Right(verb, "coordination.k8s.io", "leases", namespace) for verb in ("get", "create", "update")),
+        *(Right(verb, *LEASES, namespace, name="fusioninfer-sync") for verb in ("get", "update")),
+        Right("create", *LEASES, namespace),
     )
 
 

@@ -270,18 +270,19 @@ def test_the_rights_of_the_controller_are_those_of_the_manifests() -> None:
     documents: list[Any] = list(yaml.safe_load_all((BASE / "rbac.yaml").read_text()))
     roles = [one for one in documents if one["metadata"]["name"] == "fusioninfer-sync" and "rules" in one]
     granted = {
-        (group, *resource.partition("/")[::2], verb)
+        (group, *resource.partition("/")[::2], verb, name)
         for role in roles
         for rule in role["rules"]
-        if "resourceNames" not in rule
+        if rule["verbs"] != ["bind"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
     }
 
     asked = controller_rights("x")
 
-    assert {(right.group, right.resource, right.subresource, right.verb) for right in asked} == granted
+    assert {(one.group, one.resource, one.subresource, one.verb, one.name) for one in asked} == granted
 
 
 CALLERS: Final = "any pod of the cluster can slow admission; a dry run came from 10.1.0.7"

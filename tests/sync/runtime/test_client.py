@@ -33,7 +33,7 @@ async def test_a_status_names_what_was_refused(api: Api, client: Client) -> None
     api.fault = lambda _request: status(422, "Invalid", "spec.queue is wrong")
 
     with pytest.raises(ApiError) as refused:
-        await client.call(get("/"))
+        await client.call(get("/version"))
 
     assert str(refused.value) == "422 Invalid: spec.queue is wrong"
 
@@ -42,7 +42,7 @@ async def test_a_proxys_error_page_is_not_quoted(api: Api, client: Client) -> No
     api.fault = lambda _request: web.Response(status=502, text="<html>secret</html>")
 
     with pytest.raises(ApiError) as refused:
-        await client.call(get("/"))
+        await client.call(get("/version"))
 
     assert str(refused.value) == "502 : "
 
@@ -52,7 +52,7 @@ async def test_retry_after_is_kept(api: Api, client: Client) -> None:
     api.fault = lambda _request: web.Response(status=429, headers=headers)
 
     with pytest.raises(ApiError) as refused:
-        await client.call(get("/"))
+        await client.call(get("/version"))
 
     assert refused.value.retry_after == 7
 
