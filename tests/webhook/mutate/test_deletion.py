@@ -231,13 +231,14 @@ def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Pa
 
 
 def delete(concern: Concern, folder: Path) -> None:
-    """Delete the module of a concern, its row and its import; its paths stay, for records that have them."""
+    """Delete the module of a concern, its row and its import; what it writes stays, for records of it."""
     (folder / f"{concern.name}.py").unlink()
     table, row = folder / "__init__.py", concern.name.upper()
     text = table.read_text(encoding="utf-8")
     left = text.replace(f"from webhook.mutate.{concern.name} import {row}\n", "")
     left = re.sub(rf"\b{row}(?:, |(?=\)))", "", left)
     left = left.replace("ELSEWHERE: Final[Paths] = {}", f"ELSEWHERE: Final[Paths] = {concern.writes!r}")
+    left = left.replace("frozenset[str]()", repr(concern.replaces))
     assert repr(concern.writes) in left
     assert row not in left.replace(f"webhook.mutate.{concern.name}", "")
     table.write_text(left, encoding="utf-8")
