@@ -98,13 +98,16 @@ def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
     """Return whether an update that leaves the launches as they are stored changes one by its record alone.
 
     Then the stored record counts: one that a write brings may be forged, and no object shows what a launch
-    replaced.
+    replaced. A record without the launch changes what depends on it.
     """
     write = found.write
     if write.old is None or not write.has_record or write.text == records.find(write.old):
         return False
-    now, then, made = map(_launches, (live, write.old, wanted))
-    return now == then and (now != made or isinstance(found, Invalid | Unfilled))
+    now, then, made, mine, stored = map(
+        _launches, (live, write.old, wanted, write.record.put_on, write.stored.put_on)
+    )
+    is_other = mine != stored and wanted.get("spec") != live.get("spec")
+    return now == then and (now != made or is_other or isinstance(found, Invalid | Unfilled))
 
 
 def _launches(lws: Object) -> list[Object]:
