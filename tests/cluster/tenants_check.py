@@ -1,13 +1,12 @@
 """Floods of the webhook beside writes through the real API server. `make soak SOAK=tenants` runs it.
 
-The webhook is one of its own, on a port of its own. The API server calls it from 127.0.0.1; the floods come
-from other addresses of loopback.
+The webhook is one of its own, at the port where the API server presents its certificate. The API server calls
+it from 127.0.0.1; the floods come from other addresses of loopback, with another certificate of the same CA.
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from statistics import quantiles
 from typing import Final
@@ -16,13 +15,10 @@ import pytest
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
-from tests.cluster.testbed.admissions import call_at
+from tests.cluster.testbed.admissions import called
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
-from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.ours import start_webhook
-from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.wait import until
 from tests.hostile import worst
 from tests.hostile.flood import CONNECTIONS, Flood, addresses, flooded
@@ -30,25 +26,14 @@ from tests.hostile.test_floods import FLOODS, FROM
 from tests.hostile.test_tenants import BOUND, OTHER, TRIES
 from tests.soak import SUMMARY
 
-NAME: Final = "webhook-flooded"
 WRITES: Final = 200
-KNOWN: Final = {"addresses": {"--caller-cidr": "127.0.0.1"}, "nobody": {}}
-
-
-@contextmanager
-def called(cluster: Cluster, flags: Object) -> Iterator[dict[str, int]]:
-    """Have the API server call a webhook with these flags, and afterwards the usual one again."""
-    ports = free_ports([NAME, "metrics"])
-    start_webhook(
-        cluster, name=NAME, flags={"--port": ports[NAME], "--metrics-port": ports["metrics"], **flags}
-    )
-    try:
-        call_at(cluster, ports[NAME])
-        until(lambda: is_expanded(write(cluster)), "the API server calls it")
-        yield ports
-    finally:
-        call_at(cluster, cluster.ports["webhook"])
-        kill_process(cluster, NAME)
+CA: Final = "ca.crt"
+KNOWN: Final[dict[str, dict[str, str]]] = {
+    "certificates": {"--client-ca": CA, "--client-name": "kube-apiserver"},
+    "addresses": {"--caller-cidr": "127.0.0.1"},
+    "nobody": {},
+}
+"""The flags; those of files name them in the folder of the cluster."""
 
 
 def write(cluster: Cluster) -> Object:
@@ -80,13 +65,26 @@ def test_a_tenants_writes_are_hardly_delayed(
     kind, namespaces = FLOODS[what]
     script = worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
     (tmp_path / "review").write_bytes(script if what.startswith("expensive") else OTHER)
-    bound = BOUND * (number + 1) / 2 if known == "nobody" and number > 1 else BOUND
+    bound = number + 1 if (known, number > 1) == ("nobody", True) else BOUND
+    flags = {
+        flag: fusioninfer.directory / value if value == CA else value for flag, value in KNOWN[known].items()
+    }
+    fusioninfer.authority.issue_cert("kubelet").private_key_and_cert_chain_pem.write_to_path(
+        tmp_path / "other.pem"
+    )
+    ports = {name: fusioninfer.ports[f"webhook-known{name}"] for name in ("", "-metrics")}
 
     ratios = []
-    with called(fusioninfer, KNOWN[known]) as ports:
-        port = ports["metrics" if kind[0] == "/" else NAME]
+    with called(fusioninfer, flags, ports[""]):
+        until(lambda: is_expanded(write(fusioninfer)), "the API server calls it")
         flood = Flood(
-            kind, port, addresses(number), CONNECTIONS // number, str(tmp_path / "review"), namespaces
+            kind,
+            ports["-metrics" if kind[0] == "/" else ""],
+            addresses(number),
+            CONNECTIONS // number,
+            str(tmp_path / "review"),
+            namespaces,
+            str(tmp_path / "other.pem") if kind == "reviews" else "",
         )
         for _ in range(TRIES):
             quiet = p99(lambda: write(fusioninfer))

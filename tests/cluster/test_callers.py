@@ -14,11 +14,14 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
+from tests.cluster.testbed.admissions import called
 from tests.cluster.testbed.api import ApiError, create, patch, path
 from tests.cluster.testbed.cluster import Cluster, api_as
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.ours import start_webhook
+from tests.cluster.testbed.ours import SHARED, start_webhook
+from tests.cluster.testbed.ports import free_ports
+from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 from tests.lws import changed, lws
 from tests.reviews import review
@@ -46,6 +49,32 @@ def test_a_request_whose_object_names_another_namespace_gets_none_of_its_templat
     patched = base64.b64decode(answer.get("response", {}).get("patch", "")).decode()
     assert (SECRET in patched) == (named == "both")
     assert (answer.get("status") == http.client.BAD_REQUEST) == (named != "both")
+
+
+@pytest.mark.parametrize("presents", [True, False])
+def test_an_api_server_that_presents_its_certificate_is_answered_and_has_templates_read(
+    templated: Cluster, *, presents: bool
+) -> None:
+    port = templated.ports["webhook-known"] if presents else free_ports(["another"])["another"]
+    flags = {
+        "--client-ca": templated.directory / "ca.crt",
+        "--client-name": "kube-apiserver",
+        "--templates-namespace": SHARED,
+        "--kubeconfig": kubeconfig_of(templated, templated.url, SHARED, "fusioninfer-webhook"),
+    }
+    expected = SECRET if presents else f'failed to call webhook: Post "https://127.0.0.1:{port}'
+    trial = changed(lws(), "metadata.annotations.fusioninfer.io/base-refs", "base")
+
+    def became(namespace: str) -> str:
+        try:
+            return json.dumps(create(templated.api, path("leaderworkersets", namespace), trial, dryRun="All"))
+        except ApiError as error:
+            return str(error)
+
+    with new_namespace(templated) as own:
+        create(templated.api, path("inferencetemplates", own), template(PODS, name="base", namespace=own))
+        with called(templated, flags, port):
+            until(lambda: expected in became(own), expected)
 
 
 def posted(cluster: Cluster, sent: Object) -> Any:

@@ -1,17 +1,20 @@
 """Hostile callers that say what they want of namespaces: another caller is hardly delayed, and probes answer.
 
-`make test` runs the rows of `FEW`, and `make soak SOAK=tenants` all of them.
+Where no caller is known, n addresses leave another one 1/(n+1) of what it has without them. `make test` runs
+the rows of `FEW` and a few addresses, and `make soak SOAK=tenants` all of them.
 """
 
 import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPSConnection
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 import pytest
 import trustme
 
@@ -19,7 +22,10 @@ from tests.hostile import worst
 from tests.hostile.flood import CONNECTIONS, Flood, Kind, addresses, flooded
 from tests.hostile.server import Server, started
 from tests.hostile.test_tenants import BOUND, OTHER, TRIES, p99
+from tests.patience import PATIENCE
+from tests.reviews import review
 from tests.soak import SUMMARY
+from tests.wire import JSON
 
 KNOWN: Final = ("certificates", "addresses", "nobody")
 FLOODS: Final[dict[str, tuple[Kind, int]]] = {
@@ -40,9 +46,12 @@ FEW: Final = {
     ("nobody", "metrics", 1),
 }
 """Of each kind of caller and each flood one."""
-ROWS: Final = (
-    sorted(product(KNOWN, FLOODS, FROM)) if os.environ.get("TENANT_FLOODS") == "all" else sorted(FEW)
-)
+IS_ALL: Final = os.environ.get("TENANT_FLOODS") == "all"
+ROWS: Final = sorted(product(KNOWN, FLOODS, FROM) if IS_ALL else FEW)
+EACH: Final = {4: 25, 100: 4} if IS_ALL else {4: 25}
+"""By the number of addresses: the connections of each. By connections, the other caller would have less."""
+COUNTED: Final = 8
+"""The answers from which a rate is taken; each takes tens of milliseconds of the second process."""
 PROBE_SECONDS: Final = 2.0
 """The timeout of the readiness probe (`manifests/base/webhook-deployment.yaml`)."""
 
@@ -81,7 +90,7 @@ def test_a_flood_hardly_delays_another_tenant_and_no_probe(
     kind, namespaces = FLOODS[what]
     script = worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
     (tmp_path / "review").write_bytes(script if what.startswith("expensive") else OTHER)
-    bound = BOUND * (number + 1) / 2 if (known, number > 1) == ("nobody", True) else BOUND
+    bound = number + 1 if (known, number > 1) == ("nobody", True) else BOUND
 
     ratios, probes = [], []
     with serving(tmp_path, known) as (server, certificate):
@@ -107,3 +116,36 @@ def test_a_flood_hardly_delays_another_tenant_and_no_probe(
         assert server.is_alive()
     sys.stdout.write(f"{SUMMARY}{known}, {what}, {number} addresses: {min(ratios):.1f} x\n")
     assert (min(ratios) < bound, min(probes) < PROBE_SECONDS) == (True, True)
+
+
+def rate(server: Server, body: bytes) -> float:
+    """Return how many requests a caller has answered in a second, one after the other."""
+    since = time.monotonic()
+    with closing(HTTPSConnection("localhost", server.port, context=server.tls, timeout=60)) as line:
+        for _ in range(COUNTED):
+            line.request("POST", "/mutate", body, {"Content-Type": JSON})
+            with line.getresponse() as answer:
+                assert (answer.status, b"patchType" in answer.read()) == (200, True)
+    return COUNTED / (time.monotonic() - since)
+
+
+@pytest.mark.parametrize("number", EACH)
+def test_among_n_hostile_addresses_another_one_keeps_its_share(tmp_path: Path, number: int) -> None:
+    body = orjson.dumps(review(worst.shell("a;", breaks=1024), namespace="other"))
+    (tmp_path / "review").write_bytes(body)
+
+    shares = []
+    with serving(tmp_path, "nobody") as (server, _):
+        sources = addresses(number)
+        flood = Flood(
+            "reviews", server.port, sources, EACH[number], str(tmp_path / "review"), seconds=5 * PATIENCE
+        )
+        for _ in range(TRIES):
+            rate(server, body)  # after what is left of a flood
+            quiet = rate(server, body)
+            with flooded(flood):
+                shares.append(rate(server, body) / quiet)
+            if shares[-1] > 1 / (number + 1):
+                break
+    sys.stdout.write(f"{SUMMARY}a share among {number} addresses: 1/{1 / max(shares):.1f}\n")
+    assert max(shares) > 1 / (number + 1)

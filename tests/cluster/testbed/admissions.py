@@ -18,6 +18,8 @@ from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.testbed.api import ApiError, amend, create, get, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
+from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.ours import start_webhook
 from tests.cluster.testbed.relay import Relay, hang_up
 
 CONFIGURATIONS: Final = (
@@ -45,6 +47,19 @@ def call_at(cluster: Cluster, port: int, configurations: Iterable[str] = CONFIGU
     for where in configurations:
         webhooks = get(cluster.api, where)["webhooks"]
         amend(cluster.api, where, [_at(index, webhook, port) for index, webhook in enumerate(webhooks)])
+
+
+@contextmanager
+def called(cluster: Cluster, flags: Object, port: int) -> Iterator[None]:
+    """Have the API server call another webhook, with these flags, and afterwards the usual one again."""
+    usual = {"--port": port, "--metrics-port": cluster.ports["webhook-known-metrics"]}
+    start_webhook(cluster, name="another-webhook", flags={**usual, **flags})
+    try:
+        call_at(cluster, port)
+        yield
+    finally:
+        call_at(cluster, cluster.ports["webhook"])
+        kill_process(cluster, "another-webhook")
 
 
 def trust(cluster: Cluster, bundle: bytes) -> None:

@@ -23,7 +23,9 @@ REQUEST_SECONDS: Final = 600
 PORTS: Final = (
     *("etcd", "etcd-peer", "kube-apiserver", "lws-webhook", "lws-health", "kube-scheduler"),
     *("webhook", "webhook-metrics", "sync-metrics", "sync-other-metrics"),
+    *("webhook-known", "webhook-known-metrics"),
 )
+"""To a webhook at `webhook-known`, and to no other one, the API server presents its certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,8 @@ def prepare(built: Built, directory: Path) -> Cluster:
     """Choose ports, issue certificates, and write tokens and kubeconfigs into the state folder."""
     tokens = {name: secrets.token_urlsafe(16) for name in IDENTITIES}
     cluster = Cluster(directory, built, free_ports(PORTS), trustme.CA(), tokens)
-    for server in ("kube-apiserver", "lws-webhook"):
-        issue(cluster.authority, directory / server)
+    issue(cluster.authority, directory / "kube-apiserver", "kube-apiserver")
+    issue(cluster.authority, directory / "lws-webhook")
     issue(cluster.authority, directory / "webhook", "fusioninfer-webhook.fusioninfer-system.svc")
     (directory / "ca.crt").write_bytes(cluster.authority_pem)
     (directory / "tokens.csv").write_text("".join(_token_line(cluster, name) for name in IDENTITIES))

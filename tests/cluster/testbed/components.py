@@ -96,8 +96,24 @@ def _apiserver_args(cluster: Cluster) -> list[str]:
         *("--service-account-key-file", key, "--service-account-signing-key-file", key),
         *("--token-auth-file", str(cluster.directory / "tokens.csv"), "--authorization-mode", "RBAC"),
         *("--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition"),
+        *("--admission-control-config-file", _presented(cluster)),
         *audit_args(cluster.directory),
     ]
+
+
+def _presented(cluster: Cluster) -> str:
+    """Write which webhook the API server presents its certificate to."""
+    own = cluster.directory / "kube-apiserver"
+    user = {"client-certificate": str(own / "tls.crt"), "client-key": str(own / "tls.key")}
+    named = {"name": f"127.0.0.1:{cluster.ports['webhook-known']}", "user": user}
+    config = {"apiVersion": "v1", "kind": "Config", "users": [named]}
+    file = _written(cluster.directory / "presented.kubeconfig", json.dumps(config))
+    version = "apiserver.config.k8s.io/v1"
+    each = {"apiVersion": version, "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": file}
+    names = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+    plugins = [{"name": name, "configuration": each} for name in names]
+    whole = {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": plugins}
+    return _written(cluster.directory / "admission.json", json.dumps(whole))
 
 
 def _controllers_args(cluster: Cluster) -> list[str]:
