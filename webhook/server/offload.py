@@ -182,7 +182,6 @@ class Offload:
             *(sys.executable, "-P", "-m", "webhook.server.worker"),
             stdin=pipe,
             stdout=pipe,
-            start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         async with asyncio.timeout(START_SECONDS):

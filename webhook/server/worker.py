@@ -36,6 +36,9 @@ class _SlowError(BaseException):
 
 def main() -> None:
     """Answer until standard input ends."""
+    os.setpgid(
+        0, 0
+    )  # no signal of a terminal; of another session, Linux would ignore the niceness (`sched(7)`)
     os.nice(NICE)
     signal.signal(signal.SIGPROF, _end_review)
     answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it

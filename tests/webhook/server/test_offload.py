@@ -121,6 +121,19 @@ def _endless(_body: bytes) -> reviews.AdmissionAnswer:
             time.sleep(0)
 
 
+async def test_the_niceness_of_the_process_counts_and_no_signal_of_a_terminal_ends_it() -> None:
+    """Outside of containers, Linux compares the niceness of processes of one session only."""
+    found = started()
+
+    await found.review("/mutate", API, SENT, LATER)
+    pid = found.process.pid if found.process else 0
+    same = os.getsid(pid) == os.getsid(0), os.getpgid(pid) == os.getpgid(0)
+    nicer = os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    await found.close()
+
+    assert (*same, nicer) == (True, False, True)
+
+
 async def test_the_second_process_returns_the_same_answer() -> None:
     found = started()
 
