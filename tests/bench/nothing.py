@@ -7,12 +7,14 @@ The same listening, the same TLS, the same metrics; every review is allowed unre
 
 import socket
 import sys
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Final
 
 from certs.reload import CertificateDirectory
 from fusioninfer.serving import admission, process
 from webhook.review import AdmissionAnswer
+from webhook.server.callers import Callers
 from webhook.server.listen import Limits
 
 ALLOWED: Final = AdmissionAnswer(
@@ -30,7 +32,9 @@ def main(directory: str) -> None:
     """Serve on free ports of loopback; the log line `listening` says which."""
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     answers = {"/mutate": allow, "/validate": allow}
-    process.run(admission.webhook_on(sockets, CertificateDirectory(Path(directory)), answers, Limits()))
+    known = Callers(networks=(ip_network("127.0.0.0/8"),))
+    source = CertificateDirectory(Path(directory))
+    process.run(admission.webhook_on(sockets, source, answers, Limits(), callers=known))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ from typing import Final
 
 from certs import issue
 
-OURS: Final = ("fusioninfer", "webhook", "--host=127.0.0.1", "--port=0", "--metrics-port=0", "--cert-dir")
+OURS: Final = (
+    *("fusioninfer", "webhook", "--host=127.0.0.1", "--port=0", "--metrics-port=0"),
+    *("--caller-cidr=127.0.0.0/8", "--cert-dir"),
+)
 NOTHING: Final = ("tests.bench.nothing",)
 PATIENCE: Final = 60.0
 """Seconds until it must be ready."""
