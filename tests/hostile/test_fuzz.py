@@ -45,11 +45,16 @@ def _form(path: Path) -> tuple[str, ...]:
     return tuple("" if isinstance(step, int) else step for step in path)
 
 
+OF_THE_REQUEST: Final = (("metadata",), ("metadata", "namespace"))
+"""What an API server compares with the request before it asks; otherwise the review is malformed."""
+
+
 def _harmed() -> Iterator[tuple[Object, Object]]:
     """Yield stored objects, each with the same that lacks a field, or has another type of it."""
-    seen, types = set[tuple[str, ...]](), cycle((7, "", [], {}, [{}], [7], None))
+    seen = set[tuple[str, ...]]()
+    types: Iterator[Any] = cycle((7, "", [], {}, [{}], [7], None))
     for stored in map(put, FILES):
-        new = {_form(at): at for at in paths(stored) if at != ("metadata",)}
+        new = {_form(at): at for at in paths(stored) if at not in OF_THE_REQUEST}
         for form in new.keys() - seen:
             yield stored, without(stored, new[form])
             yield stored, replaced(stored, new[form], next(types))

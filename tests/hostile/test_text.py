@@ -79,6 +79,20 @@ def documents() -> list[Object]:
     return [*hostile([*read[-2:], LLMISVC])]
 
 
+def accepted() -> Iterator[Object]:
+    """Yield an object whose texts are hostile and which is expanded all the same."""
+    one: Any = deepcopy(PLANNED[0])
+    one["metadata"]["annotations"]["note"] = HOSTILE
+    (engine,) = one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    engine["env"] = [{"name": "A", "value": HOSTILE}]
+    engine["args"] = [*engine["args"], f"--chat-template={HOSTILE}"]
+    yield one
+
+
+DOCUMENTS: Final = {"plan": lambda: PLANNED, "expand": accepted, "explain": accepted}
+"""What the file of a subcommand contains; of others each text of some objects in turn is hostile."""
+
+
 def shown(result: Result) -> str:
     """Check what a command printed, and return it."""
     text = result.stdout + result.stderr
@@ -95,14 +109,14 @@ def test_no_format_of_an_offline_command_prints_what_controls_its_reader(
 ) -> None:
     path = tmp_path / "hostile.yaml"
     is_plan = words[0] == "plan"
-    path.write_text("---\n".join(map(yaml.dump, documents() if not is_plan else PLANNED)))
+    path.write_text("---\n".join(map(yaml.dump, DOCUMENTS.get(words[0], documents)())))
     nodes = tmp_path / "nodes.yaml"
     nodes.write_text("---\n".join(map(yaml.dump, NODES)))
     arguments = [str(nodes) if word == nodes.name else word for word in words[1:]]
 
     result = CliRunner().invoke(main, [words[0], str(path), *arguments])
 
-    assert "u202e" in shown(result) or is_plan
+    assert "u202e" in shown(result).lower() or is_plan
     assert result.stdout or words[0] == "import"
     assert "html" not in words or "<script>" not in result.stdout
 
