@@ -106,7 +106,7 @@ def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
     now, then, made, mine, stored = map(
         _launches, (live, write.old, wanted, write.record.put_on, write.stored.put_on)
     )
-    is_other = mine != stored and wanted.get("spec") != live.get("spec")
+    is_other = mine != stored and any(one["path"].startswith("/spec") for one in patch(live, wanted))
     return now == then and (now != made or is_other or isinstance(found, Invalid | Unfilled))
 
 
