@@ -27,9 +27,27 @@ class _Part:
     turns: float = 0.0
     """How often it was the turn of this part; a new one begins with the `clock` of the whole."""
     clock: float = 0.0
-    """The turns of its part whose turn it was last."""
+    """The most turns of a part after its turn, so that a part gains nothing by leaving and coming back."""
+    served: bool = False
+    """Whether it has had a turn: of two with as many, a new one is first."""
     size: int = 0
     parts: dict[Any, "_Part"] = field(default_factory=dict)
+
+    def next(self) -> tuple[Any, "_Part"]:
+        """Count one turn of the part whose turn it is, and forget those that hold nothing and owe nothing."""
+        for key in [key for key, one in self.parts.items() if not one.size and one.turns <= self.clock]:
+            del self.parts[key]
+        waiting = [one for one in self.parts.items() if one[1].size]
+        key, part = min(waiting, key=lambda one: (not _is_known(one[0]), one[1].turns, one[1].served))
+        part.served = True
+        if not _is_known(key):
+            part.turns += 1
+            self.clock = max(self.clock, part.turns)
+        return key, part
+
+
+def _is_known(key: object) -> bool:
+    return isinstance(key, Peer) and key.is_known
 
 
 class Shares(Generic[T]):
@@ -84,25 +102,20 @@ class Shares(Generic[T]):
 
     def pop(self) -> tuple[Peer, bytes, T] | None:
         """Remove the item whose turn it is; of one namespace they leave in the order in which they came."""
-        if not self.root.parts:
+        if not self.root.size:
             return None
-        peer, part = min(self.root.parts.items(), key=lambda one: (not one[0].is_known, one[1].turns))
-        if not peer.is_known:
-            self.root.clock = part.turns
-            part.turns += 1
-        namespace, inner = min(part.parts.items(), key=lambda one: one[1].turns)
-        part.clock = inner.turns
-        inner.turns += 1
+        peer, part = self.root.next()
+        namespace, inner = part.next()
         item = next(iter(inner.parts))
         self.remove(peer, namespace, item)
         return peer, namespace, item
 
     def charge(self, peer: Peer, namespace: bytes, turns: float) -> None:
-        """Count more turns against those who wait: the last one took as long as these."""
-        if part := self.root.parts.get(peer):
+        """Count more turns against a part, even if none of it waits: its last one took as long as these."""
+        part = self.root
+        for key in (peer, namespace):
+            part = part.parts.setdefault(key, _Part(part.clock))
             part.turns += turns
-            if inner := part.parts.get(namespace):
-                inner.turns += turns
 
     def fits(self, peer: Peer, size: int = 1) -> bool:
         """Return whether an item can be added without another one leaving."""
@@ -115,8 +128,8 @@ class Shares(Generic[T]):
 
         None of a known caller does for another caller. Raises `FullError` if it would be the new one.
         """
-        known = {one: part for one, part in self.root.parts.items() if one.is_known}
-        others = {one: part for one, part in self.root.parts.items() if not one.is_known}
+        known = {one: part for one, part in self.root.parts.items() if part.size and one.is_known}
+        others = {one: part for one, part in self.root.parts.items() if part.size and not one.is_known}
         parts = others if others or not (peer is None or peer.is_known) else known
         fullest = _fullest(parts, peer, size)
         inner = _fullest(parts[fullest].parts, namespace if fullest is peer else None, size)
@@ -133,6 +146,7 @@ def _fullest(parts: Mapping[Any, _Part], new: Any, size: int) -> Any:
 
     Of equal ones it is the new one, if that has any.
     """
+    parts = {one: part for one, part in parts.items() if part.size}
     added = (parts[new].size if new in parts else 0) + size if new is not None else -1
     fullest = max(parts, key=lambda one: parts[one].size, default=None)
     if fullest is None or added > parts[fullest].size or (new in parts and added == parts[fullest].size):
