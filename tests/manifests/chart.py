@@ -131,7 +131,8 @@ _BACKSTOP: Final = (
     Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
     _namespaces(6, times=1),
 )
-_BOUND: Final = value("policies.controller")
+_BOUND: Final = '(ne (toString ($.Values.policies).controller) "false")'
+"""An earlier chart, whose values `--reuse-values` takes, has no such object: the policy is on."""
 _CONTROLLER: Final = Rule(r'\["kube-system","fusioninfer-system"\]', '{{ include "fusioninfer.excluded" $ }}')
 _AGGREGATED: Final = Rule(
     r"^(?:    rbac\.authorization\.k8s\.io/.*\n)+", when(value("userRoles.aggregate"), KEPT), times=2
@@ -186,7 +187,7 @@ SOURCES: Final = (
     Source("cert-manager/certificates.yaml", _CERTIFICATES, MODE),
     Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
     Source("self-signed/certificates-policy.yaml", condition=f"and {SELF_SIGNED} {_BOUND}"),
-    Source("ownership/ownership-policy.yaml", condition=value("policies.ownership")),
+    Source("ownership/ownership-policy.yaml", condition="($.Values.policies).ownership"),
     Source("templates/templates-rbac.yaml", condition=TEMPLATES),
     Source("templates/templates-flow.yaml", condition=TEMPLATES),
     Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),

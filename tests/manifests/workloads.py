@@ -115,7 +115,8 @@ _CA: Final = """\
 
 def _each(flag: str, path: str) -> str:
     """Return the template of a flag that is there once for each item of a value."""
-    return f"{{{{- range {value(path)} }}}}\n        - --{flag}={{{{ . }}}}\n{{{{- end }}}}\n"
+    item = f'{{{{ printf "--{flag}=%s" . | toJson }}}}'  # a common name may contain what YAML reads
+    return f"{{{{- range {value(path)} }}}}\n        - {item}\n{{{{- end }}}}\n"
 
 
 _CALLERS: Final = "".join(
