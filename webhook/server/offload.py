@@ -117,8 +117,10 @@ class Offload:
         self.task = asyncio.create_task(self._ahead())
 
     async def _ahead(self) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        try:
             await self._started()
+        except (OSError, asyncio.IncompleteReadError):
+            await self._end()  # its first frame would be taken for an answer
         await self._work()
 
     async def close(self) -> None:

@@ -268,6 +268,20 @@ async def test_the_time_that_the_process_takes_to_start_does_not_count(
     assert (in_time.outcome, late.outcome) == ("patched", "late")
 
 
+async def test_a_process_that_did_not_start_in_time_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(offload, "START_SECONDS", 0.01)
+        found = started()
+        found.start()
+        await asyncio.sleep(0.5)
+
+    async with asyncio.timeout(PATIENCE):
+        answers = [await found.review("/mutate", API, body(name), LATER) for name in "ab"]
+    await found.close()
+
+    assert [one.outcome for one in answers] == ["patched", "patched"]
+
+
 async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
     found = started()
 
