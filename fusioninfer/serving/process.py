@@ -17,6 +17,7 @@ from structlog.typing import EventDict
 from webhook.server.traces import origin
 
 T = TypeVar("T")
+log: Final = structlog.stdlib.get_logger(__name__)
 
 
 def run(server: Coroutine[Any, Any, T], level: str = "INFO") -> T:
@@ -45,6 +46,16 @@ def log_as_json(level: str = "INFO") -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
+    sys.unraisablehook = _log_unraisable
+
+
+def _log_unraisable(found: Any) -> None:
+    """Log an exception that has no caller, without its text.
+
+    `ssl` raises one for a server name that is not ASCII, which any client may send: it is not logged.
+    """
+    if not isinstance(found.exc_value, UnicodeDecodeError):
+        log.error("unraisable", **(origin(found.exc_value) if found.exc_value else {}))
 
 
 def _as_line(_logger: Any, _method: str, event: EventDict) -> str:

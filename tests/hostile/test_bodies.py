@@ -2,6 +2,9 @@
 
 import json
 import random
+import socket
+import ssl
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -10,6 +13,7 @@ import pytest
 from tests.hostile.server import Server
 from tests.isvc import isvc
 from tests.lws import changed, container, lws, put, template
+from tests.patience import PATIENCE
 from tests.reviews import review
 
 BOTH = pytest.mark.parametrize("path", ["/mutate", "/validate"])
@@ -146,6 +150,19 @@ def test_53_no_body_breaks_the_log_or_leaks_into_it(server: Server) -> None:
     assert server.log()  # every line is JSON
     assert CANARY not in (server.directory / "log").read_text()
     assert CANARY not in server.get("/metrics")
+
+
+def test_53_no_server_name_breaks_the_log(server: Server) -> None:
+    sent, received = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = server.tls.wrap_bio(received, sent, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as raw:
+        raw.sendall(sent.read().replace(b"localhost", b"\xff" * 9))
+        raw.recv(1)
+
+    server.send(b"{}")
+    assert server.log()  # every line is JSON
 
 
 def test_53_audit_annotations_contain_no_secret(server: Server) -> None:
