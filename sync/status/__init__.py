@@ -42,11 +42,17 @@ def status(seen: Observed, before: Object, now: str) -> Object:
     return {
         "observedGeneration": seen.service.generation,
         "conditions": list(_conditions(seen, before, now)),
-        "components": components(seen, mapping(before.get("components")), now),
-        "ready": ready_counts(seen),
+        **_filled(
+            components=components(seen, mapping(before.get("components")), now), ready=ready_counts(seen)
+        ),
         **addresses(served(seen)),
         **applied_templates(seen),
     }
+
+
+def _filled(**maps: Object) -> Object:
+    """Return the maps that are not empty: the API server makes null of one that an apply empties (422)."""
+    return {key: value for key, value in maps.items() if value}
 
 
 def _memory(before: Object, generation: int) -> FailureMemory:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from intent import Object
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, pod_group, required
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
@@ -30,6 +30,24 @@ def test_a_second_apply_writes_nothing(served: Cluster, routed_namespace: str) -
     caught_up(served, routed_namespace)
 
     assert before == {**versions(served, routed_namespace), **before}
+
+
+def test_one_that_grows_too_large_says_so_and_loses_its_counts(fusioninfer: Cluster, namespace: str) -> None:
+    where, disabled = path("inferenceservices", namespace, NAME), {"fusioninfer.io/inject": "disabled"}
+    small, large = (
+        service(worker(template={"spec": {"containers": [{"name": "engine", "image": "i", "args": [text]}]}}))
+        for text in ("x", "x" * 400_000)
+    )
+
+    def said() -> Object:
+        return dict(get(fusioninfer.api, where).get("status", {}))
+
+    apply(fusioninfer, namespace, small)
+    until(lambda: {"components", "ready"} <= said().keys(), "the counts")
+    patch(fusioninfer.api, where, {"metadata": {"annotations": disabled}, "spec": large["spec"]})
+
+    until(lambda: "FI904" in str(said()), "the size is reported")
+    assert not {"components", "ready"} & said().keys()
 
 
 def test_scaling_restarts_nothing(served: Cluster, routed_namespace: str) -> None:
