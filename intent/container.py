@@ -12,7 +12,7 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.quantity import parse
+from intent.quantity import parse, stored
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -106,9 +106,8 @@ def _over_limit(resources: Object) -> tuple[str, ...]:
 
 
 def _memory_limit(resources: Object) -> str:
-    """Return the limit of memory; empty for none, and for 0, which limits nothing."""
-    limit = mapping(resources.get("limits")).get("memory")
-    return str(limit) if (parse(limit) or 0) > 0 else ""
+    """Return the limit of memory as Kubernetes stores it; empty for none, and for 0, which limits nothing."""
+    return stored(mapping(resources.get("limits")).get("memory"))
 
 
 def _is_less(limit: Any, request: Any) -> bool:

@@ -270,6 +270,9 @@ def defaulted(live: Object, _file: Object) -> Object:
                 port.setdefault("protocol", "TCP")
             limits = item.setdefault("resources", {}).get("limits", {})
             limits |= {name: STORED.get((name, value), value) for name, value in limits.items()}
+        for source in (volume.get("emptyDir") or {} for volume in spec.get("volumes", ())):
+            if size := source.get("sizeLimit"):
+                source["sizeLimit"] = STORED.get(("memory", size), size)
     return stored
 
 
@@ -290,6 +293,12 @@ def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
         if any(kept.get(key) != live.get(key) for key in ("command", "args")):
             # a client that sends its command also sends the probes and hooks that were removed
             kept |= {key: value for key, value in file.items() if key not in live or key == "lifecycle"}
+        lists = [key for key in live if is_keyed(key, live[key]) and live[key] != file.get(key)]
+        if lists and all(kept.get(key) == file.get(key) for key in lists):
+            # a client that replaces all lists of a container replaces the container
+            words = ("command", "args")
+            kept = {key: value for key, value in kept.items() if key not in words}
+            kept |= {key: file[key] for key in words if key in file}
         return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
     if is_keyed(field, live) and is_keyed(field, file):
         items = {identity(field, item): item for item in file}
