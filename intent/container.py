@@ -12,7 +12,7 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.quantity import parse, stored
+from intent.quantity import parse
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -72,7 +72,6 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         extended=accelerators.unknown(resources),
         unlimited=accelerators.unlimited(resources),
         over_limit=_over_limit(resources),
-        memory_limit=_memory_limit(resources),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),
@@ -103,11 +102,6 @@ def _over_limit(resources: Object) -> tuple[str, ...]:
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
     both = [name for name in NODES if name in limits and name in requests]
     return tuple([name for name in both if _is_less(limits[name], requests[name])])
-
-
-def _memory_limit(resources: Object) -> str:
-    """Return the limit of memory as Kubernetes stores it; empty for none, and for 0, which limits nothing."""
-    return stored(mapping(resources.get("limits")).get("memory"))
 
 
 def _is_less(limit: Any, request: Any) -> bool:

@@ -103,8 +103,6 @@ class Engine:
     """Extended resources whose request has no equal limit."""
     over_limit: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """CPU and memory, as far as more is requested than their limit."""
-    memory_limit: str = field(default="", metadata=NOT_DIGESTED)
-    """As its author wrote it; empty for none."""
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)

@@ -25,7 +25,6 @@ _DIGITS: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"
 _EXPONENT: Final = "[eE][+-]?[0-9]{1,2}"
 _NUMBER: Final = re.compile(f"{_DIGITS}(?:{_EXPONENT})?")
 """A number of bounded length. Quantities are at most 2^63 - 1, at least 1e-9; a huge exponent is slow."""
-_EXPONENTIAL: Final = re.compile(_EXPONENT)
 PATTERN: Final = f"^{_DIGITS}(?:[KMGTPE]i|[numkMGTPE]|{_EXPONENT})?$"
 """What schemas say of a quantity, in place of upstream's pattern, which bounds nothing and allows `1e1.5`.
 
@@ -45,21 +44,6 @@ def parse(value: Any) -> Decimal | None:
             number = _decimal(text[: -len(suffix)])
             return None if number is None else number * _SUFFIXES[suffix]
     return _decimal(text)
-
-
-def stored(value: Any) -> str:
-    """Return a number of bytes as Kubernetes writes it: `1Gi` for `1024Mi`; empty if it is not one above 0.
-
-    A quantity with an exponent, which Kubernetes keeps in that form, is empty too.
-    """
-    number = parse(value) or Decimal(0)
-    if number <= 0 or number != number.to_integral_value() or _EXPONENTIAL.search(str(value)):
-        return ""
-    base, units = (1024, "KMGTPE") if str(value).endswith("i") else (1000, "kMGTPE")
-    found, at = int(number), 0
-    while at < len(units) and found % base == 0:
-        found, at = found // base, at + 1
-    return f"{found}{units[at - 1] if at else ''}{'i' if at and base == 1024 else ''}"
 
 
 def _decimal(text: str) -> Decimal | None:

@@ -16,7 +16,6 @@ import orjson
 
 from intent import Object
 from intent.annotations import EXPANSION
-from intent.lws import Intent
 from intent.read import NOTHING
 from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping, metadata
@@ -229,15 +228,9 @@ def wish(
         rules = mutate.expansion(intent, write.facts, settings, concerns)
         gone = removed(recorded.wish, write.live, write.old or {}, rules.wish)
     recorded = recorded.without(gone) if gone else recorded
-    if intent is not None:
-        recorded = mutate.followed(recorded, intent, lambda: _intent(write.before), concerns)
     if isinstance(found, Pinned):
         return recorded
     return mutate.expansion(found.intent, write.facts, settings, concerns, (recorded,))
-
-
-def _intent(write: Write | None) -> Intent | None:
-    return write.reading.intent if write else None
 
 
 def room(live: Object) -> int:

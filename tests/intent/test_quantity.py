@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from intent.quantity import parse, stored, whole
+from intent.quantity import parse, whole
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,3 @@ def test_an_invalid_quantity_is_none(value: Any) -> None:
 
 def test_an_integer_too_long_to_print_is_none() -> None:
     assert (parse(10**5_000), whole(-(10**5_000))) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        *[("1Gi", "1Gi"), ("1024Mi", "1Gi"), ("1.5Gi", "1536Mi"), ("1536Ki", "1536Ki"), ("8Ei", "8Ei")],
-        *[("64G", "64G"), ("1000M", "1G"), (1024, "1024"), ("2000", "2k"), ("128974848000m", "128974848")],
-        *[("0", ""), ("-1", ""), ("1e9", ""), ("100m", ""), ("", ""), (None, ""), ("x", "")],
-    ],
-)
-def test_a_number_of_bytes_is_written_as_kubernetes_stores_it(value: Any, text: str) -> None:
-    assert stored(value) == text

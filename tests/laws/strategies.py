@@ -270,9 +270,6 @@ def defaulted(live: Object, _file: Object) -> Object:
                 port.setdefault("protocol", "TCP")
             limits = item.setdefault("resources", {}).get("limits", {})
             limits |= {name: STORED.get((name, value), value) for name, value in limits.items()}
-        for source in (volume.get("emptyDir") or {} for volume in spec.get("volumes", ())):
-            if size := source.get("sizeLimit"):
-                source["sizeLimit"] = STORED.get(("memory", size), size)
     return stored
 
 

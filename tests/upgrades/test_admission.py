@@ -1,6 +1,5 @@
 """What an earlier release stored, and admission of this one: no write that changes no pods restarts them."""
 
-from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import orjson
@@ -23,17 +22,7 @@ from tests.upgrades.stored import (
     Stored,
     stored,
 )
-from tests.upgrades.writes import (
-    WRITTEN,
-    Admitted,
-    admitted,
-    answer,
-    file_of,
-    labelled,
-    pods,
-    sent,
-    with_variable,
-)
+from tests.upgrades.writes import WRITTEN, Admitted, admitted, answer, labelled, pods, sent, with_variable
 from webhook import review
 
 LWS: Final = "LeaderWorkerSet"
@@ -89,77 +78,6 @@ def test_stored_inferenceservices_can_be_labelled() -> None:
 def kind_of(obj: Object) -> Object:
     group, _, version = obj["apiVersion"].partition("/")
     return {"group": group, "version": version, "kind": obj["kind"]}
-
-
-# --- memory at /dev/shm, which had no size ----------------------------------------------------------
-
-
-def memories(lws: Object) -> Iterator[tuple[str, Object]]:
-    """Yield the containers that mount memory at /dev/shm, and the source of each volume."""
-    for _, template in templates(lws):
-        sources = {one["name"]: one.get("emptyDir") for one in template["spec"].get("volumes", ())}
-        for one in template["spec"]["containers"]:
-            for mount in one.get("volumeMounts", ()):
-                source = sources.get(mount["name"])
-                if mount["mountPath"] == "/dev/shm" and source:  # noqa: S108 - a path in the container
-                    yield one["name"], source
-
-
-def limited(lws: Object, memory: str, names: Collection[str]) -> Object:
-    """Return it with a limit of memory for these containers; `COMMIT` reads none, so it stores it alike."""
-    made: Object = copied(lws)
-    for _, template in templates(made):
-        for one in template["spec"]["containers"]:
-            if one["name"] in names:
-                one.setdefault("resources", {}).setdefault("limits", {})["memory"] = memory
-    return made
-
-
-def renamed(file: Object) -> Object:
-    """Return a file with another role, which pods are told."""
-    made: Object = copied(file)
-    made["metadata"]["annotations"]["fusioninfer.io/role-name"] = "other"
-    return made
-
-
-def seeded(file: Object) -> Object:
-    """Return a file with one more argument for the first container."""
-    made: Object = copied(file)
-    for _, template in templates(made):
-        first = template["spec"]["containers"][0]
-        first["args"] = [*first.get("args", ()), "--seed=7"]
-    return made
-
-
-EDITS: Final[dict[str, Callable[[Object], Object]]] = {
-    "nothing": copied,
-    "an annotation": renamed,
-    "an argument": seeded,
-    "a variable": with_variable,
-    "the limit": lambda file: orjson.loads(orjson.dumps(file).replace(b"64Gi", b"128Gi")),
-}
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_memory_that_was_stored_without_a_size_gets_one_with_an_edit_of_the_limit_alone(edit: str) -> None:
-    wrong: Wrong = []
-    compared = 0
-    for one, lws in those(APPLIED):
-        file, names = file_of(one, lws), {name for name, _ in memories(lws)}
-        if not names:
-            continue
-        if file is None or not all("spec" in pod for _, pod in templates(file)) or any(memories(file)):
-            continue
-        stored, again = limited(lws, "64Gi", names), limited(file, "64Gi", names)
-        body = clients.client_side_apply(stored, EDITS[edit](again))
-        after = stored if body is None else admitted(body, stored).lws
-        size = "128Gi" if edit == "the limit" else None
-        compared += 1
-        if {source.get("sizeLimit") for _, source in memories(after)} != {size}:
-            wrong.append((one.case, lws["metadata"]["name"], str([*memories(after)])))
-
-    assert wrong == []
-    assert compared > 50
 
 
 # --- forged records ---------------------------------------------------------------------------------

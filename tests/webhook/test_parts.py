@@ -1,7 +1,6 @@
 """Fields beside the launch: variables, shared memory, the wait for DNS; and how to skip a concern."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any, Final
 
 import pytest
@@ -146,45 +145,6 @@ def test_a_limit_added_to_the_injected_volume_stays() -> None:
 
     assert again["spec"] == edited["spec"]
     assert put(again, again) == again
-
-
-def limited(memory: str | int | None, **spec: Any) -> Object:
-    """Return a LeaderWorkerSet whose engine has a limit of memory, and whose leader gets a template."""
-    limits: Object = {"nvidia.com/gpu": "8"} | ({} if memory is None else {"memory": memory})
-    pods = template(container(resources={"limits": limits}), **spec)
-    return lws(worker=pods, launcher="vllm-native")
-
-
-def both(live: Object) -> list[Object]:
-    """Return the pod specs of leader and workers."""
-    group = live["spec"]["leaderWorkerTemplate"]
-    return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate")]
-
-
-@pytest.mark.parametrize(
-    ("memory", "size"), [("64Gi", "64Gi"), (2**36, str(2**36)), ("0", None), ("x", None)]
-)
-def test_the_limit_of_memory_is_the_size_of_dev_shm(memory: str | int, size: str | None) -> None:
-    made = [pods["volumes"][0]["emptyDir"].get("sizeLimit") for pods in both(put(limited(memory)))]
-
-    assert made == [size, size]
-
-
-def test_a_volume_of_the_author_gets_no_size() -> None:
-    theirs = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
-
-    assert spec(put(limited("64Gi", volumes=[theirs])))["volumes"] == [theirs]
-
-
-@pytest.mark.parametrize("after", ["128Gi", "32Gi", None])
-@pytest.mark.parametrize("before", ["64Gi", None])
-def test_the_size_of_dev_shm_follows_an_edit_of_the_limit(before: str | None, after: str | None) -> None:
-    once = put(limited(before))
-    edited = deepcopy(once)
-    for pods in both(edited):
-        pods["containers"][0]["resources"] = spec(limited(after))["containers"][0]["resources"]
-
-    assert put(edited, once) == put(limited(after))
 
 
 # --- dns --------------------------------------------------------------------------------------------

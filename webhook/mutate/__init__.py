@@ -5,7 +5,6 @@ what was injected before; `webhook.expand` handles those. To drop a concern, rem
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from intent import Object
@@ -13,7 +12,7 @@ from intent.lws import Intent
 from intent.settings import Settings
 from webhook.digest import digest_of
 from webhook.layout import DECISIONS, UNDECIDED, Input, decision, read_input
-from webhook.mutate.concern import Concern, Paths, Rule, Stored, union
+from webhook.mutate.concern import Concern, Paths, Rule, union
 from webhook.mutate.dns import DNS
 from webhook.mutate.env import ENV
 from webhook.mutate.gang import GANG
@@ -27,7 +26,7 @@ from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.keyed import WHOLE
-from webhook.overlay.overlay import NOTHING, Contradiction, combine, merge
+from webhook.overlay.overlay import NOTHING, Contradiction, combine
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 from webhook.served import served
@@ -120,18 +119,6 @@ def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ..
         if part is not None and part.digest == digest:
             return part
     return Part(digest, concern.mutate(given) if concern.name in given.concerns else {})
-
-
-def followed(recorded: Expansion, now: Intent, before: Stored, concerns: Iterable[Concern]) -> Expansion:
-    """Return the same with what changes of the recorded parts, though their digests stay."""
-    parts, wish = dict(recorded.parts), recorded.wish
-    for one in concerns:
-        part = parts.get(one.name)
-        changed = one.follows(part.put_on, now, before) if one.follows and part else {}
-        if changed and part:
-            parts[one.name] = Part(part.digest, merge(part.put_on, changed), part.left)
-            wish = merge(wish, changed)
-    return recorded if wish is recorded.wish else replace(recorded, parts=parts, wish=wish)
 
 
 def is_unchanged(facts: Object, recorded: Expansion) -> bool:

@@ -11,14 +11,11 @@ from typing import Any, Final
 
 from intent import Object
 from intent import annotations as keys
-from intent.lws import Intent
 from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.overlay.overlay import Overlay
 
 Mutator = Callable[[Input], Overlay]
-Stored = Callable[[], Intent | None]
-"""Returns the Intent of the old object; None if there is none."""
 CauseStep = str
 CausePath = tuple[CauseStep, ...]
 """A path into the object as the author wrote it. `TEMPLATE` and `ENGINE` are those of the field itself."""
@@ -83,8 +80,6 @@ class Concern:
     rules: tuple[Rule, ...]
     opt_out: str
     """How an author does without it, for docs/codes.md."""
-    follows: Callable[[Overlay, Intent, Stored], Overlay] | None = None
-    """Returns what of a recorded part changes with input that no digest covers (docs/adr/0020)."""
     skip: str = ""
     """The word of `fusioninfer.io/skip` that leaves it out as a whole."""
     parts: tuple[str, ...] = ()

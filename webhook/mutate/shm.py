@@ -1,18 +1,12 @@
-"""Shared memory: a container's `/dev/shm` has 64 MiB, too little for NCCL, vLLM and Ray's object store.
-
-Its pages count towards the limit of memory of the container, so that limit is its size. No digest has it:
-a volume that was recorded without a size gets none, and a recorded size follows the limit.
-"""
+"""Shared memory: a container's `/dev/shm` has 64 MiB, too little for NCCL, vLLM and Ray's object store."""
 
 from typing import Final
 
 from intent.launch import Launch
-from intent.lws import Intent
 from intent.read import SHM as VOLUME
-from intent.shapes import listed, mapping
 from webhook.digest import Reads
 from webhook.layout import Input
-from webhook.mutate.concern import SIZE, Concern, Rule, Stored, of_containers, of_templates, union, values
+from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -32,36 +26,9 @@ def _memory(launch: Launch) -> Overlay:
     taken = frozenset(launch.template.taken)
     names = (VOLUME, *(f"{VOLUME}-{at}" for at in range(1, len(taken) + 1)))
     name = next(name for name in names if name not in taken)
-    source = {"medium": "Memory"}
-    if launch.engine.memory_limit and name not in launch.template.memory:
-        source["sizeLimit"] = launch.engine.memory_limit
-    volume = {"name": name, "emptyDir": source}
+    volume = {"name": name, "emptyDir": {"medium": "Memory"}}
     mount = {"name": name, "mountPath": PATH}
     return in_engine(launch.engine, {"volumeMounts": [mount]}, {"volumes": [volume]})
-
-
-def followed(recorded: Overlay, now: Intent, before: Stored) -> Overlay:
-    """Return the present limits of memory, where they are not the recorded sizes.
-
-    A volume that was recorded without a size, as older releases do, gets one with an edit of the limit.
-    """
-    group = mapping(mapping(recorded.get("spec")).get("leaderWorkerTemplate"))
-    sizes = {
-        field: {"spec": {"volumes": [{"name": one.get("name"), "emptyDir": {"sizeLimit": limit or None}}]}}
-        for field, template in group.items()
-        for one in listed(mapping(mapping(template).get("spec")).get("volumes"))
-        if (source := mapping(one.get("emptyDir"))).get("medium") == "Memory"
-        if (size := source.get("sizeLimit", "")) != (limit := _limit(now, field))
-        if size or limit != _limit(before(), field)
-    }
-    return {"spec": {"leaderWorkerTemplate": sizes}} if sizes else {}
-
-
-def _limit(intent: Intent | None, field: str) -> str:
-    """Return the limit of memory in a template; a leader's that is not there is a copy of the workers'."""
-    templates = intent.templates if intent else ()
-    engine = next((one.engine for one in templates if one.field in {field, "workerTemplate"}), None)
-    return engine.memory_limit if engine else ""
 
 
 SHM: Final = Concern(
@@ -77,7 +44,6 @@ SHM: Final = Concern(
         of_containers({"volumeMounts": values("name", "mountPath")}),
         of_templates({"spec": {"volumes": values("name", "emptyDir")}}),
     ),
-    follows=followed,
     skip="shm",
     opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm`",
     rules=(
