@@ -96,8 +96,8 @@ def in_order(expected: Any, before: Any, author: Any, field: str = "") -> Any:
     Another order restarts pods. The author's items have the author's order in any case.
     """
     if isinstance(expected, dict):
-        others = [one if isinstance(one, dict) else {} for one in (before, author)]
-        return {key: in_order(item, *(one.get(key) for one in others), key) for key, item in expected.items()}
+        was, mine = (one if isinstance(one, dict) else {} for one in (before, author))
+        return {key: in_order(item, was.get(key), mine.get(key), key) for key, item in expected.items()}
     if not all(is_keyed(field, one) for one in (expected, before)):
         return expected
     made, then, own = (
