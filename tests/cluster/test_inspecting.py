@@ -40,7 +40,10 @@ PATIENCE: Final = 300.0
 """Seconds until the cluster has done something: it has little time on a busy machine."""
 STAYS: Final = 3.0
 """Seconds for which a queue must keep its state: the scheduler runs every second."""
-UNUSUAL: Final = {"kubernetes-version": "unknown", "volcano-webhooks": "warning"}
+UNUSUAL: Final = {
+    **{"kubernetes-version": "unknown", "volcano-webhooks": "warning"},
+    "webhook-callers": "warning",
+}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 """What the Pod Security level of our namespace requires."""

@@ -245,7 +245,7 @@ def test_the_message_names_the_bytes_the_limit_and_the_remedy() -> None:
 
 
 def test_a_bypass_of_the_webhooks_is_a_remedy_only_for_what_the_controller_then_reads() -> None:
-    many = {"spec": {"containers": [{}] * (budget.CONTAINERS.most + 1)}}
+    many: Any = {"spec": {"containers": [{}] * (budget.CONTAINERS.most + 1)}}
 
     found = budget.of_inferenceservice(isvc(worker(template=many)))
     of_member = budget.of_leaderworkerset(changed(lws(), "spec.leaderWorkerTemplate.workerTemplate", many))
