@@ -41,7 +41,8 @@ PATIENCE: Final = 300.0
 STAYS: Final = 3.0
 """Seconds for which a queue must keep its state: the scheduler runs every second."""
 UNUSUAL: Final = {
-    **{"kubernetes-version": "unknown", "volcano-webhooks": "warning"},
+    "kubernetes-version": "unknown",
+    "volcano-webhooks": "warning",
     "webhook-callers": "warning",
 }
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
