@@ -46,8 +46,8 @@ The API server truncates one at 256 characters, and all together at 4096
 """
 CALLED_FROM: Final = "check.fusioninfer.io/called-from"
 """The annotation by which a dry run asks from which address its review comes."""
-PEER: Final = "<peer>"
-"""Stands for that address in the warning: only the server knows it."""
+PEER: Final = "called from <peer>"
+"""The warning, before the server puts the address into it; as a whole, since an author may quote its parts."""
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 CHECKS: Final[Mapping[str, Callable[[Object, Object | None, Settings], list[FieldError]]]] = {
@@ -156,7 +156,7 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
     if len(findings) > len(errors):
         response["warnings"] = list(warnings(findings))
     if request.dry_run and CALLED_FROM in annotations(request.live):
-        response["warnings"] = [*response.get("warnings", ()), f"called from {PEER}"]
+        response["warnings"] = [*response.get("warnings", ()), PEER]
     if findings:
         codes = ",".join(sorted({one.code for one in findings}))
         response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}

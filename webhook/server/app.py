@@ -132,7 +132,7 @@ async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
         return _refused(answer, request, close=is_old or state.draining)
-    body = answer.body.replace(PEER.encode(), (request.remote or "").encode())
+    body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
     response = web.Response(body=body, headers=_REVIEW_HEADERS)
     if is_old or state.draining:
         response.force_close()

@@ -40,9 +40,9 @@ async def test_the_answer_is_the_one_of_the_callable() -> None:
 
 async def test_the_address_of_the_caller_stands_where_an_answer_has_a_place_for_it() -> None:
     async with serving() as served:
-        reply = await served.post(f'"called from {PEER}"'.encode())
+        reply = await served.post(f'["{PEER}","of an author: {PEER}"]'.encode())
 
-    assert reply.body == b'"called from 127.0.0.1"'
+    assert reply.body == f'["called from 127.0.0.1","of an author: {PEER}"]'.encode()
 
 
 async def test_an_answer_is_json_and_shows_no_versions() -> None:
