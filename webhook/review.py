@@ -47,7 +47,7 @@ The API server truncates one at 256 characters, and all together at 4096
 CALLED_FROM: Final = "check.fusioninfer.io/called-from"
 """The annotation by which a dry run asks from which address its review comes."""
 PEER: Final = "called from <peer>"
-"""The warning, before the server puts the address into it; as a whole, since an author may quote its parts."""
+"""The warning, before the server puts the address into it: as a whole, as an author may quote its parts."""
 AUDIT_LENGTH: Final = 256
 """Bytes of an audit annotation."""
 CHECKS: Final[Mapping[str, Callable[[Object, Object | None, Settings], list[FieldError]]]] = {
