@@ -30,6 +30,8 @@ from intent.template import Templates
 from tests.reviews import review as sent
 from webhook import review
 from webhook.expand import expand
+from webhook.mutate import ORDER, RECORDABLE, RESTORABLE
+from webhook.overlay import record as records
 from webhook.review import warning
 
 Answer = Callable[[str, Object], Object]
@@ -227,6 +229,16 @@ def test_expanded_objects_are_not_changed_again() -> None:
     again = [(name, operations) for name, made in once for operations in (expand(made), expand(made, made))]
 
     assert [(name, operations) for name, operations in again if operations] == []
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    made = [made for case in CASES for made in composed(case).objects if offline.is_lws(made)]
+    texts = {text for one in made if (text := records.find(one))}
+
+    found = [records.read(text, RECORDABLE, ORDER, RESTORABLE) for text in texts]
+
+    assert len(found) > len(CASES) / 2
+    assert [error for error in found if isinstance(error, FieldError)] == []
 
 
 def test_every_file_belongs_to_a_case() -> None:

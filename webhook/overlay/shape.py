@@ -31,7 +31,10 @@ def fits(overlay: Object, shape: type) -> bool:
 
 
 def shape_of(paths: Object) -> type:
-    """Return the type of the overlays with these paths; None in `paths` stands for any value."""
+    """Return the type of the overlays with these paths.
+
+    In `paths` None stands for any value, and an empty map for keys without a value.
+    """
     return _type(paths, frozenset())
 
 
@@ -48,6 +51,8 @@ def _field(key: str, below: Object | None, keys: frozenset[str]) -> tuple[Any, A
         return _KEY, ""
     if key in LIST_KEYS:
         return list[_type(below or {}, _keys(key))] | None, None  # type: ignore[misc] # made here
+    if below == {}:
+        return dict[str, None] | None, None
     return (AnyValue if below is None else _type(below, frozenset())) | None, None
 
 
