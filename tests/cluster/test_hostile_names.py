@@ -10,9 +10,10 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
+from intent.inferenceservice.crd import crd
 from sync.desired.strategies import preset
 from tests.cluster.testbed import audit
-from tests.cluster.testbed.api import create, edit, get, items, patch, path
+from tests.cluster.testbed.api import apply, create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
@@ -61,20 +62,19 @@ def naming(name: str, field: str = "configRef", service: str = "x") -> Object:
 
 @contextmanager
 def without_patterns(cluster: Cluster) -> Iterator[None]:
-    """Serve the definition as an earlier release had it."""
-    stored = get(cluster.api, DEFINITION)
-    earlier = copy.deepcopy(stored["spec"])
-    (version,) = earlier["versions"]
+    """Serve the definition as an earlier release had it, applied as kubectl applies it."""
+    earlier = copy.deepcopy(crd())
+    (version,) = earlier["spec"]["versions"]
     spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     role = spec["roles"]["items"]["properties"]
     named = (role["configRef"]["properties"]["name"], role["pool"]["properties"]["ref"]["properties"]["name"])
     for one in (*named, spec["baseRefs"]["items"]):
         del one["pattern"]
-    edit(cluster.api, DEFINITION, lambda one: one | {"spec": earlier})
+    apply(cluster.api, DEFINITION, earlier, "kubectl", force=True)
     try:
         yield
     finally:
-        edit(cluster.api, DEFINITION, lambda one: one | {"spec": stored["spec"]})
+        apply(cluster.api, DEFINITION, crd(), "kubectl", force=True)
 
 
 @pytest.mark.parametrize("field", ["configRef", "pool", "baseRefs"])

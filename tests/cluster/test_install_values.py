@@ -223,6 +223,12 @@ EFFECTS: Final = (
         [{"port": 8443}],
     ),
     Effect(
+        {"policies.ownership": True},
+        (("ValidatingAdmissionPolicy", "ownership.fusioninfer.io"),),
+        ("spec", "failurePolicy"),
+        "Fail",
+    ),
+    Effect(
         {"backstop.actions": ["Deny"]},
         (("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io"),),
         ("spec", "validationActions"),
@@ -259,7 +265,10 @@ EFFECTS: Final = (
         "ml",
     ),
 )
-NO_OBJECT: Final = {"networkPolicy.enabled": ("NetworkPolicy", "fusioninfer-webhook")}
+NO_OBJECT: Final = {
+    "networkPolicy.enabled": ("NetworkPolicy", "fusioninfer-webhook"),
+    "policies.controller": ("ValidatingAdmissionPolicy", "controller.fusioninfer.io"),
+}
 """Values without which an object is not there."""
 
 
