@@ -22,7 +22,7 @@ from tests.laws.convergence import laws
 from tests.laws.convergence.clients import Write
 from tests.laws.convergence.managed import managers_of, without_managers
 from tests.laws.convergence.templates import FIRST, LIBRARIES, TEMPLATES
-from tests.laws.convergence.walk import Sequence, Taken, run
+from tests.laws.convergence.walk import COMPARED, Sequence, Taken, run
 
 Answer = Literal["sent", "denied", "refused"]
 DENIED: Final = re.compile(r"^(?!Warning: ).*\(FI\d{3}\)", re.MULTILINE)
@@ -91,7 +91,7 @@ def _differences(sides: dict[str, Place], taken: Taken, at: int, result: Result)
             yield f"{wanted} in the simulation, {answer} in the cluster: {said}"
     yield from (f"A: {one}" for one in compared(taken.a, a))
     yield from (f"B: {one}" for one in compared(taken.b, b))
-    if a is not None and b is not None and taken.outcome in ("compared", "side laws", "violated"):
+    if a is not None and b is not None and taken.outcome in (*COMPARED, "side laws", "violated"):
         yield from _judged(sides[EXPANDING], taken, (a, b), result)
 
 

@@ -41,7 +41,10 @@ SHARES_BY_HAND: Final = (0.0, 0.0, 0.3, 0.6)
 SHARE_RARE: Final = 0.15
 """The share of changes by hand that are rare ones."""
 
-Outcome = Literal["compared", "side laws", "denied", "refused", "no write", "violated"]
+COMPARED: Final = ("compared", "compared in stored order")
+Outcome = Literal[
+    "compared", "compared in stored order", "side laws", "denied", "refused", "no write", "violated"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,9 +376,9 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     """Check the laws after a write of B, of which the object before admission is given."""
     if world.a is None or world.b is None:
         return "denied", "", ""
-    expected = world.expected(world.a)
-    if expected and before.b:
-        expected = laws.in_order(expected, before.b, with_leader(world.a))
+    made = expected = world.expected(world.a)
+    if made and before.b:
+        expected = laws.in_order(made, before.b, with_leader(world.a))
     world.wanted = expected
     if expected is None:
         world.is_loose = True
@@ -383,7 +386,10 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     law, detail = laws.violation(world.b, expected, world.excused)
     if law:
         return "violated", law, detail
-    return ("compared" if expected else "side laws"), "", ""
+    if made is None or expected is None:
+        return "side laws", "", ""
+    is_as_made = made == expected or laws.compared(made) == laws.compared(expected)
+    return ("compared" if is_as_made else "compared in stored order"), "", ""
 
 
 # --- writes ---------------------------------------------------------------------------------------------
