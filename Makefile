@@ -4,14 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # pytest keeps the test modules that it has rewritten as bytecode; to do that again takes seconds in each process.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
-# Up to five tests of real components that failed beside others get a second attempt alone (ADR 30).
-RETRIED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m tests.retried
 READY := $(VENV)/.ready
 SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak site clean help
+.PHONY: demo unit test e2e coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak site clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -19,20 +17,21 @@ help: ## List what can be made
 demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three LeaderWorkerSets before and after
 	@$(BIN)/python -m fusioninfer demo
 
+# The folder of a test is its tier (tests/tiers.py).
 unit: $(READY) ## The inner loop, under a minute on two cores: pure code, goldens and laws in process
-	$(PYTEST) -q -m "not slow" --hypothesis-profile unit --numprocesses $(or $(WORKERS),2)
+	TIER=unit $(PYTEST) -q -m "not slow" --numprocesses $(or $(WORKERS),2) tests
 
-# Some tests have the machine to themselves: Ray gives its nodes 30 s to start (`ray/_private/node.py`), the safety law
-# gives services a minute to heal, Kubernetes' autoscaler asks the metrics of a test within seconds, and one tenant's delay
-# is compared with its delay beside another's requests. With WORKERS=3 the third process runs what needs no other process,
-# with less priority (tests/tiers.py); on two busy cores, tests with deadlines fail then. The components are written in Go:
-# with GOGC they collect garbage less often than by themselves, which takes more memory and a sixth less CPU.
-ALONE := tests/cluster/test_safety.py tests/cluster/test_autoscaling.py tests/hostile/test_tenants.py
-test: export GOGC := $(or $(GOGC),400)
-test: $(READY) ## Everything: checks, unit, golden, law and cluster tests, in WORKERS (2) processes; then some by themselves
-	$(RETRIED) -m "not ray" --durations 30 --numprocesses $(or $(WORKERS),2) $(ALONE:%=--ignore %)
-	$(RETRIED) $(ALONE)
-	$(RETRIED) tests/ray
+test: $(READY) ## What needs Python alone, in minutes: checks, goldens, laws, servers on TLS, the fake API server
+	TIER=test $(PYTEST) -q --numprocesses $(or $(WORKERS),3) tests
+
+# Up to five tests of real components that failed beside others get a second attempt alone (ADR 30).
+AGAIN = TIER=again $(PYTEST) -q --last-failed --last-failed-no-failures none --at-most 5 tests
+# The components are written in Go: with GOGC they collect garbage less often than by themselves, which takes more memory
+# and a sixth less CPU.
+e2e: export GOGC := $(or $(GOGC),400)
+e2e: $(READY) ## The real API server, LWS, Volcano, pickers, Envoy, Ray, the image; then what wants the machine alone
+	TIER=e2e $(PYTEST) -q --cache-clear --durations 30 --numprocesses $(or $(WORKERS),2) tests || $(AGAIN)
+	TIER=alone $(PYTEST) -q --cache-clear tests || $(AGAIN)
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
@@ -40,7 +39,7 @@ demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano
 # The tests of the pure packages, and those that reach them through the command's files and the controller's results.
 PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/files sync/desired sync/status
 coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
-	$(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" $(PURE:%=tests/%)
+	TIER=unit $(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" $(PURE:%=tests/%)
 
 check: $(READY) ## Lint, types, layers of imports, and words
 	$(BIN)/ruff check .
@@ -86,11 +85,10 @@ fuzz: $(READY) ## Random and hostile reviews for FUZZ_SECONDS (600); a failure p
 	$(BIN)/python -m tests.hostile.fuzz $(or $(FUZZ_SECONDS),600)
 
 chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_ROUNDS (50), chosen by CHAOS_SEED
-	CHAOS_ROUNDS=$(or $(CHAOS_ROUNDS),50) CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) \
-	  $(PYTEST) -q -s tests/cluster/test_chaos.py
+	TIER=soak CHAOS_SEED=$(or $(CHAOS_SEED),$(shell date +%s)) $(PYTEST) -q -s tests/cluster/test_chaos.py
 
 soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
-	$(BIN)/python -m tests.soak $(SOAK)
+	TIER=soak $(BIN)/python -m tests.soak $(SOAK)
 
 site: $(SITE_TOOLS)/.ready ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(SITE_TOOLS)/bin/mkdocs build --strict --site-dir $(abspath $(SITE))

@@ -1,16 +1,20 @@
 """Options, hooks and servers that several folders of tests share."""
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import structlog
 
 from fusioninfer.demo import Webhook, started_webhook
 from tests import tiers
-from tests.unavailable import collect, hand_over, is_failure, report
+
+LONGEST: Final = 2000
+"""The characters of a failure that are printed at once; the whole comes at the end."""
 
 tiers.register_profiles()
 
@@ -24,18 +28,20 @@ structlog.configure(  # so that `caplog` sees an event as a record, with its fie
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of `make golden` and `make image-check`."""
     parser.addoption("--refresh", action="store_true", help="write the expected files of tests/golden anew")
+    parser.addoption("--at-most", type=int, help="run nothing, and fail, if there are more tests")
     parser.addoption("--image", action="store_true", help="run our pods from the image, built for it")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip the folders that `make unit` leaves out before they are imported."""
-    return tiers.is_left_out(collection_path, config.option.markexpr) or None
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Skip the folders of other tiers before they are imported."""
+    return tiers.is_left_out(collection_path) or None
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Mark tests before those not asked for are deselected, and group them for several processes."""
-    tiers.mark(items)
+    """Group the tests for several processes."""
+    if len(items) > (config.option.at_most or len(items)):
+        raise pytest.UsageError(f"{len(items)} tests failed: too many for a second attempt")
     if hasattr(config, "workerinput"):
         tiers.group(items, config)
 
@@ -50,27 +56,16 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000)
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Print a failure as it happens: the run goes on, and its list comes at the end."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        sys.stderr.write(f"\nFAILED {report.nodeid}\n{report.longreprtext[-LONGEST:]}\n")
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> tiers.Groups:
     """Hand out the tests group by group, in their order."""
     config.option.loadscopereorder = False
     return tiers.Groups(config, log)
-
-
-def pytest_testnodedown(node: Any) -> None:
-    """Collect what a process of several reports at its end."""
-    collect(node.config, getattr(node, "workeroutput", {}))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Report at the end of a run what did not run, and why."""
-    report(terminalreporter, config)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run in CI if tests could not run."""
-    hand_over(session.config)
-    if is_failure(session.config):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,16 @@
-"""The tiers of the tests: `make unit`, `make test` and `make soak` (Makefile, DEVELOPMENT.md).
+"""The tiers of the tests: `TIER=unit|test|e2e|alone|soak` (Makefile, DEVELOPMENT.md).
 
-- `make unit` runs every test that is not marked `slow`. The folders and files of `SLOW` are marked here; a
-  single test is marked where it stands.
-- `make test` runs every test. `make soak` runs some of them with more rounds and examples (tests/soak.py).
+- `unit`: pure code, golden cases and laws, in this process.
+- `test`: what needs Python alone: also servers on TLS, the fake API server, processes (`SERVED`).
+- `e2e`: real components (`REAL`), which need Go.
+- `alone`: after those, what has the machine to itself. Ray gives its nodes 30 s to start
+  (`ray/_private/node.py`), the safety law gives services a minute to heal, Kubernetes' autoscaler asks for
+  metrics within seconds, and the delay of one tenant is compared with its delay under attack.
+- `soak`: the long forms of some of them (tests/soak.py).
+
+The folder of a file gives its tier; a single test that takes long is marked `slow`, and is not in `unit`.
+`COUNTS` has the rounds of each law by tier. Without TIER every test runs that is asked for, with the counts
+of `test`.
 
 `Groups` has pytest-xdist run the tests of a group in one process. Its own `--dist loadgroup` does not group
 with pytest 9.2 (pytest-xdist issue 1386).
@@ -11,80 +19,49 @@ with pytest 9.2 (pytest-xdist issue 1386).
 - A cluster takes long to start, so the files that use one share a group. A cluster that many files use has
   several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses. A cluster
   ends with its group (`ended`): an idle one takes memory, and with ours a twenty-fifth of a core.
-- Groups that take long start first, so that no process waits for another one at the end.
-- Of three processes or more, the last one runs only tests that need nothing but their own process, and leaves
-  the processors to the others when they have work (`BESIDE`): tests of clusters mostly wait.
+- What fails early starts first (`EARLY`), then groups that take long, so that no process waits at the end.
 """
 
 import os
 from collections.abc import Collection, Mapping
-from functools import cache
 from itertools import cycle
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 HERE: Final = Path(__file__).parent
-SLOW: Final = tuple(
-    HERE / name
-    for name in (
-        "bench",
-        "checks",
-        "cluster",
-        "hostile",
-        "image",
-        "ray",
-        "storage",
-        "certs/test_reload.py",
-        "fusioninfer/cluster/test_command.py",
-        "fusioninfer/cluster/test_diff.py",
-        "fusioninfer/eject/test_applied.py",
-        "fusioninfer/serving/test_admission.py",
-        "fusioninfer/test_streams.py",
-        "kube/test_paths.py",
-        "sync/runtime/test_lease.py",
-        "sync/runtime/test_pause.py",
-        "sync/runtime/test_reflector.py",
-        "sync/test_any_object.py",
-        "sync/test_api_service.py",
-        "sync/test_autoscalers.py",
-        "sync/test_bounded.py",
-        "sync/test_changes.py",
-        "sync/test_changes_first.py",
-        "sync/test_confirmed_owners.py",
-        "sync/test_disaggregatedset.py",
-        "sync/test_hanging.py",
-        "sync/test_hostile_names.py",
-        "sync/test_inferenceservice.py",
-        "sync/test_never_stale.py",
-        "sync/test_obstacles.py",
-        "sync/test_owners.py",
-        "sync/test_process.py",
-        "sync/test_refused_events.py",
-        "sync/test_replicas.py",
-        "sync/test_sealed.py",
-        "sync/test_status_written.py",
-        "sync/test_suspended.py",
-        "sync/test_switches.py",
-        "sync/test_unavailable.py",
-        "sync/test_upgrades.py",
-        "sync/test_writer_late.py",
-        "upgrades",
-        "webhook/server",
-    )
-)
-"""What `make unit` leaves out: real components, processes and sockets, measurements, and tests of the whole
-controller that wait. `sync/test_controller.py` stands for those."""
-REAL: Final = ("cluster", "ray")
-"""The folders whose name is a marker as well: these tests may be impossible on some machines."""
-UNIT: Final = "not slow"
-"""The marker expression of `make unit`."""
-EXAMPLES: Final = {"unit": 15, "test": 60, "soak": 3000}
-"""How many examples Hypothesis tries for each property: `--hypothesis-profile=NAME`; `test` is the default.
-Those of `unit` are the same in every run."""
+TIER: Final = os.environ.get("TIER", "")
+ALONE: Final = ("alone", "ray")
+REAL: Final = ("bench", "cluster", "image", "site", "storage")
+SERVED: Final = ("checks", "hostile", "running", "server", "upgrades")
+"""The folders of the tiers `alone`, `e2e` and `test`: those of `REAL` at the top, the others at any depth."""
+FOLDERS: Final[Mapping[str, Collection[str]]] = {
+    "unit": ("unit",),
+    "test": ("unit", "test"),
+    "e2e": ("e2e",),
+    "alone": ("alone",),
+}
+"""The tiers of the files that a run of a tier imports."""
+COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
+    "HYPOTHESIS_EXAMPLES": {"unit": 15, "test": 30, "e2e": 60, "soak": 3000},
+    "CONVERGENCE_SEQUENCES": {"test": 125, "soak": 5000},
+    "CONVERGENCE_REAL": {"soak": 100},
+    "SAFETY_ROUNDS": {"test": 9, "soak": 50},
+    "CHAOS_ROUNDS": {"test": 4, "soak": 50},
+    "FUZZ_SECONDS": {"soak": 1800},
+    "GITOPS_SEQUENCES": {"test": 3, "soak": 64},
+    "PLAN_CASES": {"soak": 150},
+    "KSERVE_INPUTS": {"test": 6, "soak": 10_000},
+    "LLMD_MERGES": {"test": 1000, "soak": 20_000},
+    "TEMPLATE_APPLIES": {"test": 20, "soak": 100},
+}
+"""By law, how often it is tried in a tier; a tier without a count has that of `test`. A variable of the
+environment by that name wins."""
+WHOLE: Final = TIER == "soak"
+"""Whether matrices are tried as a whole: elsewhere a part in which each row and each column occurs."""
 SHARED: Final = {
     "routed": ("routed",),
     "cluster": ("cluster-1", "cluster-2"),
@@ -94,89 +71,55 @@ SHARED: Final = {
 }
 """The groups of each cluster, by its fixture, the longest first."""
 EARLY: Final = (
-    "routed",
-    "cluster-1",
-    "cluster-2",
-    "certified",
-    "tests/cluster/test_safety.py",
-    "bare",
-    "templated",
-    "tests/cluster/test_chaos.py",
-    "tests/hostile/test_worst.py",
-    "tests/hostile/test_tenants.py",
-    "tests/laws/test_laws.py",
-    "tests/laws/convergence/test_law.py",
-    "tests/sync/test_inferenceservice.py",
-    "tests/sync/test_controller.py",
-    "tests/webhook/mutate/test_deletion.py",
-    "tests/golden/",
-    "tests/hostile/",
-    "tests/cluster/",
-    "tests/image/",
     "tests/checks/",
-    "tests/sync/",
+    "tests/golden/",
+    *(group for groups in SHARED.values() for group in groups),
+    "tests/cluster/",
     "tests/laws/",
+    "tests/hostile/",
+    "tests/sync/",
+    "tests/image/",
     "tests/webhook/",
 )
-"""What starts first, in this order: groups, files, and the files of a folder."""
-ALONE: Final = (
-    *(group for groups in SHARED.values() for group in groups),
-    "tests/bench/",
-    "tests/cluster/",
-    "tests/fusioninfer/serving/test_admission.py",
-    *(
-        f"tests/hostile/test_{name}.py"
-        for name in ("behaviours", "fuzz", "protocol", "rules", "tenants", "wire")
-    ),
-    "tests/image/",
-    "tests/sync/runtime/test_lease.py",
-    "tests/sync/test_process.py",
-    "tests/webhook/server/",
-)
-"""Groups, files and folders that the last process of `BESIDE` does not run: they start other processes, have
-deadlines of less than a second, or measure."""
-BESIDE: Final = 3
-"""From this number of processes on, the last one runs beside the others, with less priority."""
-NICE: Final = 10
-"""By how much its priority is lowered."""
+"""What starts first, in this order: groups, and the files of a folder."""
+
+
+def count(name: str) -> int:
+    """Return how often this run tries a law."""
+    counts = COUNTS[name]
+    return int(os.environ.get(name) or counts.get(TIER, counts.get("test", 0)))
 
 
 def register_profiles() -> None:
-    """Register the profiles of Hypothesis, and load the default one.
+    """Load the settings of Hypothesis.
 
     A run of the soak alone draws other examples each time. The others repeat theirs: what fails in CI, the
-    change in question broke. No profile fails because a machine is slow.
+    change in question broke. No tier fails because a machine is slow.
     """
-    for name, examples in EXAMPLES.items():
-        settings.register_profile(
-            name,
-            max_examples=examples,
-            deadline=None,
-            database=None,
-            derandomize=name != "soak",
-            suppress_health_check=(HealthCheck.too_slow,),
-        )
-    settings.load_profile("test")
+    settings.register_profile(
+        "tier",
+        max_examples=count("HYPOTHESIS_EXAMPLES"),
+        deadline=None,
+        database=None,
+        derandomize=not WHOLE,
+        suppress_health_check=(HealthCheck.too_slow,),
+    )
+    settings.load_profile("tier")
 
 
-def is_left_out(path: Path, expression: str) -> bool:
-    """Return whether a run with a marker expression needs nothing of a path, so that it is not imported."""
-    return expression == UNIT and path in SLOW
+def is_left_out(path: Path) -> bool:
+    """Return whether a file belongs to another tier than this run's, so that it is not imported."""
+    return TIER in FOLDERS and path.suffix == ".py" and tier_of(path) not in FOLDERS[TIER]
 
 
-def mark(items: list[pytest.Item]) -> None:
-    """Mark every test by its file and folder."""
-    for item in items:
-        for name in _marks(item.path):
-            item.add_marker(name)
-
-
-@cache
-def _marks(path: Path) -> tuple[str, ...]:
-    """Return the markers of a file."""
-    folder = path.relative_to(HERE).parts[0]
-    slow = () if {path, *path.parents}.isdisjoint(SLOW) else ("slow",)
-    return (*slow, folder) if folder in REAL else slow
+def tier_of(path: Path) -> str:
+    """Return the first tier that runs the tests of a file under `tests/`."""
+    folders = path.relative_to(HERE).parts[:-1]
+    if not set(ALONE).isdisjoint(folders):
+        return "alone"
+    if folders and folders[0] in REAL:
+        return "e2e"
+    return "unit" if set(SERVED).isdisjoint(folders) else "test"
 
 
 GROUPS: Final = pytest.StashKey[Mapping[str, str]]()
@@ -197,34 +140,13 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
         file = file_of(nodeid)
         return self.groups.get(file, file)
 
-    def _assign_work_unit(self, node: Any) -> None:
-        """Give the next group to a process; the one beside the others gets the next that it may run."""
-        if is_beside(node.workerinput):
-            chosen = next((group for group in self.workqueue if not group.startswith(ALONE)), None)
-            if chosen is None:
-                node.shutdown()
-                return
-            self.workqueue.move_to_end(chosen, last=False)
-        super()._assign_work_unit(node)
-
-
-def is_beside(worker: Mapping[str, Any]) -> bool:
-    """Return whether a process of several runs beside the others: the last one, if there are enough."""
-    count: int = worker["workercount"]
-    return count >= BESIDE and worker["workerid"] == f"gw{count - 1}"
-
 
 def group(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Put the early groups first, and keep the group of each file. Every process gets the same order.
-
-    The process that runs beside the others lowers its priority: they have waited for its collection.
-    """
+    """Put the early groups first, and keep the group of each file. Every process gets the same order."""
     groups = groups_of(_fixtures(items))
     items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
     config.cache.set(KEPT, groups)
     config.stash[GROUPS] = groups
-    if is_beside(config.workerinput):  # type: ignore[attr-defined] # an attribute of pytest-xdist's
-        os.nice(NICE)
 
 
 def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """The capacity tables of the core design ("Gang Scheduling Behavior"), and how what was counted is judged."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from tests.tiers import WHOLE
 
 Counted = Mapping[str, tuple[int, int]]
 """(pods bound to a node, pods there are) of each group."""
@@ -30,7 +31,7 @@ class Table:
 
         `make demo-cluster`, which is tested too, goes through all rows of the second table.
         """
-        return tuple(self.rows) if os.environ.get("CAPACITY_ROWS") == "all" else (48,)
+        return tuple(self.rows) if WHOLE else (48,)
 
     @property
     def pods(self) -> int:

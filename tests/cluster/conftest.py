@@ -52,7 +52,6 @@ from tests.cluster.testbed.ours import (
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.netns import NamespacesUnavailableError, require_namespaces
-from tests.unavailable import unavailable
 
 T = TypeVar("T")
 HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}
@@ -190,17 +189,17 @@ def templated(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def templated_network(templated: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+def templated_network(templated: Cluster) -> Iterator[Network]:
     """A network of pods beside that cluster."""
-    _require_namespaces(request.config)
+    _require_namespaces()
     with network(templated) as there:
         yield there
 
 
 @pytest.fixture(scope="session")
-def pod_network(routed: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+def pod_network(routed: Cluster) -> Iterator[Network]:
     """A network of pods beside that cluster."""
-    _require_namespaces(request.config)
+    _require_namespaces()
     with network(routed) as there:
         yield there
 
@@ -313,9 +312,9 @@ def fusioninfer(admission: Cluster) -> Cluster:
 
 
 @pytest.fixture(scope="module")
-def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[Network]:
+def own_network(admission: Cluster) -> Iterator[Network]:
     """A network for pods of ours beside the cluster with our manifests."""
-    _require_namespaces(request.config)
+    _require_namespaces()
     with network(admission) as there:
         yield there
 
@@ -323,7 +322,7 @@ def own_network(admission: Cluster, request: pytest.FixtureRequest) -> Iterator[
 @pytest.fixture(scope="session")
 def image(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     """Our image, built from the Dockerfile."""
-    _require_namespaces(request.config)
+    _require_namespaces()
     tools, place = obtained(request.config, find_buildah), tmp_path_factory.mktemp("image")
     yield build_image(tools, place)
     shutil.rmtree(place)
@@ -377,15 +376,15 @@ def obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
         with capture.global_and_fixture_disabled():
             return obtain()
     except ModulesUnavailableError as error:
-        _skip(error, config)
+        _fail(error)
 
 
-def _require_namespaces(config: pytest.Config) -> None:
+def _require_namespaces() -> None:
     try:
         require_namespaces()
     except NamespacesUnavailableError as error:
-        _skip(error, config)
+        _fail(error)
 
 
-def _skip(error: Exception, config: pytest.Config) -> NoReturn:
-    unavailable("cluster", "real components are", error, config)
+def _fail(error: Exception) -> NoReturn:
+    pytest.fail(f"the real components cannot run here: {error}", pytrace=False)

@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
+from tests.cluster.alone.test_safety import NODES, say
 from tests.cluster.safety.faults import nested_text
 from tests.cluster.safety.mutations import MUTATIONS
 from tests.cluster.safety.scenarios import played
 from tests.cluster.safety.scene import controllers, scene
-from tests.cluster.test_safety import NODES, say
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.wait import until

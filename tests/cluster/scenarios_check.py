@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from tests.cluster.alone.test_safety import NODES, say
 from tests.cluster.safety.proxy import Proxy
 from tests.cluster.safety.scenarios import SCENARIOS, played
 from tests.cluster.safety.scene import controllers, scene
-from tests.cluster.test_safety import NODES, say
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.nodes import add_gpu_nodes
 

@@ -21,9 +21,9 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.wait import until
 from tests.hostile import worst
+from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES
 from tests.hostile.flood import CONNECTIONS, Flood, addresses, flooded
 from tests.hostile.test_floods import FLOODS, FROM
-from tests.hostile.test_tenants import BOUND, OTHER, TRIES
 from tests.soak import SUMMARY
 
 WRITES: Final = 200

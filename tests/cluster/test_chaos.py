@@ -27,9 +27,10 @@ from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.namespaces import add_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects
+from tests.tiers import count
 
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
-ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "4"))
+ROUNDS: Final = count("CHAOS_ROUNDS")
 BATCH: Final = min(10, ROUNDS)
 """Rounds between two waits for quiet; then no pod may have been restarted without need."""
 QUIET: Final = 60.0

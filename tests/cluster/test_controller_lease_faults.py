@@ -25,6 +25,7 @@ from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import cut, mend
 from tests.cluster.testbed.services import made
 from tests.cluster.testbed.wait import until
+from tests.tiers import WHOLE
 
 NAMES: Final = ("one", "two", "three")
 EVERY: Final = 0.02
@@ -86,11 +87,11 @@ def changed(served: Cluster) -> Iterator[str]:
 
 
 FAULTS: Final[dict[str, Fault]] = {"paused": paused, "cut": cut_off, "held": held_up, "slow": slowed}
-TRIED: Final = tuple(FAULTS) if os.environ.get("LEASE_FAULTS") == "all" else ("paused", "held")
+TRIED: Final = tuple(FAULTS) if WHOLE else ("paused", "held")
 """`make soak SOAK=lease` tries all; in `make test` a line is cut where clocks are wrong."""
 STOPPED: Final = "paused"
-"""The fault in which the process itself cannot end; `tests/sync/test_suspended.py` tests that it then writes
-nothing."""
+"""The fault in which the process itself cannot end: then it writes nothing
+(`tests/sync/running/test_suspended.py`)."""
 ENDS: Final = "the writes of the first end with its Lease"
 CLOCKS: Final = ("tests.cluster.chaos.slow_clock", "tests.cluster.chaos.fast_clock")
 

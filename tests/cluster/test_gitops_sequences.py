@@ -20,9 +20,10 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.written import CLIENT_SIDE, put
 from tests.laws.convergence import laws
 from tests.laws.convergence.files import changed, draw_change, draw_file, manifest
+from tests.tiers import count
 
 SEED: Final = int(os.environ.get("GITOPS_SEED", "1"))
-SEQUENCES: Final = int(os.environ.get("GITOPS_SEQUENCES", "3"))
+SEQUENCES: Final = count("GITOPS_SEQUENCES")
 STEPS: Final = 4
 NAME: Final = "x"
 CONFLICT: Final = "the object has been modified"

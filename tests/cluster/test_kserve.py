@@ -29,9 +29,9 @@ from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
 from tests.cluster.testbed.kserve import conditions, config_maps, made_of, presets, start_kserve
 from tests.cluster.testbed.modules import MODULES, ORACLE_MODULES
+from tests.tiers import WHOLE, count
 
-ALL: Final = "all"
-INPUTS: Final = os.environ.get("KSERVE_INPUTS", "6")
+INPUTS: Final = count("KSERVE_INPUTS")
 SEED: Final = os.environ.get("KSERVE_SEED", "1")
 SERVICE: Final = "LLMInferenceService"
 
@@ -54,8 +54,8 @@ def source(source_of: Callable[[str], Path]) -> Path:
 def chosen(source: Path) -> dict[str, Input]:
     """The inputs, by the namespaces where they are created."""
     every = [*samples(source), *fixtures(source)]
-    if INPUTS != ALL:
-        every = random.Random(SEED).sample(every, int(INPUTS))  # noqa: S311 - no secret
+    if not WHOLE:
+        every = random.Random(SEED).sample(every, INPUTS)  # noqa: S311 - no secret
     return {f"kserve-{at}": _in(f"kserve-{at}", one) for at, one in enumerate(every)}
 
 
@@ -106,7 +106,7 @@ def test_kserve_makes_objects_of_all_inputs_but_those_that_are_known(known: dict
     assert [name for name, said in unmade.items() if UNMADE.get(name, "?") not in said] == []
 
 
-@pytest.mark.skipif(INPUTS != ALL, reason="only all inputs together need every row")
+@pytest.mark.skipif(not WHOLE, reason="only all inputs together need every row")
 def test_every_difference_occurs(known: dict[str, Any], pairs: dict[str, tuple[Facts, Facts]]) -> None:
     rows = {name for pair in pairs.values() for name in needed(*pair)}
     names = {one.found.name for one in known["inputs"]}

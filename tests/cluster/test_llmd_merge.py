@@ -4,7 +4,6 @@ The program is in `components/mergo`; it says which functions of llm-d, with whi
 """
 
 import json
-import os
 import random
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
@@ -19,9 +18,10 @@ from importer.llmd.pods import pod_template
 from importer.llmd.variables import artifact
 from intent import Object
 from tests.importer.test_llmd import MERGES
+from tests.tiers import count
 
 SEED: Final = 20261123
-RANDOM: Final = int(os.environ.get("LLMD_MERGES", "1000"))
+RANDOM: Final = count("LLMD_MERGES")
 DIFFERENCES: Final[dict[str, str]] = {
     "M16: a value in place of a source": "mergo keeps both, which the API server denies",
     "M16: a source in place of a value": "the same",

@@ -20,12 +20,13 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network, remove_pods
-from tests.cluster.testbed.pickers import WHOLE, Picker, serves, start_picker, wait_picker
+from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_picker
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.rendered import configured_with, routes, store
 from tests.cluster.testbed.wait import until
 from tests.isvc import isvc, router, worker
 from tests.pickerconfig import QUEUE, config, profile
+from tests.tiers import WHOLE
 
 Cases = Mapping[str, Object | str | None]
 """Configurations, or texts, by what is tried."""

@@ -4,7 +4,6 @@ One service is an InferenceService, the other an annotated LeaderWorkerSet; each
 many pickers it wants. Tests of a service stand in the order in which its pickers come and go.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
 from tests.isvc import isvc, router, worker
 from tests.lws import container, lws, template
+from tests.tiers import WHOLE
 
 NAME: Final = "demo"
 LEASE_SECONDS: Final = 15.0
@@ -55,7 +55,7 @@ def of_leader_worker_set(row: str, strategy: str) -> Object:
 
 SERVICES: Final = {"gie-1.5": of_inference_service, "llm-d-0.7": of_leader_worker_set}
 """How each generation of endpoint pickers is asked for."""
-TRIED: Final = tuple(os.environ.get("ENDPOINT_PICKERS", "gie-1.5").split(","))
+TRIED: Final = ("gie-1.5", "llm-d-0.7") if WHOLE else ("gie-1.5",)
 """Their leader election is the same code of controller-runtime: `make soak SOAK=pickers` tries both."""
 
 

@@ -18,10 +18,11 @@ from tests.cluster.testbed.flows import ROUTE, namespace_on
 from tests.cluster.testbed.gateway import start_gateway
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.pickers import WHOLE, Picker, serves, start_picker, wait_picker
+from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_picker
 from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.rendered import routes, store
 from tests.cluster.testbed.wait import until
+from tests.tiers import WHOLE
 
 BACKEND: Final = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "demo-pool"}
 FORBIDDEN: Final = "cannot list resource"

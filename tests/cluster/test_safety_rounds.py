@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from tests.cluster.alone.test_safety import ROUNDS
 from tests.cluster.safety.faults import BY_HAND, KINDS, ROLES
 from tests.cluster.safety.rounds import DELETED, Tally, rounds
 from tests.cluster.safety.witness import Seen, Witness
-from tests.cluster.test_safety import ROUNDS
 
 
 def names(seed: int, count: int) -> list[frozenset[str]]:

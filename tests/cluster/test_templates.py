@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -19,9 +18,10 @@ from tests.cluster.testbed.ours import SHARED
 from tests.cluster.testbed.wait import until
 from tests.templates import template
 from tests.test_template_examples import SERVICES, TEMPLATES
+from tests.tiers import count
 
 WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"
-TIMES: Final = int(os.environ.get("TEMPLATE_APPLIES", "20"))
+TIMES: Final = count("TEMPLATE_APPLIES")
 """How often a template and its service are applied at once; `make soak` says 100."""
 ENGINE: Final = {
     "name": "vllm",

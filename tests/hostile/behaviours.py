@@ -128,8 +128,8 @@ FAULTS: Final = "tests/cluster/test_controller_lease_faults.py"
 DOWN: Final = "tests/cluster/test_admission_down.py"
 CERT_MANAGER: Final = "tests/cluster/test_certificates_cert_manager.py"
 OBJECTS: Final = "tests/manifests/test_objects.py"
-LEASE: Final = "tests/sync/runtime/test_lease.py"
-REFLECTOR: Final = "tests/sync/runtime/test_reflector.py"
+LEASE: Final = "tests/sync/runtime/running/test_lease.py"
+REFLECTOR: Final = "tests/sync/runtime/running/test_reflector.py"
 ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     11: ("tests/golden/test_golden.py::test_admission_stores_the_same",),
     19: ("tests/laws/test_laws.py::test_the_law_holds_on_enough_patched_examples",),
@@ -156,20 +156,22 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{POLICIES}::test_no_other_call_is_let_through",
     ),
     62: (
-        "tests/certs/test_reload.py::test_an_invalid_pair_does_not_replace_a_valid_one",
-        "tests/certs/test_reload.py::test_an_error_is_reported_once",
+        "tests/certs/running/test_reload.py::test_an_invalid_pair_does_not_replace_a_valid_one",
+        "tests/certs/running/test_reload.py::test_an_error_is_reported_once",
     ),
     63: (
         f"{CERT_MANAGER}::test_no_call_fails_while_the_leaf_is_renewed_again_and_again",
         f"{CERT_MANAGER}::test_no_call_fails_while_the_authority_is_renewed",
     ),
-    64: ("tests/certs/test_reload.py::test_a_pair_is_valid_until_it_expires",),
+    64: ("tests/certs/running/test_reload.py::test_a_pair_is_valid_until_it_expires",),
     65: (
-        "tests/certs/test_reload.py::test_a_connection_survives_a_new_pair",
+        "tests/certs/running/test_reload.py::test_a_connection_survives_a_new_pair",
         "tests/webhook/server/test_listen.py::test_an_old_connection_is_asked_to_close",
         "tests/webhook/server/test_listen.py::test_connections_are_replaced_within_ten_minutes",
     ),
-    66: ("tests/fusioninfer/serving/test_admission.py::test_it_becomes_ready_once_there_is_a_certificate",),
+    66: (
+        "tests/fusioninfer/serving/running/test_admission.py::test_it_becomes_ready_once_there_is_a_certificate",
+    ),
     67: (
         f"{REPLICAS}::test_no_call_fails_while_every_replica_is_replaced",
         f"{ROLLING}::test_no_write_fails_during_an_upgrade_and_a_rollback",
@@ -235,7 +237,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
     ),
     91: (
         f"{LEASE}::test_a_clean_end_releases_the_lease",
-        "tests/sync/test_process.py::test_a_signal_ends_it_and_releases_the_lease",
+        "tests/sync/running/test_process.py::test_a_signal_ends_it_and_releases_the_lease",
     ),
     92: (
         f"{REFLECTOR}::test_a_version_that_is_gone_causes_a_list",

@@ -4,7 +4,6 @@ Where no caller is known, n addresses leave another one 1/(n+1) of what it has w
 the rows of `FEW` and a few addresses, and `make soak SOAK=tenants` all of them.
 """
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -19,12 +18,13 @@ import pytest
 import trustme
 
 from tests.hostile import worst
+from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, p99
 from tests.hostile.flood import CONNECTIONS, Flood, Kind, addresses, flooded
 from tests.hostile.server import Server, started
-from tests.hostile.test_tenants import BOUND, OTHER, TRIES, p99
 from tests.patience import PATIENCE
 from tests.reviews import review
 from tests.soak import SUMMARY
+from tests.tiers import WHOLE
 from tests.wire import JSON
 
 KNOWN: Final = ("certificates", "addresses", "nobody")
@@ -46,9 +46,8 @@ FEW: Final = {
     ("nobody", "metrics", 1),
 }
 """Of each kind of caller and each flood one."""
-IS_ALL: Final = os.environ.get("TENANT_FLOODS") == "all"
-ROWS: Final = sorted(product(KNOWN, FLOODS, FROM) if IS_ALL else FEW)
-EACH: Final = {4: 25, 100: 4} if IS_ALL else {4: 25}
+ROWS: Final = sorted(product(KNOWN, FLOODS, FROM) if WHOLE else FEW)
+EACH: Final = {4: 25, 100: 4} if WHOLE else {4: 25}
 """By the number of addresses: the connections of each. By connections, the other caller would have less."""
 COUNTED: Final = 8
 """The answers from which a rate is taken; each takes tens of milliseconds of the second process."""

@@ -21,8 +21,8 @@ from fusioninfer.cli import main
 from intent import Object, yaml
 from intent.commands import command, named
 from sync.kinds import LWS
+from tests.fusioninfer.cluster.running.test_command import answers
 from tests.fusioninfer.cluster.serving import node
-from tests.fusioninfer.cluster.test_command import answers
 from tests.hostile.names import HOSTILE
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures

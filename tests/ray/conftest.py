@@ -12,7 +12,6 @@ from intent import Object
 from tests.netns import NamespacesUnavailableError, require_namespaces
 from tests.ray.install import RayUnavailableError, install
 from tests.ray.running import Group, running
-from tests.unavailable import unavailable
 from webhook.expand import expanded
 
 Start = Callable[..., AbstractContextManager[Group]]
@@ -34,24 +33,24 @@ def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def namespaces(request: pytest.FixtureRequest) -> None:
-    """Skip where there can be no network namespaces."""
+def namespaces() -> None:
+    """Fail where there can be no network namespaces."""
     try:
         require_namespaces()
     except NamespacesUnavailableError as error:
-        _skip(error, request.config)
+        _fail(error)
 
 
 def _installed(release: str, config: pytest.Config) -> Path:
-    """Install with progress on the terminal, past pytest's capture; skip where Ray cannot be had."""
+    """Install with progress on the terminal, past pytest's capture; fail where Ray cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:
         require_namespaces()
         with capture.global_and_fixture_disabled():
             return install(release, sys.stderr)
     except (NamespacesUnavailableError, RayUnavailableError) as error:
-        _skip(error, config)
+        _fail(error)
 
 
-def _skip(error: Exception, config: pytest.Config) -> NoReturn:
-    unavailable("ray", "Ray is", error, config)
+def _fail(error: Exception) -> NoReturn:
+    pytest.fail(f"Ray cannot run here: {error}", pytrace=False)

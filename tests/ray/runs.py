@@ -1,7 +1,8 @@
 """Launchers, the images that they are for, and the releases of Ray in those."""
 
-import os
 from typing import Final, NamedTuple
+
+from tests.tiers import WHOLE
 
 
 class Run(NamedTuple):
@@ -23,5 +24,5 @@ BROKEN: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.15.0", "2.53.0", EXECU
 """The last release whose workers never find the head (ray-project/ray#59795)."""
 INSTEAD: Final = Run("ray-start", BROKEN.image, BROKEN.ray, EXECUTOR)
 """What the warning says would work."""
-ALL: Final = os.environ.get("RAY_RUNS") == "all"
+ALL: Final = WHOLE
 """Whether each launch is tried in each way (`make soak SOAK=ray`); `make test` tries each once."""

@@ -19,9 +19,9 @@ from intent.settings import Settings
 from sync.desired.service import desired_state
 from sync.kinds import ROUTES
 from sync.observed.configuration import reference
+from tests.sync.running.test_hostile_names import HOSTILE, WORKER, live, members
 from tests.sync.samples import inference_service, lws, role, router
 from tests.sync.served import HOME, LISTENER
-from tests.sync.test_hostile_names import HOSTILE, WORKER, live, members
 from webhook import inferenceservice
 
 SETTINGS: Final = Settings(gateways=False, ingresses=False)

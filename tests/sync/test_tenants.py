@@ -25,9 +25,9 @@ from sync.runtime.cache import Cache
 from sync.runtime.intake import Intake
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
+from tests.sync.running.test_hanging import gang
 from tests.sync.samples import inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
-from tests.sync.test_hanging import gang
 
 MANY: Final = 2_000
 HOSTILE: Final = "hostile"

@@ -1,10 +1,8 @@
 """Endpoint pickers: the real process of a Deployment that is stored, as its service account."""
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import get, items, path
@@ -16,7 +14,6 @@ from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 from tests.patience import PATIENCE
 
-WHOLE: Final = os.environ.get("PICKER_MATRIX") == "all"
 """Whether every generation is tried in every way (`make soak SOAK=pickers`), or in some of them."""
 
 

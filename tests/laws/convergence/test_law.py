@@ -11,8 +11,9 @@ from tests.laws.convergence.files import File, Pod
 from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import COMPARED, Sequence, Step, drawn, run
+from tests.tiers import count
 
-SEQUENCES = 125
+SEQUENCES = count("CONVERGENCE_SEQUENCES")
 APPLY = "server-side apply"
 CLIENT_SIDE = "client-side apply"
 SAME = "the same file"

@@ -20,8 +20,8 @@ from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.rows import Rows
 from sync.writer import Writer
+from tests.sync.running.test_disaggregatedset import NEW, of_revision
 from tests.sync.samples import KEY, SETTINGS, lws
-from tests.sync.test_disaggregatedset import NEW, of_revision
 
 FEW, MANY = 10, 1_000
 

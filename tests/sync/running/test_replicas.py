@@ -11,9 +11,9 @@ from sync import kinds
 from sync.runtime.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
+from tests.sync.running.test_confirmed_owners import snapshot, successor
 from tests.sync.samples import KEY, role, routed
 from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons
-from tests.sync.test_confirmed_owners import snapshot, successor
 
 HPA = "kube-controller-manager"
 KEDA = "keda"

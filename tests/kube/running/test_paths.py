@@ -14,7 +14,7 @@ from kube.request import Request, apply, create, delete, get, page, patch, updat
 from sync.kinds import OUTPUTS, WATCHED
 from tests.hostile.names import IMPOSSIBLE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIG_MAPS = OUTPUTS["ConfigMap"]
 PACKAGES = ("catalog", "certs", "fusioninfer", "importer", "intent", "kube", "plan", "sync", "webhook")
 

@@ -10,9 +10,9 @@ from sync import kinds
 from tests.autoscaling import pods, scaling
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
+from tests.sync.running.test_replicas import owners, replicas, scale
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons, reported
-from tests.sync.test_replicas import owners, replicas, scale
 
 AUTOSCALER = kinds.AUTOSCALER.path(HOME, "r1-decode")
 KUBERNETES = "kube-controller-manager"

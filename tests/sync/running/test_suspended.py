@@ -19,7 +19,7 @@ from tests.sync.fake_api import Api
 from tests.sync.samples import lws
 from tests.sync.served import HOME, PG
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[3]
 RENEW_DEADLINE: Final = 6.0
 FLAGS: Final = ("--lease-duration=9", f"--renew-deadline={RENEW_DEADLINE}", "--retry-period=1")
 CREATE: Final = POD_GROUP.path(HOME)

@@ -16,9 +16,10 @@ from tests.cluster.safety.rounds import Tally, play, rounds
 from tests.cluster.safety.scene import controllers, scene
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.nodes import add_gpu_nodes
+from tests.tiers import count
 
 SEED: Final = int(os.environ.get("SAFETY_SEED", "2"))
-ROUNDS: Final = int(os.environ.get("SAFETY_ROUNDS", "9"))
+ROUNDS: Final = count("SAFETY_ROUNDS")
 NODES: Final = 4
 
 

@@ -78,7 +78,7 @@ def test_the_output_is_utf_8_whatever_the_locale(tmp_path: Path, locale: str) ->
         check=False,
         capture_output=True,
         cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[3])},
     )
 
     assert (done.returncode, done.stdout.decode()) == (0, "kind: ä\n"), done.stderr
@@ -99,7 +99,7 @@ def test_an_interrupt_is_exit_code_130() -> None:
 
 def test_an_interrupt_while_it_is_imported_is_exit_code_130(tmp_path: Path) -> None:
     (tmp_path / "yaml.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n")
-    paths = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[2])))
+    paths = os.pathsep.join((str(tmp_path), str(Path(__file__).parents[3])))
 
     started = process("codes", env=os.environ | {"PYTHONPATH": paths}, preexec_fn=_interruptible)
 
