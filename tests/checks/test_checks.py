@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -40,12 +39,3 @@ def test_the_source_passes(command: list[str]) -> None:
 
 def test_there_are_checks() -> None:
     assert len(COMMANDS) == RECIPE.count("\n\t")
-
-
-def test_all_of_admission_but_the_server_is_pure_by_contract() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    pure = next(one["source_modules"] for one in contracts if one["name"].startswith("Pure code"))
-    files = (ROOT / "webhook").glob("[!_]*")
-    modules = {f"webhook.{path.stem}" for path in files}
-
-    assert modules - set(pure) == {"webhook.server"}

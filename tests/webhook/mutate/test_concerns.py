@@ -1,9 +1,7 @@
 """The rows of the concerns: each is complete, and true of its mutator."""
 
-import tomllib
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,19 +145,6 @@ def test_the_readable_paths_are_those_of_the_rows() -> None:
 def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
     assert union({"a": {"b": None}}, {"a": None}) == {"a": None}
     assert union({"a": {"b": None}}, {"a": {"c": None}}) == {"a": {"b": None, "c": None}}
-
-
-def test_the_contracts_on_imports_name_every_concern() -> None:
-    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
-    contracts = tomllib.loads(text)["tool"]["importlinter"]["contracts"]
-    named = {
-        one["type"]: one.get("modules") or one.get("protected_modules")
-        for one in contracts
-        if one["type"] in {"independence", "protected"}
-    }
-
-    rows = sorted(f"webhook.mutate.{concern.name}" for concern in CONCERNS)
-    assert named == {"independence": rows, "protected": rows}
 
 
 def test_a_recorded_expansion_has_the_order_of_a_new_one() -> None:
