@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -478,27 +477,12 @@ def test_no_combination_selects_the_pod_of_the_test(
         assert test["labels"]["app.kubernetes.io/component"] == "test"
 
 
-def test_values_that_are_not_there_have_their_defaults(render: Any, tmp_path: Path) -> None:
-    """`--reuse-values` takes those of the earlier chart, which lack newer ones."""
-    shutil.unpack_archive(Path(__file__).parent / "charts" / "unlabelled.tgz", tmp_path)
-    old = _leaves(yaml.safe_load((tmp_path / "fusioninfer" / "values.yaml").read_text()))
-    had = {path.partition(".")[0] for path in old}
-    newer = {
-        value.path if (whole := value.path.partition(".")[0]) in had else whole: None
-        for value in VALUES
-        if value.path not in old
-    }
-    certificates = {"certificates.mode": "self-signed"}
+@pytest.mark.parametrize("parts", [1, None], ids=["objects", "fields"])
+def test_values_that_are_null_or_absent_have_their_defaults(render: Any, parts: int | None) -> None:
+    """`--reuse-values` takes those of an earlier chart, which lack newer ones."""
+    absent = {".".join(value.path.split(".")[:parts]): None for value in VALUES}
 
-    assert newer
-    assert render({**newer, **certificates}) == render(certificates)
-
-
-def _leaves(values: Object, path: str = "") -> set[str]:
-    found = set()
-    for key, value in values.items():
-        found |= {path + key, *(_leaves(value, f"{path}{key}.") if isinstance(value, dict) else ())}
-    return found
+    assert render(absent) == render({})
 
 
 def test_a_rendering_is_the_same_each_time(helm: Path) -> None:

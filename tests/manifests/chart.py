@@ -16,10 +16,12 @@ from tests.manifests.objects import MANIFESTS
 from tests.manifests.readme import readme
 from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
 from tests.manifests.schema import schema
-from tests.manifests.values import RUNBOOKS, values_yaml
+from tests.manifests.values import RUNBOOKS, VALUES, values_yaml
 from tests.manifests.workloads import CLIENT_CA, HOST, SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
 
 MADE: Final = "# generated from manifests/ by `make manifests`\n"
+FILLED: Final = '{{- include "fusioninfer.defaults" $ -}}\n'
+"""Begins each template: what is null, or what an earlier chart lacks (`--reuse-values`), has its default."""
 NAMESPACE: Final = "fusioninfer-system"
 ONLY_IN_CHART: Final = Path(__file__).parent / "only_in_chart"
 MODE: Final = '(eq $.Values.certificates.mode "cert-manager")'
@@ -60,9 +62,7 @@ _WEBHOOKS: Final = (
         KEPT + field("certificates.caBundle", "caBundle", 4),
         times=4,
     ),
-    Rule(
-        r"timeoutSeconds: \d+", f"timeoutSeconds: {{{{ int {value('webhook.timeoutSeconds', 5)} }}}}", times=4
-    ),
+    Rule(r"timeoutSeconds: \d+", f"timeoutSeconds: {{{{ int {value('webhook.timeoutSeconds')} }}}}", times=4),
     _namespaces(4, times=3),
 )
 
@@ -131,8 +131,7 @@ _BACKSTOP: Final = (
     Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
     _namespaces(6, times=1),
 )
-_BOUND: Final = '(ne (toString ($.Values.policies).controller) "false")'
-"""An earlier chart, whose values `--reuse-values` takes, has no such object: the policy is on."""
+_BOUND: Final = value("policies.controller")
 _CONTROLLER: Final = Rule(r'\["kube-system","fusioninfer-system"\]', '{{ include "fusioninfer.excluded" $ }}')
 _AGGREGATED: Final = Rule(
     r"^(?:    rbac\.authorization\.k8s\.io/.*\n)+", when(value("userRoles.aggregate"), KEPT), times=2
@@ -168,7 +167,7 @@ _SCRAPED: Final = (
 )
 _ALERTS: Final = (
     _labelled("monitoring.prometheusRule.labels"),
-    Rule(re.escape(RUNBOOKS), f"{{{{ {value('monitoring.prometheusRule.runbooks', RUNBOOKS)} }}}}", times=18),
+    Rule(re.escape(RUNBOOKS), f"{{{{ {value('monitoring.prometheusRule.runbooks')} }}}}", times=18),
 )
 
 SOURCES: Final = (
@@ -187,7 +186,7 @@ SOURCES: Final = (
     Source("cert-manager/certificates.yaml", _CERTIFICATES, MODE),
     Source("self-signed/certificates-rbac.yaml", condition=SELF_SIGNED),
     Source("self-signed/certificates-policy.yaml", condition=f"and {SELF_SIGNED} {_BOUND}"),
-    Source("ownership/ownership-policy.yaml", condition="($.Values.policies).ownership"),
+    Source("ownership/ownership-policy.yaml", condition=value("policies.ownership")),
     Source("templates/templates-rbac.yaml", condition=TEMPLATES),
     Source("templates/templates-flow.yaml", condition=TEMPLATES),
     Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),
@@ -232,6 +231,21 @@ annotations:
   artifacthub.io/license: Apache-2.0
   artifacthub.io/prerelease: "true"
 """
+DEFAULTS: Final = """\
+{{/* Sets every value that is null or absent to its default. */}}
+{{- define "fusioninfer.defaults" }}
+{{- range $path, $default := fromJson `%s` }}
+{{- $names := splitList "." $path }}
+{{- $object := $.Values }}
+{{- range initial $names }}
+{{- if not (kindIs "map" (index $object .)) }}{{ $_ := set $object . dict }}{{ end }}
+{{- $object = index $object . }}
+{{- end }}
+{{- $name := last $names }}
+{{- if kindIs "invalid" (index $object $name) }}{{ $_ := set $object $name $default }}{{ end }}
+{{- end }}
+{{- end }}
+"""
 
 
 def escaped(text: str) -> str:
@@ -246,7 +260,7 @@ def template(source: Source, text: str) -> str:
         text = replaced(source.path, rule, text)
     if source.condition:
         text = f"{{{{- if {source.condition} }}}}\n{text}{{{{- end }}}}\n"
-    return _placed(text)
+    return FILLED + _placed(text)
 
 
 def _placed(text: str) -> str:
@@ -266,6 +280,7 @@ def files() -> Mapping[str, str]:
         "README.md": readme(),
         "values.yaml": values_yaml(MADE),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
+        "templates/_defaults.tpl": DEFAULTS % json.dumps({each.path: each.default for each in VALUES}),
         **{f"templates/{name}": text for name, text in (own | made).items()},
     }
 

@@ -27,7 +27,7 @@ def _object(text: str, annotations: str) -> str:
     if component is None:
         raise ValueError(f"an object has no label app.kubernetes.io/component: {text[:200]}")
     if "\nkind: ServiceAccount\n" in text:
-        annotations = f"({value(f'{component[1]}.serviceAccount.annotations')} | default dict)"
+        annotations = value(f"{component[1]}.serviceAccount.annotations")
     first, *pods = METADATA.finditer(text)
     parts = [text[: first.start()], _of_object(first["block"], component[1], annotations)]
     place = first.end()

@@ -3,10 +3,9 @@
 A rule that matches another number of times than it expects is an error, so the two cannot drift apart.
 """
 
-import json
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 KEPT: Final = "KEPT-TEXT"
 """What stands in a template for the text that a rule matched."""
@@ -31,17 +30,9 @@ def replaced(path: str, rule: Rule, text: str) -> str:
     return made
 
 
-def value(path: str, default: Any = None) -> str:
-    """Return the expression of a value.
-
-    The values of an earlier chart, which `--reuse-values` takes, lack newer ones: of an absent object in
-    parentheses every field is absent, where it would be an error otherwise. `default` is for numbers and
-    texts, of which the empty ones are not valid.
-    """
-    *objects, name = path.split(".")
-    above = ".".join(("$.Values", *objects))
-    expression = f"({above}).{name}" if len(objects) > 1 else f"{above}.{name}"
-    return expression if default is None else f"({expression} | default {json.dumps(default)})"
+def value(path: str) -> str:
+    """Return the expression of a value."""
+    return f"$.Values.{path}"
 
 
 def when(condition: str, text: str, otherwise: str = "") -> str:

@@ -51,21 +51,13 @@ def _deployment(part: str) -> tuple[Rule, ...]:
     )
 
 
-def _flag(name: str, path: str, form: str) -> str:
-    """Return the template of a flag of the controller; without its value, as after `--reuse-values`, none."""
-    return when(
-        f'not (kindIs "invalid" {value(path)})', f"        - --{name}={{{{ {form.format(value(path))} }}}}\n"
-    )
-
-
-TEMPLATES: Final = "($.Values.templates).enabled"
-"""An earlier chart, whose values `--reuse-values` takes, has no such object."""
-ANY_CALLER: Final = f"(and {TEMPLATES} ($.Values.templates).anyCaller)"
+TEMPLATES: Final = value("templates.enabled")
+ANY_CALLER: Final = f"(and {TEMPLATES} {value('templates.anyCaller')})"
 _SWITCHES: Final = "".join(
     (
-        _flag("workers", "sync.workers", "int {}"),
-        _flag("qps", "sync.qps", "{}"),
-        _flag("log-level", "sync.logLevel", "{}"),
+        f"        - --workers={{{{ int {value('sync.workers')} }}}}\n",
+        f"        - --qps={{{{ {value('sync.qps')} }}}}\n",
+        f"        - --log-level={{{{ {value('sync.logLevel')} }}}}\n",
         when(value("sync.observeOnly"), "        - --observe-only\n"),
         when(value("sync.gangsOnly"), "        - --gangs-only\n"),
         "{{- range $.Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n",
@@ -128,9 +120,9 @@ _CALLERS: Final = "".join(
         when(ANY_CALLER, "        - --templates-any-caller\n"),
     )
 )
-_PORT: Final = value("webhook.port", 10250)
-_METRICS: Final = value("webhook.metricsPort", 8080)
-_LOG_LEVEL: Final = value("webhook.logLevel", "info")
+_PORT: Final = value("webhook.port")
+_METRICS: Final = value("webhook.metricsPort")
+_LOG_LEVEL: Final = value("webhook.logLevel")
 WEBHOOK: Final = (
     *_deployment("webhook"),
     # With the node's network, a second pod on a node would need the same ports: one pod ends first.

@@ -7,7 +7,7 @@
   "app.kubernetes.io/instance" $root.Release.Name
   "app.kubernetes.io/version" ($root.Chart.AppVersion | replace "+" "_")
   "app.kubernetes.io/managed-by" $root.Release.Service }}
-{{- $theirs := merge (dict) ($root.Values.commonLabels | default dict) }}
+{{- $theirs := merge (dict) $root.Values.commonLabels }}
 {{- toYaml (merge $ours $theirs (dict "app.kubernetes.io/part-of" "fusioninfer")) }}
 {{- end }}
 
@@ -21,13 +21,13 @@
 {{/* The labels of pods: without the chart's version. */}}
 {{- define "fusioninfer.podLabels" }}
 {{- $root := index . 0 }}
-{{- toYaml (merge (include "fusioninfer.commonLabels" . | fromYaml) ($root.Values.podLabels | default dict)) }}
+{{- toYaml (merge (include "fusioninfer.commonLabels" . | fromYaml) $root.Values.podLabels) }}
 {{- end }}
 
 {{/* The annotations of an object, if it has any: its own, which are the second item, and the common ones. */}}
 {{- define "fusioninfer.annotations" }}
 {{- $root := index . 0 }}
-{{- with merge (dict) (index . 1) ($root.Values.commonAnnotations | default dict) }}
+{{- with merge (dict) (index . 1) $root.Values.commonAnnotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
 {{- end }}
@@ -36,20 +36,20 @@
 {{/* The annotations of pods: a change of the settings restarts them. */}}
 {{- define "fusioninfer.podAnnotations" }}
 {{- $settings := list .Values.settings .Values.files | toJson | sha256sum }}
-{{- toYaml (merge (dict "checksum/settings" $settings) (.Values.podAnnotations | default dict)) }}
+{{- toYaml (merge (dict "checksum/settings" $settings) .Values.podAnnotations) }}
 {{- end }}
 
 {{/* The namespaces that webhooks and policy leave out. */}}
 {{- define "fusioninfer.excluded" }}
-{{- concat (list "kube-system" .Release.Namespace) (.Values.excludedNamespaces | default list) | uniq | toJson }}
+{{- concat (list "kube-system" .Release.Namespace) .Values.excludedNamespaces | uniq | toJson }}
 {{- end }}
 
 {{/* Further conditions on the namespaces that webhooks and policy select. */}}
 {{- define "fusioninfer.selected" }}
-{{- with (.Values.namespaceSelector).matchExpressions }}
+{{- with .Values.namespaceSelector.matchExpressions }}
 {{ toYaml . }}
 {{- end }}
-{{- with (.Values.namespaceSelector).matchLabels }}
+{{- with .Values.namespaceSelector.matchLabels }}
 matchLabels:
   {{- toYaml . | nindent 2 }}
 {{- end }}
