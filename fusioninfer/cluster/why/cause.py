@@ -165,5 +165,6 @@ _REMEDIES: Final = {
 
 
 def cause(layer: str, reason: str, about: str, message: str, effect: Effect = "blocks") -> Cause:
-    """Return a cause with the remedy of its reason."""
-    return Cause(layer, reason, about, message, _REMEDIES.get(reason, ""), effect)
+    """Return a cause with the remedy of its reason, which is not at the end of its message too."""
+    text = message.removesuffix(f" ({reason})")
+    return Cause(layer, reason, about, text, _REMEDIES.get(reason, ""), effect)

@@ -207,6 +207,7 @@ def test_the_dominant_cause_is_first(reason: str) -> None:
 
     assert (first.reason, first.effect) == (reason, "blocks")
     assert message in first.message
+    assert reason not in first.message
     assert first.remedy
 
 
