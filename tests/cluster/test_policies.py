@@ -146,6 +146,7 @@ def test_the_policies_are_about_every_kind_that_the_controller_writes() -> None:
     }
 
 
+BESIDE: Final = {"create in kube-system", "create beside itself"}
 OTHERS: Final = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}]
 FORBIDDEN: Final[dict[str, Act]] = {
     "create without the label": lambda api: create(
@@ -209,7 +210,10 @@ FORBIDDEN: Final[dict[str, Act]] = {
 
 @pytest.mark.parametrize("act", FORBIDDEN)
 def test_the_controller_is_forbidden(policed: Cluster, act: str) -> None:
-    assert "ValidatingAdmissionPolicy" in said(lambda: FORBIDDEN[act](api_as(policed, "sync")))
+    message = said(lambda: FORBIDDEN[act](api_as(policed, "sync")))
+
+    assert "ValidatingAdmissionPolicy" in message
+    assert ("no objects of services in kube-system" in message) == (act in BESIDE)
 
 
 ALLOWED: Final[dict[str, Act]] = {
@@ -226,6 +230,9 @@ ALLOWED: Final[dict[str, Act]] = {
         replaced("/webhooks/1/clientConfig/caBundle", PEM, "add"),
     ),
     "delete": lambda api: delete(api, at("ours")),
+    "create a Lease beside itself": lambda api: create(
+        api, path("leases", "fusioninfer-system"), {"metadata": {"name": "x"}}, dryRun="All"
+    ),
 }
 
 
