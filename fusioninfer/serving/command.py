@@ -47,11 +47,16 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
     name = "CIDR"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a network. An address with bits beyond the prefix is a usage error."""
+        """Parse a network. One with bits beyond the prefix, or of IPv4 in IPv6, is a usage error."""
         try:
-            return ip_network(value)
+            found = ip_network(value)
         except ValueError as error:
             self.fail(f"{error}; use the form 10.0.0.0/24 or fd00::/64", param, ctx)
+        mapped = found.network_address.ipv4_mapped if isinstance(found, IPv6Network) else None
+        if mapped:
+            form = f"{mapped}/{found.prefixlen - 96}"
+            self.fail(f"{value} has addresses of IPv4, which arrive as such; write {form}", param, ctx)
+        return found
 
 
 @click.command(epilog=WEBHOOK)

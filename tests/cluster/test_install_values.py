@@ -523,6 +523,7 @@ def test_a_rendering_is_the_same_each_time(helm: Path) -> None:
         ({"webhook.clientNames": ["x"]}, "webhook.clientNames: requires webhook.clientCA"),
         ({"templates.enabled": True}, "templates.enabled: requires webhook.clientCA"),
         ({**_HOST, "webhook.callerCIDRs": ["10.0.0.0/28"]}, "webhook.callerCIDRs: with webhook.hostNetwork"),
+        ({"webhook.callerCIDRs": ["10.0.0.0/8", "::ffff:a00:0/104"]}, "write them in the form 10.0.0.0/24"),
         ({**_HOST, "networkPolicy.webhookFrom": [_BLOCK]}, "networkPolicy.webhookFrom: has no effect"),
         ({"networkPolicy.metricsFrom": [{"podSelektor": {}}]}, "at '/networkPolicy/metricsFrom/0'"),
     ],

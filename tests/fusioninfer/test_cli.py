@@ -402,6 +402,7 @@ def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
         (("--client-ca", "ca.crt"), "--client-ca requires --client-name"),
         (("--caller-cidr", "10.0.0.1/24"), "10.0.0.1/24 has host bits set; use the form 10.0.0.0/24"),
         (("--caller-cidr", "apiserver"), "use the form 10.0.0.0/24 or fd00::/64"),
+        (("--caller-cidr", "::ffff:10.0.0.0/104"), "arrive as such; write 10.0.0.0/8"),
     ],
 )
 def test_callers_that_cannot_be_verified_are_a_usage_error(

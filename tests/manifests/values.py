@@ -196,7 +196,8 @@ VALUES: Final = (
         "webhook.callerCIDRs",
         [],
         _NAMES,
-        "the addresses of API servers as they arrive at the pods, which are served first",
+        "the addresses of API servers as they arrive at the pods, which are served first; those of IPv4 as "
+        "`10.0.0.0/24`, not as `::ffff:10.0.0.0/120`",
     ),
     *_deployment("sync", "the controller", "replicas of the controller; one leads"),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
