@@ -174,7 +174,8 @@ class Write:
         made = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
-        result = made.result if is_new else in_order_of(stored, made.result, made.put_on)
+        added = merge(made.put_on, self.reverted.edits)
+        result = made.result if is_new else in_order_of(stored, made.result, added)
         return made._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:

@@ -294,6 +294,17 @@ def with_leaders_image(one: Object) -> None:
     one["spec"]["containers"][0]["image"] = "corp/leader:2"
 
 
+@pytest.mark.parametrize("place", [0, 1, 9], ids=["first", "before the workers'", "last"])
+@APPLIES
+def test_a_variable_of_the_leader_stays_where_it_is_stored(place: int, apply: Any) -> None:
+    mine = named(lws(worker=template(container(env=[{"name": "A", "value": "1"}])), launcher="vllm-native"))
+    stored = created(mine, apply)
+    leader = stored["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    leader["spec"]["containers"][0]["env"].insert(place, {"name": "HAND", "value": "1"})
+
+    assert not list(differences(stored, applied(stored, changed(mine, "metadata.labels.team", "a"), apply)))
+
+
 @LAUNCHERS
 def test_an_export_that_was_edited_and_replaced_is_an_edit(launcher: str) -> None:
     stored = created(file(launcher=launcher))

@@ -9,7 +9,7 @@
 - `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the sibling field.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from intent import Object
@@ -81,23 +81,26 @@ def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
 # --- merge: an overlay applied to an object ----------------------------------------------------------
 
 
-def merge(live: Object, overlay: Overlay) -> Object:
-    """Return the object with an overlay applied. `live` is not changed; other values are shared."""
+def merge(live: Object, overlay: Overlay, first: Collection[str] = FIRST) -> Object:
+    """Return the object with an overlay applied. `live` is not changed; other values are shared.
+
+    New items stand before the others in the lists of `first`, and behind them in the rest.
+    """
     merged = dict(live)
     for key, value in overlay.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
             have = merged.get(key)
-            merged[key] = merge(have if isinstance(have, dict) else NOTHING, value)
+            merged[key] = merge(have if isinstance(have, dict) else NOTHING, value, first)
         elif key in LIST_KEYS and isinstance(value, list):
-            merged[key] = merged_items(key, merged.get(key), value)
+            merged[key] = merged_items(key, merged.get(key), value, first)
         elif key not in DIRECTIVES:
             merged[key] = value
     return merged
 
 
-def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
+def merged_items(field: str, live: Any, overlay: list[Any], first: Collection[str] = FIRST) -> list[Any]:
     """Return the list with the overlay's items applied. A value that is no list counts as an empty one.
 
     An overlay with other values than items is a plain list, which the API server rejects.
@@ -115,9 +118,9 @@ def merged_items(field: str, live: Any, overlay: list[Any]) -> list[Any]:
         elif at is None:
             new.append(merge(NOTHING, item))
         else:
-            items[at] = merge(items[at], item)
+            items[at] = merge(items[at], item, first)
     kept = [item for at, item in enumerate(items) if at not in gone] if gone else items
-    return new + kept if field in FIRST else kept + new
+    return new + kept if field in first else kept + new
 
 
 # --- remainder: an overlay without a part of it ------------------------------------------------------

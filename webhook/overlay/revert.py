@@ -80,6 +80,14 @@ class Reverted:
         """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
         return None if self.copied is None else self.copied(_group(self.original)[_WORKER])
 
+    @property
+    def edits(self) -> Overlay:
+        """What the leader has by edits of its own, as an overlay of the object."""
+        if self.leader is None:
+            return NOTHING
+        made = difference(_group(self.original)[_WORKER], self.leader)
+        return {"spec": {"leaderWorkerTemplate": {_LEADER: made}}}
+
 
 @dataclass(frozen=True, slots=True)
 class _Template:
@@ -282,7 +290,7 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
 
 def _followed(leader: Object, edits: Callable[[], tuple[Overlay, ...]], workers: Object) -> Object:
     """Return a workers' template with what was edited on the live leader alone, before or in this write."""
-    found = reduce(merge, edits(), workers)
+    found = reduce(partial(merge, first=()), edits(), workers)
     return with_volumes(found, mounted_volumes(found, leader))
 
 

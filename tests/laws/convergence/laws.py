@@ -7,9 +7,10 @@ webhooks. Compared are spec, labels and annotations, apart from the record. Not 
 - empty metadata, labels, annotations, resources and lists of a pod spec, which mean the same as none;
 - the places of another webhook's items in lists.
 
-Another order of the same items is a violation of its own (`order`): the pods would restart. Where a CREATE
-would make another order than the stored one, and the author's own items are as they are stored, the stored
-order is the right one (`in_order`). Such steps are counted (`compared in stored order`).
+Another order of the same items is a violation of its own (`order`): the pods would restart. A list with the
+items that were stored keeps the stored order, unless its author's own items have another one, also where a
+CREATE would make another order (`in_order`); such steps are counted (`compared in stored order`). If the
+write changes the pods in another way too, they restart anyway, and the order of a CREATE is right as well.
 
 The side laws hold for B alone, unless the expected object violates them too, since its author wrote it so.
 """
@@ -83,6 +84,12 @@ def difference(expected: Any, stored: Any, path: str = "", field: str = "") -> I
         yield f"{path}: {_short(stored)}, expected {_short(expected)}"
 
 
+def restarts(before: Object, stored: Object) -> bool:
+    """Return whether a write changed the pods, apart from the order of lists."""
+    one, other = (compared(lws, ordered=False)["spec"]["leaderWorkerTemplate"] for lws in (before, stored))
+    return bool(one != other)
+
+
 def _name(field: str, item: Object) -> str:
     return "/".join(str(value) for _, value in keys_of(field, item))
 
@@ -92,23 +99,25 @@ def _short(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
-def in_order(expected: Any, before: Any, author: Any, field: str = "") -> Any:
+def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, field: str = "") -> Any:
     """Return the expected object with each list as it was stored before, if it has the same items.
 
     Another order restarts pods. The author's items have the author's order in any case; those of another
-    webhook, which A has too, are not the author's.
+    webhook, which A has too, are not the author's. A list that has the expected order in `restarted`, the
+    object that is stored now, keeps it.
     """
     if isinstance(expected, dict):
-        was, mine = (one if isinstance(one, dict) else {} for one in (before, author))
-        return {key: in_order(item, was.get(key), mine.get(key), key) for key, item in expected.items()}
+        others = [one if isinstance(one, dict) else {} for one in (before, author, restarted)]
+        return {key: in_order(item, *(one.get(key) for one in others), key) for key, item in expected.items()}
     if not all(is_keyed(field, one) for one in (expected, before)):
         return expected
-    made, then, own = (
-        {keys_of(field, item): item for item in one or ()} for one in (expected, before, author)
+    made, then, own, now = (
+        {keys_of(field, item): item for item in one or ()} for one in (expected, before, author, restarted)
     )
-    found = {key: in_order(item, then.get(key), own.get(key)) for key, item in made.items()}
+    found = {key: in_order(item, then.get(key), own.get(key), now.get(key)) for key, item in made.items()}
     written = [key for key, item in own.items() if key in then and not _is_of_others(item)]
     is_kept = then.keys() == found.keys() and written == [key for key in then if key in written]
+    is_kept = is_kept and [*now] != [*found]
     return [found[key] for key in (then if is_kept else found)]
 
 

@@ -68,6 +68,18 @@ FOUND = {
         "after",
         (Step(APPLY, "leader template", "same"),),
     ),
+    "the place of a variable of the leader behind those of the workers": Sequence(
+        File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models")))),
+        CLIENT_SIDE,
+        "",
+        (Step("replace by hand", "leader env"), Step(CLIENT_SIDE, SAME)),
+    ),
+    "the order of variables beside templates', when an injected one gets its author's value": Sequence(
+        File(source="hf://org/M1", refs="base"),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "worker env", (("HF_HOME", "/models"),)), Step(APPLY, SAME)),
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
 

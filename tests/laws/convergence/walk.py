@@ -378,7 +378,8 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
         return "denied", "", ""
     made = expected = world.expected(world.a)
     if made and before.b:
-        expected = laws.in_order(made, before.b, with_leader(world.a))
+        restarted = world.b if laws.restarts(before.b, world.b) else None
+        expected = laws.in_order(made, before.b, with_leader(world.a), restarted)
     world.wanted = expected
     if expected is None:
         world.is_loose = True
