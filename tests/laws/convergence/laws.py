@@ -107,8 +107,11 @@ def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, fie
     object that is stored now, keeps it.
     """
     if isinstance(expected, dict):
-        others = [one if isinstance(one, dict) else {} for one in (before, author, restarted)]
-        return {key: in_order(item, *(one.get(key) for one in others), key) for key, item in expected.items()}
+        was, mine, has = (one if isinstance(one, dict) else {} for one in (before, author, restarted))
+        return {
+            key: in_order(item, was.get(key), mine.get(key), has.get(key), key)
+            for key, item in expected.items()
+        }
     if not all(is_keyed(field, one) for one in (expected, before)):
         return expected
     made, then, own, now = (
