@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import quantiles
 from typing import Final
 
 import pytest
@@ -20,10 +19,9 @@ from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.wait import until
-from tests.hostile import worst
-from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES
-from tests.hostile.flood import CONNECTIONS, Flood, addresses, flooded
-from tests.hostile.test_floods import FLOODS, FROM
+from tests.hostile.alone.test_tenants import TRIES, longer, middle_and_p99
+from tests.hostile.flood import flooded
+from tests.hostile.test_floods import FLOODS, FROM, bounded, flood_of
 from tests.soak import SUMMARY
 
 WRITES: Final = 200
@@ -46,14 +44,14 @@ def is_expanded(written: Object) -> bool:
     return EXPANSION in written["metadata"]["annotations"]
 
 
-def p99(send: Callable[[], Object]) -> float:
-    """Return the p99 of a tenant's writes, in seconds; each must be expanded."""
+def waits(send: Callable[[], Object]) -> tuple[float, float]:
+    """Return the median and the p99 of a tenant's writes, in seconds; each must be expanded."""
     found = []
     for _ in range(WRITES):
         since = time.perf_counter()
         assert is_expanded(send())
         found.append(time.perf_counter() - since)
-    return quantiles(found, n=100)[98]
+    return middle_and_p99(found)
 
 
 @pytest.mark.parametrize("number", FROM)
@@ -62,34 +60,23 @@ def p99(send: Callable[[], Object]) -> float:
 def test_a_tenants_writes_are_hardly_delayed(
     fusioninfer: Cluster, tmp_path: Path, known: str, what: str, number: int
 ) -> None:
-    kind, namespaces = FLOODS[what]
-    script = worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
-    (tmp_path / "review").write_bytes(script if what.startswith("expensive") else OTHER)
-    bound = number + 1 if (known, number > 1) == ("nobody", True) else BOUND
+    bound = bounded(known, number)
     flags = {
         flag: fusioninfer.directory / value if value == CA else value for flag, value in KNOWN[known].items()
     }
     fusioninfer.authority.issue_cert("kubelet").private_key_and_cert_chain_pem.write_to_path(
         tmp_path / "other.pem"
     )
-    ports = {name: fusioninfer.ports[f"webhook-known{name}"] for name in ("", "-metrics")}
+    ports = fusioninfer.ports["webhook-known"], fusioninfer.ports["webhook-known-metrics"]
 
     ratios = []
-    with called(fusioninfer, flags, ports[""]):
+    with called(fusioninfer, flags, ports[0]):
         until(lambda: is_expanded(write(fusioninfer)), "the API server calls it")
-        flood = Flood(
-            kind,
-            ports["-metrics" if kind[0] == "/" else ""],
-            addresses(number),
-            CONNECTIONS // number,
-            str(tmp_path / "review"),
-            namespaces,
-            str(tmp_path / "other.pem") if kind == "reviews" else "",
-        )
+        flood = flood_of(what, number, tmp_path, ports, str(tmp_path / "other.pem"))
         for _ in range(TRIES):
-            quiet = p99(lambda: write(fusioninfer))
+            quiet = waits(lambda: write(fusioninfer))
             with flooded(flood):
-                ratios.append(p99(lambda: write(fusioninfer)) / quiet)
+                ratios.append(longer(quiet, waits(lambda: write(fusioninfer))))
             if ratios[-1] < bound:
                 break
 

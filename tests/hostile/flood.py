@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 CONNECTIONS: Final = 100
 SECONDS: Final = 60.0
-Kind = Literal["reviews", "handshakes", "/metrics", "/readyz"]
+Kind = Literal["reviews", "bytes", "handshakes", "/metrics", "/readyz"]
 PROGRAM: Final = """
 import asyncio, itertools, json, os, ssl, sys
 os.nice(19)  # real callers would not use this machine's processors
@@ -47,6 +47,11 @@ async def caller(source):
                 if tls is None:
                     writer.write(f"GET {flood['kind']} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n".encode())
                 elif flood["kind"] == "handshakes":
+                    break
+                elif flood["kind"] == "bytes":
+                    writer.write(review)
+                    async with asyncio.timeout(20):
+                        done[not await reader.read(1)] += 1
                     break
                 else:
                     body = named()
@@ -89,7 +94,7 @@ class Flood:
     each: int
     """Connections of one address."""
     review: str = ""
-    """The file of a review of the namespace `other`."""
+    """The file of a review of the namespace `other`, or of the bytes of a connection."""
     namespaces: int = 0
     """How many namespaces the reviews name in turn; 0: the one in the file."""
     certificate: str = ""

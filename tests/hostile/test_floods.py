@@ -18,20 +18,21 @@ import pytest
 import trustme
 
 from tests.hostile import worst
-from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, p99
+from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, longer, waits
 from tests.hostile.flood import CONNECTIONS, Flood, Kind, addresses, flooded
 from tests.hostile.server import Server, started
 from tests.patience import PATIENCE
 from tests.reviews import review
 from tests.soak import SUMMARY
 from tests.tiers import WHOLE
-from tests.wire import JSON
+from tests.wire import JSON, post
 
 KNOWN: Final = ("certificates", "addresses", "nobody")
 FLOODS: Final[dict[str, tuple[Kind, int]]] = {
     "cheap reviews": ("reviews", 0),
     "expensive reviews": ("reviews", 0),
     "expensive reviews of many namespaces": ("reviews", 2000),
+    "tiny chunks": ("bytes", 0),
     "handshakes": ("handshakes", 0),
     "metrics": ("/metrics", 0),
     "probes": ("/readyz", 0),
@@ -42,6 +43,7 @@ FEW: Final = {
     ("addresses", "cheap reviews", CONNECTIONS),
     ("addresses", "probes", 1),
     ("nobody", "cheap reviews", 1),
+    ("nobody", "tiny chunks", 1),
     ("nobody", "expensive reviews of many namespaces", 1),
     ("nobody", "metrics", 1),
 }
@@ -72,6 +74,35 @@ def serving(directory: Path, known: str) -> Iterator[tuple[Server, str]]:
         yield server, str(other) if known == "certificates" else ""
 
 
+def flood_of(what: str, number: int, directory: Path, ports: tuple[int, int], certificate: str) -> Flood:
+    """Return a flood of the port of reviews or that of probes, from a number of addresses."""
+    kind, namespaces = FLOODS[what]
+    (directory / "sent").write_bytes(sent(what))
+    return Flood(
+        kind,
+        ports[kind[0] == "/"],
+        addresses(number),
+        CONNECTIONS // number,
+        str(directory / "sent"),
+        namespaces,
+        "" if kind == "handshakes" else certificate,
+    )
+
+
+def sent(what: str) -> bytes:
+    """Return what a flood sends: a review, or the bytes of a connection."""
+    if what == "tiny chunks":
+        return post("/nothing", b"1\r\nx\r\n" * 80_000, Content_Length="", Transfer_Encoding="chunked")
+    if what.startswith("expensive"):
+        return worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
+    return OTHER
+
+
+def bounded(known: str, number: int) -> int:
+    """Return how many times as long as before another caller may wait."""
+    return number + 1 if known == "nobody" and number > 1 else BOUND
+
+
 def probed(server: Server) -> float:
     """Return the longest time in which a probe was answered."""
     found = []
@@ -86,28 +117,14 @@ def probed(server: Server) -> float:
 def test_a_flood_hardly_delays_another_tenant_and_no_probe(
     tmp_path: Path, known: str, what: str, number: int
 ) -> None:
-    kind, namespaces = FLOODS[what]
-    script = worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
-    (tmp_path / "review").write_bytes(script if what.startswith("expensive") else OTHER)
-    bound = number + 1 if (known, number > 1) == ("nobody", True) else BOUND
-
-    ratios, probes = [], []
+    bound, ratios, probes = bounded(known, number), [], []
     with serving(tmp_path, known) as (server, certificate):
-        port = server.metrics_port if kind[0] == "/" else server.port
-        flood = Flood(
-            kind,
-            port,
-            addresses(number),
-            CONNECTIONS // number,
-            str(tmp_path / "review"),
-            namespaces,
-            certificate if kind == "reviews" else "",
-        )
-        p99(server, 20)
+        flood = flood_of(what, number, tmp_path, (server.port, server.metrics_port), certificate)
+        waits(server, 20)
         for _ in range(TRIES):
-            quiet = p99(server)
+            quiet = waits(server)
             with flooded(flood):
-                ratios.append(p99(server) / quiet)
+                ratios.append(longer(quiet, waits(server)))
                 probes.append(probed(server))
             if ratios[-1] < bound and probes[-1] < PROBE_SECONDS:
                 break

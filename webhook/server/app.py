@@ -143,7 +143,9 @@ def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False
     """Render a refusal; close the connection too if the body is still arriving, or is broken."""
     response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
     response.headers.update(refusal.headers)
-    if close or not request.content.is_eof() or request.content.exception():
+    unread = not request.content.is_eof() or request.content.exception() is not None
+    cast("Connection", request.protocol).is_refused = unread
+    if close or unread:
         response.force_close()
     return response
 

@@ -15,9 +15,14 @@ from typing import Any, Final, NamedTuple, cast
 from aiohttp import EMPTY_PAYLOAD, web
 
 from webhook.server.callers import Peer
+from webhook.server.shares import LoopTurns
 
 SERVER: Final = "fusioninfer"
 """The `Server` header, without versions."""
+READ: Final = 16 * 1024
+"""Bytes that are decrypted at once, outside of any turn: a TLS record may hold one of them."""
+PARSED: Final = 4 * 1024
+"""aiohttp parses twice this of a body, or a sixteenth as many chunks, before its handler reads on."""
 
 
 class Begun(NamedTuple):
@@ -34,13 +39,17 @@ class Connection(web.RequestHandler):
     API servers do not pipeline.
     """
 
-    __slots__ = ("address", "content", "is_complete", "last", "lost", "made", "old_at", "peer", "since")
+    __slots__ = (
+        *("address", "content", "is_complete", "is_refused", "last", "lost", "made", "old_at", "peer"),
+        *("resuming", "since", "turns"),
+    )
 
     def __init__(  # noqa: PLR0913 - what the listener knows of a connection
         self,
         manager: web.Server,
         address: str,
         peer: Peer,
+        turns: LoopTurns,
         *,
         old_at: float,
         made: Callable[["Connection"], None],
@@ -48,21 +57,30 @@ class Connection(web.RequestHandler):
         **settings: Any,
     ) -> None:
         """Call `made` when the handshake is complete, and `lost` at the end."""
-        super().__init__(manager, **settings)
-        self.address, self.peer, self.made, self.lost = address, peer, made, lost
+        super().__init__(manager, read_bufsize=PARSED, **settings)
+        self.address, self.peer, self.turns, self.made, self.lost = address, peer, turns, made, lost
         self.content = EMPTY_PAYLOAD
         self.since: float | None = None
-        self.is_complete = False
+        self.is_complete = self.is_refused = False
+        self.resuming: asyncio.Task[None] | None = None
         self.last = monotonic()
         self.old_at = old_at
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Report that the handshake is complete, before any request is read."""
         super().connection_made(transport)
+        if transport.get_extra_info("sslcontext"):
+            cast("Any", transport).set_read_buffer_limits(READ)
         self.made(self)
 
     def data_received(self, data: bytes) -> None:
-        """Record when the first byte of a request arrives, and pass parser errors to a waiting handler."""
+        """Record when the first byte of a request arrives, and pass parser errors to a waiting handler.
+
+        What completes no request takes a turn of its caller; the rest of a refused body is discarded.
+        """
+        if self.is_refused:
+            self._pause()
+            return
         is_body = not self.content.is_eof()
         if self.since is None and data and not is_body:
             self.since = monotonic()
@@ -71,6 +89,18 @@ class Connection(web.RequestHandler):
         # A message that follows an unfinished body is the parser's error, not a request.
         if is_body and self._messages and not self.content.is_eof():
             self.content.set_exception(web.RequestPayloadError("broken chunks"))
+        if self.since is not None and not self.is_complete:
+            self._pause()
+
+    def _pause(self) -> None:
+        """Read no more until it is the turn of the caller."""
+        if self.resuming is None or self.resuming.done():
+            self._pause_reading_for_buffer()
+            self.resuming = asyncio.create_task(self._resume())
+
+    async def _resume(self) -> None:
+        await self.turns.wait(self.peer)
+        self._resume_reading_for_buffer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Remove this connection from the open ones."""

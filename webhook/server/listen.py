@@ -9,6 +9,7 @@ import errno
 import random
 import socket
 import ssl
+from asyncio import sslproto
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Final, Literal
 from aiohttp import web
 
 from webhook.server.callers import Callers, Peer
-from webhook.server.connection import Connection
+from webhook.server.connection import READ, Connection
 from webhook.server.shares import FullError, LoopTurns, Shares
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -121,6 +122,7 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     """Accept connections until the context ends; then finish the requests that have begun."""
     loop = asyncio.get_running_loop()
     tracker = ConnectionTracker(web.Server(handler), limits, tls, count, callers, turns)
+    sslproto.SSLProtocol.max_size = READ
     sock.setblocking(False)
     sock.listen(1024)
     loop.add_reader(sock, _accept_all, tracker, sock)
@@ -159,6 +161,7 @@ def _accept(tracker: ConnectionTracker, accepted: socket.socket, address: str, p
         tracker.server,
         address,
         peer,
+        tracker.turns,
         old_at=monotonic() + age,
         made=tracker.made,
         lost=tracker.lost,

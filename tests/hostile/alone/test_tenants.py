@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPSConnection
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Final
 
 import orjson
@@ -25,7 +25,7 @@ FEW: Final = 8
 """Requests that each take long."""
 CONNECTIONS: Final = 4
 BOUND: Final = 5
-"""The limit of the other tenant's p99 under attack, divided by its p99 before."""
+"""The limit of the other tenant's median and p99 under attack, divided by those before."""
 TRIES: Final = 3
 OTHER: Final = orjson.dumps(review(lws(), namespace="other"))
 
@@ -79,8 +79,8 @@ def attacked(server: Server, directory: Path, *bodies: bytes) -> Iterator[None]:
             client.kill()
 
 
-def p99(server: Server, requests: int = REQUESTS) -> float:
-    """Return the p99 of the other tenant's requests, in seconds."""
+def waits(server: Server, requests: int = REQUESTS) -> tuple[float, float]:
+    """Return the median and the p99 of the other tenant's requests, in seconds."""
     connection = HTTPSConnection("localhost", server.port, context=server.tls, timeout=20)
     found = []
     for _ in range(requests):
@@ -91,7 +91,17 @@ def p99(server: Server, requests: int = REQUESTS) -> float:
         found.append(time.perf_counter() - since)
         time.sleep(0.002)
     connection.close()
-    return quantiles(found, n=100)[98]
+    return middle_and_p99(found)
+
+
+def middle_and_p99(found: list[float]) -> tuple[float, float]:
+    """Return the median and the 99th percentile."""
+    return median(found), quantiles(found, n=100)[98]
+
+
+def longer(before: tuple[float, float], beside: tuple[float, float]) -> float:
+    """Return how many times as long a wait is: by the median too, since one pause of the machine is a p99."""
+    return max(after / since for since, after in zip(before, beside, strict=True))
 
 
 def hostile(body: bytes) -> bytes:
@@ -121,9 +131,9 @@ def test_the_other_tenant_is_hardly_delayed(server: Server, tmp_path: Path, grou
 
     ratios = []
     for _ in range(TRIES):
-        quiet = p99(server)
+        quiet = waits(server)
         with attacked(server, tmp_path, *sent):
-            ratios.append(p99(server) / quiet)
+            ratios.append(longer(quiet, waits(server)))
         if ratios[-1] < BOUND:
             break
 
@@ -138,9 +148,9 @@ def test_without_the_second_process_the_other_tenant_is_delayed(tmp_path: Path) 
     ratios = []
     with started(tmp_path / "server", offload=False) as server:
         for _ in range(TRIES):
-            quiet = p99(server, FEW)
+            quiet = waits(server, FEW)
             with attacked(server, tmp_path, sent):
-                ratios.append(p99(server, FEW) / quiet)
+                ratios.append(longer(quiet, waits(server, FEW)))
             if ratios[-1] > BOUND:
                 break
 

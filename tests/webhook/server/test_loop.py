@@ -1,0 +1,73 @@
+"""However a caller cuts what it sends, none of it takes much of the event loop outside of a turn."""
+
+import asyncio
+import socket
+import time
+from asyncio import events
+from contextlib import suppress
+from typing import Final
+
+import pytest
+
+from tests.hostile import worst
+from tests.webhook.running import CLIENT_TLS, serving
+
+HEAD: Final = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+CHUNKED: Final = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+CHUNKS: Final = b"1\r\nx\r\n" * 40_000
+LINE: Final = b"GET / HTTP/1.1\r\n"
+CUT: Final[dict[str, tuple[bytes, int]]] = {
+    "chunks": (CHUNKED % b"/mutate" + CHUNKS, 0),
+    "chunks of a refused body": (CHUNKED % b"/nothing" + CHUNKS, 0),
+    "requests": ((LINE + b"Host: x\r\n\r\n") * 10_000, 0),
+    "headers": ((LINE + b"a:\r\n" * 100 + b"\r\n") * 500, 0),
+    "records of a body": (HEAD % b"/mutate" + b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000, 1),
+    "records of headers": (LINE + b"".join(b"%d:%s\r\n" % (at, b"x" * 400) for at in range(50)), 1),
+}
+"""What a connection sends, and the size of its TLS records; 0: the largest."""
+TRIES: Final = 3
+MOST: Final = 20
+"""The CPU time of the longest callback, as a multiple of `worst.reference`: a fifth of that of a review."""
+
+
+def send(port: int, sent: bytes, size: int) -> None:
+    """Send bytes; the server may end the connection before."""
+    with (
+        suppress(OSError),
+        socket.create_connection(("127.0.0.1", port)) as plain,
+        CLIENT_TLS.wrap_socket(plain, server_hostname="localhost") as line,
+    ):
+        line.settimeout(0.5)
+        for at in range(0, len(sent), size or len(sent)):
+            line.sendall(sent[at : at + (size or len(sent))])
+        line.recv(1)
+
+
+@pytest.fixture
+def longest(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Record the CPU time of each callback of the event loop."""
+    found: list[float] = []
+    run = events.Handle._run  # noqa: SLF001 - what the event loop calls
+
+    def measured(self: events.Handle) -> None:
+        since = time.thread_time()
+        run(self)
+        found.append(time.thread_time() - since)
+
+    monkeypatch.setattr(events.Handle, "_run", measured)
+    return found
+
+
+@pytest.mark.parametrize("what", CUT)
+async def test_no_read_takes_much_of_the_event_loop(what: str, longest: list[float]) -> None:
+    ratios = []
+    async with serving() as served:
+        await served.post()
+        for _ in range(TRIES):
+            longest.clear()
+            await asyncio.to_thread(send, served.port, *CUT[what])
+            ratios.append(max(longest) / worst.reference())
+            if ratios[-1] < MOST:
+                break
+
+    assert min(ratios) < MOST
