@@ -55,7 +55,8 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     from fusioninfer.serving.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
 
     async with reader(templates_namespace, kubeconfig) as read:
-        await run(reading=TemplateLoader(read, partial(templated.answered, settings=settings)))
+        answer = partial(templated.answered, settings=settings)
+        await run(reading=TemplateLoader(read, answer, reserved=callers.reserved))
 
 
 async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
@@ -76,8 +77,8 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
     steps = dict(answers)
     if reading is not None:
-        counted = replace(reading, count=shown.read)
-        hooks["/mutate"] = replace(hooks["/mutate"], reading=counted)
+        reading.count = shown.read
+        hooks["/mutate"] = replace(hooks["/mutate"], reading=reading)
         steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
     callers = callers or Callers()
     offload = Offload(steps, callers.reserved)

@@ -32,8 +32,8 @@ from webhook.server.callers import Callers, Peer
 from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
 from webhook.server.offload import LostError, Offload, namespace
-from webhook.server.reading import CrowdedError, TemplateLoader
-from webhook.server.shares import FullError, LoopTurns, Shares
+from webhook.server.reading import TemplateLoader
+from webhook.server.shares import FullError, LoopTurns, Shares, expire
 from webhook.server.traces import origin
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -71,7 +71,7 @@ class ServerState:
 
     def __post_init__(self) -> None:
         """Divide the limit."""
-        self.waiting = Shares(self.limits.reviews, self.callers.reserved, _too_many, _ends)
+        self.waiting = Shares(self.limits.reviews, self.callers.reserved, expire, _ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,8 @@ async def _with_templates(  # noqa: PLR0913, PLR0917 - what is reviewed, for who
     if not wanted.names:
         return await _by_either(state, hook.review, "/mutate", peer, body, until)
     try:
-        templates = await reading.templates(wanted, len(body), until)
-    except CrowdedError:
+        templates = await reading.templates(wanted, len(body), until, peer)
+    except FullError:
         return _OVERLOADED
     return await _by_either(
         state, reading.review, templated.ANSWERED, peer, templated.packed(body, templates), until
@@ -264,12 +264,6 @@ async def _rest(state: ServerState, request: web.BaseRequest, peer: Peer) -> byt
     finally:
         state.waiting.remove(peer, b"", timer)
     return b"".join(parts)
-
-
-def _too_many(body: asyncio.Timeout) -> None:
-    """Refuse a body that is arriving."""
-    if not body.expired():
-        body.reschedule(0.0)
 
 
 def _ends(body: asyncio.Timeout) -> float:

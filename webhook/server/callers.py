@@ -15,6 +15,8 @@ from weakref import WeakValueDictionary
 HANDSHAKES: Final = 4
 """TLS handshakes of one peer at once, each of which costs as much as a review; others of the peer wait."""
 KNOWN_HANDSHAKES: Final = 64
+READING: Final = 4
+"""Requests of one peer that is not known that read templates at once."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -29,6 +31,7 @@ class Peer:
     pending: int = 0
     """Connections that have not completed their handshake."""
     handshakes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(HANDSHAKES))
+    reads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READING))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,23 @@
-"""Read templates for requests of /mutate, such that no namespace delays another one.
+"""Read templates for requests of /mutate, such that no caller and no namespace delays another one.
 
-While templates are read, a request holds its body. At most `TURNS` requests of one namespace read at once, so
-that it leaves reads to the others; the rest of them wait, for as long as reading may take. Beyond the
-limits on waiting bodies a request is refused at once.
+While templates are read, a request holds its body. At most `TURNS` requests of one namespace of a caller read
+at once, and of a caller that is not known `webhook.server.callers.READING`, whatever it says of namespaces;
+the rest of them wait, for as long as reading may take. What waits is limited as everything of the server is.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import InitVar, dataclass, field
 from time import monotonic
 from typing import Final
+from weakref import WeakValueDictionary
 
 from intent.template import Templates, Unavailable
 from webhook.review import AdmissionAnswer, Wanted
+from webhook.server.callers import Peer
 from webhook.server.metrics import Count
+from webhook.server.shares import FullError, Shares, expire
 
 SECONDS: Final = 1.5
 """For all templates of one request, with the wait for a turn."""
@@ -22,30 +26,14 @@ SPARE: Final = 0.5
 TURNS: Final = 2
 """Requests of one namespace that read at once; each reads at most 8 templates in two namespaces."""
 READS: Final = 64
-"""Reads of all namespaces at once: one of them has at most half."""
-WAITING: Final = 64
-"""Requests of one namespace that may wait and read."""
-WAITING_BYTES: Final = 16 * 2**20
-"""The size of their bodies."""
-ALL_BYTES: Final = 64 * 2**20
-"""The size of the waiting bodies of all namespaces."""
+"""Reads at once: one namespace has at most half, as those have that are not known where others are."""
+BYTES: Final = 64 * 2**20
+"""The size of the bodies that wait; each counts as `LEAST` at least, so that there are 256."""
+LEAST: Final = BYTES // 256
 LATE: Final = "cannot be read now: the API server did not answer in time; try again"
 
 ReadTemplates = Callable[[Wanted], Awaitable[Templates]]
 """Reads templates by name. Its caller cancels it when the time is over."""
-
-
-class CrowdedError(Exception):
-    """Too many requests, or too many bytes, are waiting for templates."""
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The requests of one namespace that wait or read."""
-
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TURNS))
-    requests: int = 0
-    bytes: int = 0
 
 
 def _ignore(_outcome: str, _seconds: float) -> None:
@@ -61,18 +49,32 @@ class TemplateLoader:
     """Answers a body with its templates."""
     count: Count = _ignore
     """Counts the templates of one request."""
-    queues: dict[str, _Queue] = field(default_factory=dict)
+    reserved: InitVar[float] = 0.0
+    """The part of the limits that is kept for known callers."""
+    waiting: Shares[asyncio.Timeout] = field(init=False)
+    """The requests that wait or read."""
+    turns: WeakValueDictionary[tuple[Peer, str], asyncio.Semaphore] = field(
+        default_factory=WeakValueDictionary
+    )
+    """By caller and namespace, while a request of it waits or reads."""
+    others: asyncio.Semaphore = field(init=False)
+    """The requests that read of callers that are not known."""
 
-    async def templates(self, wanted: Wanted, size: int, until: float) -> Templates:
-        """Return the templates for a request with a body of `size` bytes. Raises `CrowdedError`.
+    def __post_init__(self, reserved: float) -> None:
+        """Divide the limits."""
+        self.waiting = Shares(BYTES, reserved, expire)
+        self.others = asyncio.Semaphore(TURNS if reserved else READS)
+
+    async def templates(self, wanted: Wanted, size: int, until: float, peer: Peer) -> Templates:
+        """Return the templates for a request with a body of `size` bytes. Raises `FullError`.
 
         Those that were not read in time are `Unavailable`.
         """
         began, outcome = monotonic(), "late"
         try:
-            found = await self._read(wanted, size, until)
+            found = await self._read(wanted, size, until, peer)
             outcome = "missing" if any(isinstance(one, Unavailable) for one in found.values()) else "read"
-        except CrowdedError:
+        except FullError:
             outcome = "crowded"
             raise
         except TimeoutError:
@@ -82,19 +84,19 @@ class TemplateLoader:
         finally:
             self.count(outcome, monotonic() - began)
 
-    async def _read(self, wanted: Wanted, size: int, until: float) -> Templates:
-        queue = self.queues.get(wanted.namespace) or _Queue()
-        waiting = sum(one.bytes for one in self.queues.values())
-        if queue.requests >= WAITING or queue.bytes + size > WAITING_BYTES or waiting + size > ALL_BYTES:
-            raise CrowdedError
-        self.queues[wanted.namespace] = queue
-        queue.requests += 1
-        queue.bytes += size
+    async def _read(self, wanted: Wanted, size: int, until: float, peer: Peer) -> Templates:
+        place = peer, wanted.namespace.encode()
+        turns = self.turns.setdefault((peer, wanted.namespace), asyncio.Semaphore(TURNS))
+        timer = asyncio.timeout(min(SECONDS, until - monotonic() - SPARE))
         try:
-            async with asyncio.timeout(min(SECONDS, until - monotonic() - SPARE)), queue.turns:
+            async with timer, AsyncExitStack() as stack:
+                self.waiting.add(*place, timer, max(size, LEAST))
+                for one in (turns,) if peer.is_known else (turns, peer.reads, self.others):
+                    await stack.enter_async_context(one)
                 return await self.read(wanted)
+        except TimeoutError:
+            if self.waiting.remove(*place, timer):
+                raise
+            raise FullError from None
         finally:
-            queue.requests -= 1
-            queue.bytes -= size
-            if not queue.requests:
-                del self.queues[wanted.namespace]
+            self.waiting.remove(*place, timer)

@@ -156,6 +156,12 @@ def _fullest(parts: Mapping[Any, _Part], new: Any, size: int) -> Any:
     return fullest
 
 
+def expire(timer: asyncio.Timeout) -> None:
+    """End what waits within a time limit, since it must leave."""
+    if not timer.expired():
+        timer.reschedule(0.0)
+
+
 def _keep(_turn: object) -> None:
     """Do nothing: without a limit, none leaves."""
 

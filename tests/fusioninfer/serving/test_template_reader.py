@@ -36,7 +36,8 @@ from webhook.review import Wanted
 from webhook.server import app, reading
 from webhook.server.callers import Peer
 from webhook.server.offload import Offload
-from webhook.server.reading import READS, SECONDS, TURNS, CrowdedError, ReadTemplates, TemplateLoader
+from webhook.server.reading import READS, SECONDS, TURNS, ReadTemplates, TemplateLoader
+from webhook.server.shares import FullError
 
 SHARED: Final = "fusioninfer-system"
 KIND: Final = "/apis/fusioninfer.io/v1alpha1/namespaces/{}/inferencetemplates/{}"
@@ -331,31 +332,39 @@ async def test_an_object_of_another_namespace_than_its_request_gets_no_templates
     assert not api.requests
 
 
-async def test_requests_beyond_the_limit_are_refused_at_once() -> None:
+async def test_a_caller_that_lies_about_its_namespaces_leaves_reads_and_room_to_others() -> None:
+    reads: Counter[str] = Counter()
     released = asyncio.Event()
 
     async def read(wanted: Wanted) -> Templates:
+        reads[wanted.namespace[:1]] += 1
         await released.wait()
         return dict.fromkeys(wanted.names, Unavailable("is gone"))
 
     counted: Counter[str] = Counter()
-    made = TemplateLoader(read, templated.answered, count=lambda outcome, _seconds: counted.update([outcome]))
-    until = time.monotonic() + 30
-    waiting = [
-        asyncio.create_task(made.templates(Wanted("a", ("t",)), 1, until)) for _ in range(reading.WAITING)
-    ]
-    await asyncio.sleep(0)
+    made = TemplateLoader(
+        read, templated.answered, lambda outcome, _seconds: counted.update([outcome]), reserved=0.5
+    )
+    until, room = time.monotonic() + 30, reading.BYTES // reading.LEAST // 2
+    hostile, other, known = Peer(), Peer(), Peer(is_known=True)
 
-    with pytest.raises(CrowdedError):
-        await made.templates(Wanted("a", ("t",)), 1, until)
-    with pytest.raises(CrowdedError):
-        await made.templates(Wanted("b", ("t",)), reading.WAITING_BYTES + 1, until)
-    other = asyncio.create_task(made.templates(Wanted("b", ("t",)), 1, until))
+    def asked(peer: Peer, *namespaces: str) -> list[asyncio.Task[Templates]]:
+        wanted = (Wanted(name, ("t",)) for name in namespaces)
+        return [asyncio.create_task(made.templates(one, 1, until, peer)) for one in wanted]
+
+    lies = asked(hostile, *(f"lie-{at}" for at in range(room)))
+    await asyncio.sleep(0.01)
+    assert reads == {"l": TURNS}
+    others = asked(other, "other") + asked(known, *["mine"] * 3, *["yours"] * 3)
+    await asyncio.sleep(0.01)
+
+    assert (sum(one.done() for one in lies), sum(one.done() for one in others)) == (1, 0)
+    assert (reads["m"], reads["y"]) == (TURNS, TURNS)
     released.set()
-    assert await other
-    await asyncio.gather(*waiting)
-    assert not made.queues
-    assert counted == {"missing": reading.WAITING + 1, "crowded": 2}
+    assert all(await asyncio.gather(*others))
+    await asyncio.gather(*lies, return_exceptions=True)
+    assert len(made.waiting) == 0
+    assert counted == {"missing": room + 6, "crowded": 1}
 
 
 async def test_the_deadline_of_the_caller_counts() -> None:
@@ -365,7 +374,7 @@ async def test_the_deadline_of_the_caller_counts() -> None:
 
     counted: list[str] = []
     made = TemplateLoader(read, templated.answered, count=lambda outcome, _seconds: counted.append(outcome))
-    found = await made.templates(Wanted("a", ("t",)), 1, time.monotonic() + 0.6)
+    found = await made.templates(Wanted("a", ("t",)), 1, time.monotonic() + 0.6, Peer())
 
     assert found == {"t": Unavailable(reading.LATE)}
     assert counted == ["late"]
