@@ -33,6 +33,8 @@ CUTS: Final[tuple[Cut, ...]] = (
 
 ACCEPTED: Final = 8
 """Connections that are accepted before the event loop reads what has arrived."""
+PAUSE: Final = 0.1
+"""Seconds until it accepts again, where files are missing."""
 _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
@@ -125,7 +127,7 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     sslproto.SSLProtocol.max_size = READ
     sock.setblocking(False)
     sock.listen(1024)
-    loop.add_reader(sock, _accept_all, tracker, sock)
+    _accept_from_now(tracker, sock)
     sweeper = loop.create_task(_sweep(tracker))
     try:
         yield tracker
@@ -136,14 +138,27 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
         sweeper.cancel()
 
 
+def _accept_from_now(tracker: ConnectionTracker, sock: socket.socket) -> None:
+    if sock.fileno() >= 0:  # it may have been closed meanwhile
+        asyncio.get_running_loop().add_reader(sock, _accept_all, tracker, sock)
+
+
 def _accept_all(tracker: ConnectionTracker, sock: socket.socket) -> None:
-    """Accept what waits, since the system's queue knows no callers; some of it, to read what has arrived."""
+    """Accept what waits, since the system's queue knows no callers; some of it, to read what has arrived.
+
+    Where files are missing and no connection of this socket can be cut, it tries again after a pause.
+    """
     for _ in range(ACCEPTED):
         try:
             accepted, (address, *_rest) = sock.accept()
         except OSError as error:  # or the caller has left
-            if error.errno in _TOO_MANY_FILES and tracker.connections:
-                tracker.shares.give_way()
+            if error.errno in _TOO_MANY_FILES:
+                if tracker.connections:
+                    tracker.shares.give_way()
+                else:
+                    loop = asyncio.get_running_loop()
+                    loop.remove_reader(sock)
+                    loop.call_later(PAUSE, _accept_from_now, tracker, sock)
             return
         peer = tracker.callers.accepted(address)
         if peer.pending >= tracker.limits.pending and not peer.is_known:
@@ -233,12 +248,11 @@ async def _sweep(tracker: ConnectionTracker) -> None:
 
 async def _finish(tracker: ConnectionTracker) -> None:
     """Wait for the requests that have begun: after `pre_shutdown` aiohttp reads no more of a body."""
-    seconds = tracker.limits.finish_seconds
-    end = monotonic() + seconds
-    for _ in range(int(seconds / 0.02)):
+    end = monotonic() + tracker.limits.finish_seconds
+    is_busy = True
+    while is_busy and monotonic() < end:
         await asyncio.sleep(0.02)
-        if not any(one.is_busy for one in tracker.connections):
-            break
+        is_busy = any(one.is_busy for one in tracker.connections)
     tracker.server.pre_shutdown()
     await tracker.server.shutdown(max(1.0, end - monotonic()))
     for connection, handshake in tuple(tracker.connections.items()):  # handshakes that never completed

@@ -100,6 +100,7 @@ class Offload:
             return
         _remember(peer, namespace(body), monotonic() + REMEMBERED_SECONDS)
         peer.surprised = max(peer.surprised, monotonic()) + seconds / SURPRISES
+        asyncio.get_running_loop().call_later(REMEMBERED_SECONDS, _forget, peer)  # not when it connects anew
 
     async def review(self, path: str, peer: Peer, body: bytes, until: float) -> OffloadAnswer:
         """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
@@ -114,14 +115,7 @@ class Offload:
 
     def start(self) -> None:
         """Start the process before the first request: where no caller is known, that goes there."""
-        self.task = asyncio.create_task(self._ahead())
-
-    async def _ahead(self) -> None:
-        try:
-            await self._started()
-        except (OSError, asyncio.IncompleteReadError):
-            await self._end()  # its first frame would be taken for an answer
-        await self._work()
+        self.task = asyncio.create_task(self._work())
 
     async def close(self) -> None:
         """End the process."""
@@ -130,7 +124,12 @@ class Offload:
         await self._end()
 
     async def _work(self) -> None:
-        """Answer the waiting requests until none is left."""
+        """Start the process, and answer the waiting requests until none is left."""
+        if self.process is None:
+            try:
+                await self._started()
+            except (OSError, asyncio.IncompleteReadError):
+                await self._end()  # its first frame would be taken for an answer
         while found := self.waiting.pop():
             peer, name, waiting = found
             if waiting.done.done():  # its caller has left
@@ -214,6 +213,10 @@ def _learn(peer: Peer, name: bytes, seconds: float, *, is_large: bool) -> None:
         _remember(peer, name, monotonic() + REMEMBERED_SECONDS)
     elif until is None or until < monotonic():
         _remember(peer, name, CHEAP)
+
+
+def _forget(_peer: Peer) -> None:
+    """Refer to a caller no longer."""
 
 
 def _remember(peer: Peer, name: bytes, until: float) -> None:

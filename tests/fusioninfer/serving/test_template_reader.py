@@ -37,7 +37,6 @@ from webhook.server import app, reading
 from webhook.server.callers import Peer
 from webhook.server.offload import Offload
 from webhook.server.reading import READS, SECONDS, TURNS, ReadTemplates, TemplateLoader
-from webhook.server.shares import FullError
 
 SHARED: Final = "fusioninfer-system"
 KIND: Final = "/apis/fusioninfer.io/v1alpha1/namespaces/{}/inferencetemplates/{}"

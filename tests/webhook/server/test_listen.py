@@ -1,19 +1,24 @@
 """Connections: how many, how old, and which one is cut."""
 
 import asyncio
+import errno
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_network
+from typing import NoReturn
 
 import pytest
+from aiohttp import web
 
 from tests.patience import PATIENCE
 from tests.webhook.running import QUICK, USUAL, Served, serving, until
 from tests.wire import connected, ended, post, read
 from webhook.server.callers import Callers
-from webhook.server.listen import ConnectionTracker, Limits
+from webhook.server.listen import ConnectionTracker, Limits, listening
+from webhook.server.shares import LoopTurns
 
 FEW = replace(USUAL, connections=4, handshake_seconds=PATIENCE)
 OTHER = "127.0.0.2"
@@ -239,6 +244,46 @@ def test_connections_are_replaced_within_ten_minutes() -> None:
 
 def test_a_body_can_arrive_while_the_server_finishes() -> None:
     assert Limits().body_seconds < Limits().finish_seconds
+
+
+async def test_the_server_finishes_in_time_however_slow_it_is() -> None:
+    limits = replace(USUAL, finish_seconds=0.5)
+
+    async def others() -> None:
+        while True:
+            time.sleep(0.2)  # noqa: ASYNC251 - the event loop is the server's too
+            await asyncio.sleep(0)
+
+    async with AsyncExitStack() as later:
+        async with serving(limits=limits) as served:
+            _, writer = await later.enter_async_context(connected(served.port, served.tls))
+            writer.write(post("/mutate", b"{", Content_Length="2"))
+            await until(lambda: bool(served.state.waiting))
+            busy, since = asyncio.create_task(others()), time.monotonic()
+        took = time.monotonic() - since
+        busy.cancel()
+
+    assert took < 8.0  # 25 sleeps of 0.4 s, with those of the end, would be 13
+
+
+async def test_without_files_the_server_does_not_accept_all_the_time() -> None:
+    class Full(socket.socket):
+        tried = 0
+
+        def accept(self) -> NoReturn:
+            self.tried += 1
+            raise OSError(errno.EMFILE, "too many open files")
+
+    async def answer(_request: web.BaseRequest) -> NoReturn:
+        raise AssertionError
+
+    sock = Full()
+    sock.bind(("127.0.0.1", 0))
+    async with listening(answer, sock, USUAL, callers=Callers(), turns=LoopTurns()):
+        with socket.create_connection(sock.getsockname()):
+            await asyncio.sleep(0.35)
+
+    assert 2 <= sock.tried <= 5
 
 
 async def test_a_complete_request_is_answered_however_slow_the_server_is() -> None:

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 from tests.reviews import review
 from webhook import review as reviews
 from webhook.server import offload
-from webhook.server.callers import Peer
+from webhook.server.callers import Callers, Peer
 from webhook.server.offload import LostError, Offload, OffloadAnswer, namespace
 from webhook.server.shares import FullError
 
@@ -45,7 +45,7 @@ def test_a_namespace_inside_a_name_is_ignored() -> None:
     assert namespace(orjson.dumps(named, option=orjson.OPT_SORT_KEYS)) == b"a"
 
 
-def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
+async def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
     found = Offload({})
     found.note(API, body("a"), 0.001)
     assert not found.takes(API, body("a"))
@@ -56,7 +56,7 @@ def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
     assert found.takes(API, b"x" * (offload.LARGE + 1))
 
 
-def test_the_namespaces_that_are_remembered_of_a_caller_are_bounded_and_its_own() -> None:
+async def test_the_namespaces_that_are_remembered_of_a_caller_are_bounded_and_its_own() -> None:
     found, one, other = Offload({}), Peer(), Peer()
     found.note(other, body("n0"), 1.0)
     for at in range(offload.NAMESPACES + 10):
@@ -79,15 +79,15 @@ async def test_a_new_namespace_of_an_unknown_caller_is_offloaded_until_it_was_ch
     )
 
 
-def test_an_unknown_caller_that_surprises_often_is_offloaded() -> None:
+async def test_an_unknown_caller_that_surprises_often_is_offloaded_also_after_it_connects_anew() -> None:
     """It could have each namespace be cheap once, and then send what is expensive to this process."""
-    found, caller = Offload({}), Peer()
-    caller.pairs |= {b"n%d" % at: offload.CHEAP for at in range(20)}
-    for at in range(5):
-        assert not found.takes(caller, body(f"n{at}"))
+    found, callers = Offload({}), Callers()
+    for at in range(6):
+        caller = callers.accepted("10.0.0.1")
+        caller.pairs |= {b"n%d" % other: offload.CHEAP for other in range(at, 20)}
+        assert found.takes(caller, body(f"n{at}")) == (at == 5)
         found.note(caller, body(f"n{at}"), 0.07)
-
-    assert found.takes(caller, body("n19"))
+        del caller
 
 
 async def test_a_request_that_ended_the_process_does_not_count_as_cheap() -> None:
