@@ -112,7 +112,8 @@ def of_inferenceservice(service: Object, old: Object | None = None) -> FieldErro
 def _of_service(service: Object) -> Iterator[tuple[Limit, int]]:
     roles = map(mapping, listed(mapping(service.get("spec")).get("roles")))
     yield BYTES, _length(service.get("spec"))
-    yield from _counted(service, [role.get(name) for role in roles for name in ("template", "worker")])
+    pods = (role.get(name) for role in roles if role for name in ("template", "worker"))
+    yield from _counted(service, filter(None, pods))
 
 
 def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:

@@ -139,8 +139,8 @@ def test_hostile_requests_do_not_stay_in_memory(fresh: Server) -> None:
 
 
 def test_the_known_requests_have_an_answer(server: Server) -> None:
-    """A review of more than a second of CPU ends with 504, so that the API server refuses the write."""
-    answers = [server.send(body, path).status for body in worst.bodies().values() for path in PATHS]
+    answers = {
+        (name, path): server.send(body, path) for name, body in worst.bodies().items() for path in PATHS
+    }
 
-    assert set(answers) <= {200, 504}
-    assert answers.count(504) < len(answers) / 20
+    assert {key: one.status for key, one in answers.items() if one.status != 200} == {}
