@@ -45,7 +45,7 @@ async def serving(
     limits: Limits = LIMITS,
     unhealthy: Callable[[], str] = lambda: "",
 ) -> AsyncIterator[None]:
-    """ProbeAnswer on a socket until the context ends.
+    """Answer on a socket until the context ends.
 
     `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing; the thread calls them.
     """
@@ -95,7 +95,7 @@ ProbeAnswer = Callable[[LoopTurns, web.BaseRequest], Awaitable[web.StreamRespons
 
 
 async def _answers(sock: socket.socket, limits: Limits, answer: ProbeAnswer, stop: asyncio.Event) -> None:
-    """ProbeAnswer until `stop` is set."""
+    """Answer until `stop` is set."""
     turns = LoopTurns(PAUSE)
     async with listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns):
         await stop.wait()

@@ -24,7 +24,7 @@ from tests.hostile.flood import flooded
 from tests.hostile.test_floods import FLOODS, FROM, bounded, flood_of
 from tests.soak import SUMMARY
 
-WRITES: Final = 200
+WRITES: Final = 100
 CA: Final = "ca.crt"
 KNOWN: Final[dict[str, dict[str, str]]] = {
     "certificates": {"--client-ca": CA, "--client-name": "kube-apiserver"},

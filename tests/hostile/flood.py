@@ -14,26 +14,29 @@ from typing import Final, Literal
 
 CONNECTIONS: Final = 100
 SECONDS: Final = 60.0
-Kind = Literal["reviews", "bytes", "handshakes", "/metrics", "/readyz"]
+Kind = Literal["reviews", "bytes", "connections", "handshakes", "/metrics", "/readyz"]
 PROGRAM: Final = """
 import asyncio, itertools, json, os, ssl, sys
 os.nice(19)  # real callers would not use this machine's processors
 flood = json.loads(sys.argv[1])
-tls = None
-if flood["kind"][0] != "/":
+kind, tls = flood["kind"], None
+if kind[0] != "/" and kind != "connections":
     tls = ssl.create_default_context()
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     if flood["certificate"]:
         tls.load_cert_chain(flood["certificate"])
 numbers, done = itertools.count(), [0, 0]
 HEAD = "POST /mutate?timeout=30s HTTP/1.1\\r\\nHost: x\\r\\nContent-Type: application/json\\r\\n"
-review = open(flood["review"], "rb").read() if flood["review"] else b""
+files = [open(file, "rb").read() for file in flood["files"]]
 
-def named():
-    if not flood["namespaces"]:
-        return review
-    name = b'"namespace":"ns-%d"' % (next(numbers) % flood["namespaces"])
-    return review.replace(b'"namespace":"other"', name)
+def requests():
+    if kind[0] == "/":
+        return [f"GET {kind} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n".encode()]
+    if kind == "bytes":
+        return files
+    name = "ns-%d" % (next(numbers) % flood["namespaces"]) if flood["namespaces"] else "other"
+    bodies = [file.replace(b'"namespace":"other"', b'"namespace":"%b"' % name.encode()) for file in files]
+    return [f"{HEAD}Content-Length: {len(body)}\\r\\n\\r\\n".encode() + body for body in bodies]
 
 async def caller(source):
     while True:
@@ -43,31 +46,21 @@ async def caller(source):
                 reader, writer = await asyncio.open_connection(
                     "127.0.0.1", flood["port"], ssl=tls, local_addr=(source, 0)
                 )
-            while True:
-                if tls is None:
-                    writer.write(f"GET {flood['kind']} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n".encode())
-                elif flood["kind"] == "handshakes":
-                    break
-                elif flood["kind"] == "bytes":
-                    writer.write(review)
+            while kind not in ("connections", "handshakes"):
+                for request in requests():
+                    writer.write(request)
                     async with asyncio.timeout(20):
-                        done[not await reader.read(1)] += 1
-                    break
-                else:
-                    body = named()
-                    writer.write(f"{HEAD}Content-Length: {len(body)}\\r\\n\\r\\n".encode() + body)
-                async with asyncio.timeout(20):
-                    head = await reader.readuntil(b"\\r\\n\\r\\n")
-                    length = int(head.lower().partition(b"content-length:")[2].split()[0])
-                    await reader.readexactly(length)
-                done[head.split()[1] != b"200"] += 1
+                        head = await reader.readuntil(b"\\r\\n\\r\\n")
+                        length = int(head.lower().partition(b"content-length:")[2].split()[0])
+                        await reader.readexactly(length)
+                    done[head.split()[1] != b"200"] += 1
+            done[0] += 1
         except (OSError, asyncio.IncompleteReadError):
             done[1] += 1
             await asyncio.sleep(0.001)
         finally:
             if writer:
                 writer.transport.abort()
-        done[0] += flood["kind"] == "handshakes"
 
 async def main():
     loop = asyncio.get_running_loop()
@@ -93,10 +86,10 @@ class Flood:
     sources: tuple[str, ...]
     each: int
     """Connections of one address."""
-    review: str = ""
-    """The file of a review of the namespace `other`, or of the bytes of a connection."""
+    files: tuple[str, ...] = ()
+    """Reviews of the namespace `other`, sent in turn, or the bytes of a connection."""
     namespaces: int = 0
-    """How many namespaces the reviews name in turn; 0: the one in the file."""
+    """How many namespaces they name, all files one and then the next; 0: the one in the files."""
     certificate: str = ""
     """The file of a client certificate and its key."""
     seconds: float = SECONDS

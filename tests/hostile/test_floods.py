@@ -32,7 +32,9 @@ FLOODS: Final[dict[str, tuple[Kind, int]]] = {
     "cheap reviews": ("reviews", 0),
     "expensive reviews": ("reviews", 0),
     "expensive reviews of many namespaces": ("reviews", 2000),
+    "surprises": ("reviews", 2000),
     "tiny chunks": ("bytes", 0),
+    "connections": ("connections", 0),
     "handshakes": ("handshakes", 0),
     "metrics": ("/metrics", 0),
     "probes": ("/readyz", 0),
@@ -43,7 +45,9 @@ FEW: Final = {
     ("addresses", "cheap reviews", CONNECTIONS),
     ("addresses", "probes", 1),
     ("nobody", "cheap reviews", 1),
+    ("nobody", "surprises", 1),
     ("nobody", "tiny chunks", 1),
+    ("nobody", "connections", 1),
     ("nobody", "expensive reviews of many namespaces", 1),
     ("nobody", "metrics", 1),
 }
@@ -77,25 +81,27 @@ def serving(directory: Path, known: str) -> Iterator[tuple[Server, str]]:
 def flood_of(what: str, number: int, directory: Path, ports: tuple[int, int], certificate: str) -> Flood:
     """Return a flood of the port of reviews or that of probes, from a number of addresses."""
     kind, namespaces = FLOODS[what]
-    (directory / "sent").write_bytes(sent(what))
+    files = {directory / f"{at}": one for at, one in enumerate(sent(what))}
+    for file, one in files.items():
+        file.write_bytes(one)
     return Flood(
         kind,
         ports[kind[0] == "/"],
         addresses(number),
         CONNECTIONS // number,
-        str(directory / "sent"),
+        tuple(map(str, files)),
         namespaces,
-        "" if kind == "handshakes" else certificate,
+        certificate if kind in {"reviews", "bytes"} else "",
     )
 
 
-def sent(what: str) -> bytes:
-    """Return what a flood sends: a review, or the bytes of a connection."""
+def sent(what: str) -> tuple[bytes, ...]:
+    """Return what a connection of a flood sends in turn: reviews, or bytes."""
+    script = worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
     if what == "tiny chunks":
-        return post("/nothing", b"1\r\nx\r\n" * 80_000, Content_Length="", Transfer_Encoding="chunked")
-    if what.startswith("expensive"):
-        return worst.bodies()["a script of commands"].replace(b'"namespace":"llm"', b'"namespace":"other"')
-    return OTHER
+        chunks = b"1\r\nx\r\n" * 80_000
+        return (post("/nothing", chunks, Content_Length="", Transfer_Encoding="chunked"),)
+    return (OTHER, script) if what == "surprises" else (script if what.startswith("expensive") else OTHER,)
 
 
 def bounded(known: str, number: int) -> int:
@@ -153,9 +159,8 @@ def test_among_n_hostile_addresses_another_one_keeps_its_share(tmp_path: Path, n
     shares = []
     with serving(tmp_path, "nobody") as (server, _):
         sources = addresses(number)
-        flood = Flood(
-            "reviews", server.port, sources, EACH[number], str(tmp_path / "review"), seconds=5 * PATIENCE
-        )
+        files = (str(tmp_path / "review"),)
+        flood = Flood("reviews", server.port, sources, EACH[number], files, seconds=5 * PATIENCE)
         for _ in range(TRIES):
             rate(server, body)  # after what is left of a flood
             quiet = rate(server, body)
