@@ -15,6 +15,7 @@ from fusioninfer.codes import suggestion
 from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.files.report import UNREAD, Report, Selection, finding_lines
 from intent.errors import printable, suggested
+from intent.names import is_label
 
 OK: Final = 0
 """The exit code if nothing is wrong."""
@@ -26,7 +27,22 @@ UNREADABLE: Final = 2
 CommandFunction = Callable[..., Any]
 Decorator = Callable[[CommandFunction], CommandFunction]
 
-NAMESPACE: Final = click.option("-n", "--namespace", default="", help="The namespace of objects without one.")
+
+class Namespace(click.ParamType["str"]):
+    """The name of a namespace; empty if none is named."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what cannot be a name: in a path of the API it would name something else."""
+        if value and not is_label(value):
+            self.fail(f"{value!r} is no name of a namespace: use lowercase letters, digits and -", param, ctx)
+        return value
+
+
+NAMESPACE: Final = click.option(
+    "-n", "--namespace", type=Namespace(), default="", help="The namespace of objects without one."
+)
 KUBECONFIG: Final = click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False),

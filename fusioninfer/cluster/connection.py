@@ -6,11 +6,15 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from fusioninfer.options import exit_unreadable, output_option
+from fusioninfer.options import Namespace, exit_unreadable, output_option
 
 T = TypeVar("T")
 HOME: Final = click.option(
-    "-n", "--namespace", default="", help="The namespace of the service. Default: the context's."
+    "-n",
+    "--namespace",
+    type=Namespace(),
+    default="",
+    help="The namespace of the service. Default: the context's.",
 )
 OUTPUT: Final = output_option("text", "json")
 

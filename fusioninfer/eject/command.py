@@ -14,6 +14,7 @@ from fusioninfer.options import (
     FILES_OR_NAMES,
     FINDINGS,
     KUBECONFIG,
+    Namespace,
     echo_json,
     exit_unreadable,
     output_option,
@@ -32,7 +33,11 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @FILES_OR_NAMES
 @click.option(
-    "-n", "--namespace", default="", help="The namespace of objects without one. Default: the context's."
+    "-n",
+    "--namespace",
+    type=Namespace(),
+    default="",
+    help="The namespace of objects without one. Default: the context's.",
 )
 @KUBECONFIG
 @CONTEXT

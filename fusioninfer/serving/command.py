@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, exit_unreadable, read_settings
+from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, Namespace, exit_unreadable, read_settings
 from intent.names import SYSTEM_NAMESPACE
 from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD, WORKERS
 
@@ -99,6 +99,7 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
 )
 @click.option(
     "--templates-namespace",
+    type=Namespace(),
     default="",
     metavar="NAME",
     help="Read InferenceTemplates: those of an object's namespace, then those of this one. Without it, no "
@@ -159,7 +160,13 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.command(epilog=SYNC)
 @KUBECONFIG
 @CONTEXT
-@click.option("--namespace", default=SYSTEM_NAMESPACE, show_default=True, help="The namespace of the Lease.")
+@click.option(
+    "--namespace",
+    type=Namespace(),
+    default=SYSTEM_NAMESPACE,
+    show_default=True,
+    help="The namespace of the Lease.",
+)
 @click.option(
     "--lease-duration",
     default=LEASE_DURATION,
@@ -192,6 +199,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option(
     "--watch-namespace",
     "namespaces",
+    type=Namespace(),
     multiple=True,
     metavar="NAME",
     help="Watch this namespace only. May be repeated.",
@@ -203,6 +211,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 )
 @click.option(
     "--templates-namespace",
+    type=Namespace(),
     default="",
     metavar="NAME",
     help="Watch InferenceTemplates: those of a service's namespace, then those of this one.",

@@ -389,6 +389,23 @@ def test_an_unknown_launcher_is_an_error(tmp_path: Path) -> None:
     assert (result.exit_code, "launcher: " in result.stderr) == (2, True)
 
 
+OF_NAMESPACES: Final = [
+    (name, option.opts[-1])
+    for name, command in main.commands.items()
+    for option in command.params
+    if option.opts[-1].endswith("namespace")
+]
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "a b", "A"])
+@pytest.mark.parametrize(("command", "option"), OF_NAMESPACES)
+def test_what_cannot_name_a_namespace_is_a_usage_error(command: str, option: str, name: str) -> None:
+    result = run(command, option, name)
+
+    said = f"Invalid value for '{option}': '{name}' is no name of a namespace"
+    assert (result.exit_code, said in result.stderr.replace("'-n' / ", "")) == (2, True)
+
+
 def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
     result = run("sync", "--lease-duration", "10", "--renew-deadline", "10")
 

@@ -54,8 +54,8 @@ def container(deployment: str) -> Object:
 
 def parsed(arguments: list[str]) -> dict[str, Any]:
     """Parse the arguments of a container as the command does, without running it."""
-    command = main.commands[arguments[0]]
-    return command.make_context(arguments[0], arguments[1:]).params
+    name, *words = (word.replace("$(NAMESPACE)", "fusioninfer-system") for word in arguments)
+    return main.commands[name].make_context(name, words).params
 
 
 def _is_object(document: Any) -> bool:

@@ -116,11 +116,12 @@ def test_the_shipped_flags_are_the_defaults(sync: dict[str, Any], flag: str) -> 
     assert sync[flag] == default
 
 
-def test_the_lease_is_in_the_namespace_of_the_pod(sync: dict[str, Any]) -> None:
-    (variable,) = container("fusioninfer-sync")["env"]
+def test_the_lease_is_in_the_namespace_of_the_pod() -> None:
+    sync = container("fusioninfer-sync")
+    (variable,) = sync["env"]
 
     assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.namespace"
-    assert sync["namespace"] == f"$({variable['name']})"
+    assert f"--namespace=$({variable['name']})" in sync["args"]
 
 
 def test_the_role_of_the_lease_is_in_the_namespace_of_the_pod() -> None:

@@ -13,6 +13,7 @@ from fusioninfer.options import (
     CONTEXT,
     FINDINGS,
     KUBECONFIG,
+    Namespace,
     echo_json,
 )
 from intent.names import SYSTEM_NAMESPACE
@@ -31,6 +32,7 @@ Examples:
 @click.option(
     "-n",
     "--namespace",
+    type=Namespace(),
     default=SYSTEM_NAMESPACE,
     show_default=True,
     help="The namespace of FusionInfer.",

@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import HOME, OUTPUT, counted, home_namespace, printable, read
-from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, echo_json
+from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, Namespace, echo_json
 from intent.names import SYSTEM_NAMESPACE
 
 EXAMPLES: Final = """\b
@@ -27,6 +27,7 @@ Examples:
 @click.option(
     "--templates-namespace",
     "shared",
+    type=Namespace(),
     default=SYSTEM_NAMESPACE,
     show_default=True,
     metavar="NAME",
