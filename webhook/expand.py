@@ -28,9 +28,9 @@ from webhook.overlay.base import Base
 from webhook.overlay.canonical import is_default, is_unwritten
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
+from webhook.overlay.proven import unproven
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.removed import removed
 from webhook.overlay.revert import with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
@@ -216,21 +216,21 @@ def wish(
 ) -> Expansion:
     """Return the recorded expansion if the object is pinned, else that of the mutators.
 
-    On an update, the recorded part of each concern stays whose input is unchanged. A recorded item that was
-    removed from the object is added only if the mutators add the same.
+    On an update, the recorded part of each concern stays whose input is unchanged, if the object has it. So a
+    record that was forged adds nothing, and an item that was removed by hand is added only by the mutators.
     """
     write, pin = found.write, found.write.pinning
     if not isinstance(found, Pinned) and (pin is records.NO_RECORD or pin.is_foreign):
         return mutate.expansion(found.intent, write.facts, settings, concerns)
-    intent, recorded = write.reading.intent, pin.expansion
-    gone = removed(recorded.wish, write.live, write.old or {})
-    if gone and intent:
-        rules = mutate.expansion(intent, write.facts, settings, concerns)
-        gone = removed(recorded.wish, write.live, write.old or {}, rules.wish)
-    recorded = recorded.without(gone) if gone else recorded
-    if isinstance(found, Pinned):
+    recorded, intent = pin.expansion, write.reading.intent
+    put_on = with_kept(write.pinned.put_on, write.reverted)
+    if names := unproven(recorded, put_on, write.live, write.old or {}):
+        recorded = recorded.without(names)
+    elif isinstance(found, Pinned):
         return recorded
-    return mutate.expansion(found.intent, write.facts, settings, concerns, (recorded,))
+    if intent is None:
+        return recorded
+    return mutate.expansion(intent, write.facts, settings, concerns, (recorded,))
 
 
 def room(live: Object) -> int:

@@ -149,6 +149,57 @@ def test_a_create_adds_nothing_that_only_its_record_has_but_what_a_launch_replac
     assert wrong == {}
 
 
+def applied(tool: str, size: int | None = None) -> Callable[[Object, Object], Object]:
+    """Return a write of the author's file, perhaps with another size."""
+
+    def write(live: Object, file: Object) -> Object:
+        wanted = changed(file, "spec.leaderWorkerTemplate.size", size) if size else file
+        made: Object = TOOLS[tool](live, wanted)
+        return made
+
+    return write
+
+
+def edit(name: str) -> Callable[[Object, Object], Object]:
+    """Return one of `WRITES`, which need no file."""
+    return lambda live, _: WRITES[name](live)
+
+
+LATER_WRITES: Final = {
+    **{name: edit(name) for name in WRITES if name != "the record alone"},
+    **{f"a file, {tool}": applied(tool) for tool in TOOLS},
+    **{f"a file of another size, {tool}": applied(tool, 4) for tool in TOOLS},
+}
+
+
+def said(*known: Object) -> set[str]:
+    """Return each value of pods with its place in a template, of arguments each word."""
+    return {
+        repr((where[1:], word))
+        for one in known
+        for where, value in leaves(pods(one))
+        for word in (value if isinstance(value, list) else [value])
+    }
+
+
+PARTS: Final = re.compile(r": parts\..*(?<!\.-spec)$")
+"""Forgeries of parts. One that takes a whole template out of a part has the rules make other arguments."""
+
+
+def test_a_part_that_was_forged_past_admission_gives_pods_nothing_in_later_writes() -> None:
+    """Only what the stored object has, what the rules give and what the author writes may be in pods."""
+    parts = [one for one in forged() if PARTS.search(one[0])]
+    wrong = {}
+    for (name, file, stored, live, library), write in zip(parts, itertools.cycle(LATER_WRITES), strict=False):
+        send = LATER_WRITES[write]
+        made, honest = put(send(live, file), live, library), put(send(stored, file), stored, library)
+        author = put(WRITES["no annotation"](stored), stored, library)
+        if more := said(made) - said(honest, stored, file, author):
+            wrong[f"{name}, then {write}"] = more
+
+    assert wrong == {}
+
+
 # --- what is stored ---------------------------------------------------------------------------------------
 
 SPEC: Final = f"{WORKER}.spec"

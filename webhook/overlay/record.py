@@ -38,7 +38,7 @@ A change of this form, or of the fields that a digest covers, makes stored objec
 (docs/adr/0007).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -110,13 +110,10 @@ class Expansion:
             parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(part.digest, wish)
         return replace(self, parts=parts)
 
-    def without(self, gone: Overlay) -> "Expansion":
-        """Return the same without these items."""
-        parts = {
-            name: Part(part.digest, remainder(part.put_on, gone), part.left)
-            for name, part in self.parts.items()
-        }
-        return replace(self, parts=parts, wish=remainder(self.wish, gone))
+    def without(self, names: Collection[str]) -> "Expansion":
+        """Return the same without these parts."""
+        parts = {name: part for name, part in self.parts.items() if name not in names}
+        return replace(self, parts=parts, wish=combine(part.wish for part in parts.values()))
 
 
 @dataclass(frozen=True, slots=True)
