@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import aiohttp
 import orjson
@@ -65,6 +66,9 @@ One tenant may store hundreds of objects of the size above; a page of a hundred 
 """
 IN_TRANSIT: Final = 2**27
 """Bytes of pages, of lines of watches, and of objects that wait to be read, of all kinds together."""
+LONG: Final = 2**16
+"""Bytes of JSON above which one text is parsed in a turn of the event loop."""
+_TURNS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
@@ -415,9 +419,17 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
 
 
 async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
-    """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow."""
+    """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow.
+
+    Long texts take turns: each kind may have one at the same time, each takes up to 30 ms, and all the while
+    the Lease must be renewed, which takes several turns of the event loop.
+    """
     try:
-        return read(text)
+        if len(text) <= LONG:
+            return read(text)
+        async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            await asyncio.sleep(0)
+            return read(text)
     except (ValueError, RecursionError):
         return read(await asyncio.to_thread(shallow, text))
 

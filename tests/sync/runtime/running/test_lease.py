@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from kube.client import Client
+from kube.client import LONG, Client, read_at_any_depth
+from kube.pool import NOBODY
 from sync.runtime.clock import steady
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
 from tests.sync.conftest import Eventually
@@ -317,6 +318,30 @@ async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
     await eventually(lambda: worker.leadership.until > until)
 
     assert worker.leading == [True]
+
+
+async def test_a_renewal_waits_neither_for_memory_nor_for_the_large_objects_of_all_kinds(
+    api: Api, client: Client, background: Background
+) -> None:
+    kinds, read, worker = 50, [0], Worker(client, "a")
+    client.pool.take(NOBODY, client.pool.size)
+
+    def count(_text: bytes) -> None:
+        read[0] += 1
+
+    async def receive() -> None:
+        while True:
+            await read_at_any_depth(count, bytes(LONG + 1))
+            await asyncio.sleep(0)
+
+    for _ in range(kinds):
+        background(receive())
+    assert await tries(worker)
+    before = read[0]
+
+    assert await tries(worker)
+    assert 0 < read[0] - before < kinds
+    assert spec(api)["holderIdentity"] == "a"
 
 
 async def test_one_slow_renewal_does_not_lose_the_lease(
