@@ -25,6 +25,7 @@ if kind[0] != "/" and kind != "connections":
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     if flood["certificate"]:
         tls.load_cert_chain(flood["certificate"])
+PIPELINED = 8  # so that few bytes and little work of a caller keep the server busy
 numbers, done = itertools.count(), [0, 0]
 HEAD = "POST /mutate?timeout=30s HTTP/1.1\\r\\nHost: x\\r\\nContent-Type: application/json\\r\\n"
 files = [open(file, "rb").read() for file in flood["files"]]
@@ -47,8 +48,9 @@ async def caller(source):
                     "127.0.0.1", flood["port"], ssl=tls, local_addr=(source, 0)
                 )
             while kind not in ("connections", "handshakes"):
-                for request in requests():
-                    writer.write(request)
+                several = [one for _ in range(PIPELINED if kind == "reviews" else 1) for one in requests()]
+                writer.write(b"".join(several))
+                for _ in several:
                     async with asyncio.timeout(20):
                         head = await reader.readuntil(b"\\r\\n\\r\\n")
                         length = int(head.lower().partition(b"content-length:")[2].split()[0])

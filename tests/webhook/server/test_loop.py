@@ -1,16 +1,27 @@
-"""However a caller cuts what it sends, none of it takes much of the event loop outside of a turn."""
+"""However a caller cuts what it sends, none of it takes much of the event loop outside of a turn.
+
+And however many requests of others wait, a caller waits for few of them.
+"""
 
 import asyncio
 import socket
 import time
 from asyncio import events
 from contextlib import suppress
+from dataclasses import replace
+from ipaddress import ip_network
+from statistics import median
 from typing import Final
 
 import pytest
 
 from tests.hostile import worst
-from tests.webhook.running import CLIENT_TLS, serving
+from tests.hostile.flood import addresses
+from tests.webhook.running import CLIENT_TLS, serving, until
+from tests.wire import connected, post, read
+from webhook.review import AdmissionAnswer
+from webhook.server.callers import Callers
+from webhook.server.listen import Limits
 
 HEAD: Final = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CHUNKED: Final = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -25,6 +36,9 @@ CUT: Final[dict[str, tuple[bytes, int]]] = {
     "records of headers": (LINE + b"".join(b"%d:%s\r\n" % (at, b"x" * 400) for at in range(50)), 1),
 }
 """What a connection sends, and the size of its TLS records; 0: the largest."""
+CONNECTIONS: Final = 50
+FEW: Final = 5
+"""Reviews of others: one has begun, and another may before the request is read."""
 TRIES: Final = 3
 MOST: Final = 20
 """The CPU time of the longest callback, as a multiple of `worst.reference`: a fifth of that of a review."""
@@ -71,3 +85,38 @@ async def test_no_read_takes_much_of_the_event_loop(what: str, longest: list[flo
                 break
 
     assert min(ratios) < MOST
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_beside_many_requests_of_others_a_caller_waits_for_few(*, known: bool) -> None:
+    """It has one connection; the others have one address, or, where the caller is known, many."""
+    reviewed: list[bytes] = []
+
+    def review(body: bytes) -> AdmissionAnswer:
+        reviewed.append(body)
+        time.sleep(0.001)
+        return AdmissionAnswer(body, "unchanged")
+
+    async def others(source: str) -> None:
+        async with connected(served.port, served.tls, source) as (reader, writer):
+            while not ended.is_set():
+                writer.write(post("/mutate"))
+                await read(reader)
+
+    ended = asyncio.Event()
+    callers = Callers(networks=(ip_network("127.0.0.1"),)) if known else Callers()
+    async with serving(review, replace(Limits(), drain_seconds=0.0), callers) as served:
+        sources = addresses(CONNECTIONS) if known else addresses(1) * CONNECTIONS
+        tasks = [asyncio.create_task(others(source)) for source in sources]
+        await until(lambda: len(reviewed) > 2 * CONNECTIONS)
+        waited = []
+        async with connected(served.port, served.tls) as (reader, writer):
+            for _ in range(20):
+                before = len(reviewed)
+                writer.write(post("/mutate", b"{ }"))
+                await read(reader)
+                waited.append(len(reviewed) - before)
+        ended.set()
+        await asyncio.gather(*tasks)
+
+    assert median(waited) <= FEW
