@@ -28,7 +28,7 @@ READ_OUTCOMES: Final = (
     "read",  # every template was read
     "missing",  # one of them does not exist, or cannot be read
     "late",  # not all were read in time
-    "crowded",  # too many requests of the namespace wait for templates (429)
+    "crowded",  # too many requests of the caller wait for templates (429)
 )
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
