@@ -99,6 +99,7 @@ PARTS: Final = {
         *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "testbed")),
     ),
     "gitops": _one("gitops", "tests/cluster/test_gitops_sequences.py"),
+    "upgrades": _one("upgrades", "tests/cluster/test_upgrade_stored.py"),
     "lease": _one("two controllers", "tests/cluster/test_controller_lease_faults.py"),
     "ray": _one("ray", "tests/ray"),
     "storage": _one("storage", "tests/storage/initializer_check.py"),

@@ -1,5 +1,7 @@
 """What an earlier release stored, restored on the real API server; webhook and controller take over.
 
+A few cases have each state and each kind of object (`upgrades.stored.sample`); in the soak, each
+case as it was applied is there too. Tests without an API server have all cases in all states.
 Objects are made as they were stored, with the owners of their fields, by a user whom our webhooks leave out.
 """
 
@@ -26,7 +28,8 @@ from tests.cluster.testbed.upgrades import SERVER_SIDE_FORCED
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, Words
 from tests.isvc import isvc, router, worker
-from tests.upgrades.stored import APPLIED, Stored, stored
+from tests.tiers import WHOLE
+from tests.upgrades.stored import APPLIED, Stored, sample, stored
 from tests.upgrades.writes import pods
 
 CONTROL: Final = ("kube-controller-manager", "lws")
@@ -38,11 +41,6 @@ KINDS: Final = ("inferencetemplates", "inferenceservices", *(one for one in MADE
 controller's, which would make them with others: that case stays in the tests without an API server.
 """
 ASIDE: Final = "disaggregatedset"
-SAMPLE: Final = (
-    *("isvc-kserve-fields", "isvc-scaling", "isvc-picker", "routes-pd-disaggregation"),
-    *("story-4-disaggregated-auto", "template-01-short", "model-s3", "sidecar-06-native"),
-)
-"""The cases of which every state is restored; of all others what was applied."""
 SET_BY_SERVER: Final = ("uid", "creationTimestamp", "generation", "managedFields", "ownerReferences")
 Seen = dict[tuple[str, str, str], tuple[str, Object]]
 """By resource, namespace and name: the uid, and what authors set."""
@@ -62,9 +60,9 @@ class Restored:
 @pytest.fixture(scope="module")
 def restored(request: pytest.FixtureRequest) -> Iterator[Restored]:
     """Restore the fixture, then have webhook and controller take over."""
-    those = tuple(
-        one for one in stored() if one.case != ASIDE and (one.state == APPLIED or one.case in SAMPLE)
-    )
+    found = [one for one in stored() if one.case != ASIDE]
+    few = sample(found)
+    those = tuple(one for one in found if one in few or (WHOLE and one.state == APPLIED))
     built = obtained(request.config, lambda: build(sys.stderr, (*UNSCHEDULED, *ROUTE_DEFINITIONS)))
     with running(built, (*CRDS, *ROUTE_CRDS), CONTROL) as cluster:
         install_manifests(cluster)

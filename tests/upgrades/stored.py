@@ -7,6 +7,7 @@ objects in clusters, so the file stays as it is. To read it: `xzcat tests/upgrad
 """
 
 import lzma
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Final
 import orjson
 
 from intent import Object
+from intent.annotations import EXPANSION
 
 COMMIT: Final = "c558d28b"
 FILE: Final = Path(__file__).parent / "stored.jsonl.xz"
@@ -40,7 +42,7 @@ STATES: Final = (APPLIED, SERVER_SIDE, SCALED, EDITED, WITHDRAWN, EJECTED, FORGE
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stored:
     """One case in one state. The objects must not be changed: tests share them."""
 
@@ -76,6 +78,25 @@ def stored() -> tuple[Stored, ...]:
     return tuple(
         Stored(one["case"], one["state"], tuple(one["written"]), tuple(one["objects"])) for one in lines
     )
+
+
+def sample(those: Iterable[Stored]) -> tuple[Stored, ...]:
+    """Return few that have every class that any of these has; the one that adds most is next."""
+    classes = {one: set(_classes(one)) for one in those}
+    left, kept = set[tuple[str, str]]().union(*classes.values()), list[Stored]()
+    while left:
+        kept.append(max(classes, key=lambda one: len(classes[one] & left)))
+        left -= classes[kept[-1]]
+    return tuple(kept)
+
+
+def _classes(one: Stored) -> Iterator[tuple[str, str]]:
+    """Yield the kinds that an author wrote in this state, and what any state has: kinds, parts, launchers."""
+    yield from ((one.state, obj["kind"]) for obj in one.written)
+    for obj in one.objects:
+        record = orjson.loads(obj["metadata"].get("annotations", {}).get(EXPANSION, "{}"))
+        for found in (obj["kind"], *record.get("parts", ()), *record.get("decided", {}).values()):
+            yield "", found
 
 
 def write(found: list[Stored]) -> None:
