@@ -6,7 +6,7 @@ from typing import Final
 from sync.observed.condition import ObservedCondition
 from sync.observed.routes import Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
 from sync.status import failures
-from sync.status.inputs import Observed, ObservedRoutes, unstored
+from sync.status.inputs import Observed, ObservedRoutes, behind, unstored
 from sync.status.reasons import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
@@ -16,7 +16,7 @@ UNKNOWN_KIND: Final = "InvalidKind"
 def routes_ready(seen: Observed) -> Verdict:
     """Judge `RoutesReady`: requests can come in through the routes."""
     if seen.routes is None:
-        return Verdict("NoRoutesWanted")
+        return Verdict("NoRoutesWanted") if seen.service.roles else Verdict("NotObserved", behind(seen))
     refused = failures.route_cause(seen.routes)
     if refused:
         return Verdict("RoutesRefused", refused)

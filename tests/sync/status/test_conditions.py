@@ -77,7 +77,10 @@ def test_a_service_with_one_ready_replica_per_role_is_ready() -> None:
     )
 
 
-def test_an_unreadable_service_is_not_ready() -> None:
+def test_of_an_unreadable_service_no_condition_is_true_but_failed() -> None:
+    states = {name: reason(name, UNREAD)[0] for name in JUDGES if name not in OPTIONAL}
+
+    assert [name for name, one in states.items() if one == "True"] == ["Failed"]
     assert reason("Ready", UNREAD) == ("False", "NotInitialized")
 
 
