@@ -181,7 +181,7 @@ def _with_renamed(overlay: Overlay, before: Object, after: Object) -> Overlay:
     for name in (_WORKER, _LEADER):
         then, now = mapping(before.get(name)), mapping(after.get(name))
         template = mapping(_group(overlay).get(name))
-        renamed = _renamed(template, then, now) if then and now else template
+        renamed = _renamed(template, then, now) if template and then and now else template
         if renamed is not template:
             spec = {**overlay["spec"], "leaderWorkerTemplate": {**_group(overlay), name: renamed}}
             overlay = {**overlay, "spec": spec}

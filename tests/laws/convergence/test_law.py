@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.laws.convergence.files import File, Pod
+from tests.laws.convergence.files import EXPORT, File, Pod
 from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import COMPARED, Sequence, Step, drawn, run
@@ -79,6 +79,16 @@ FOUND = {
         CLIENT_SIDE,
         "",
         (Step(CLIENT_SIDE, "worker env", (("HF_HOME", "/models"),)), Step(APPLY, SAME)),
+    ),
+    "the name of a container, where nothing was injected into its template": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "",
+        (
+            Step("replace", "component", "worker"),
+            Step(CLIENT_SIDE, EXPORT),
+            Step(CLIENT_SIDE, "name", "engine"),
+        ),
     ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
