@@ -59,7 +59,7 @@ def fill(
 
     `found` is the object without what concerns injected, and `known` is what was added before: the same is
     added again while the author's object and the content are the same. A list has the order of `then`, the
-    stored object without what concerns injected, if it has the same items, else that of `found`.
+    stored object without what concerns injected, if it has the same items; on CREATE that of `found`.
     """
     author = parts.author
     if not base.has_content:
@@ -69,7 +69,7 @@ def fill(
     copied = _copied(author, parts, base)
     is_copied = copied is not author
     made = digest_of_file([_read(copied), is_copied, _content(base)])
-    order = [found.original] if then is None else [found.original, then]
+    order = [found.original if then is None else then]
     if known.digest == made and known.key == base.key:
         put_on, done, errors = known.put_on, known, tuple[FieldError, ...]()
     else:

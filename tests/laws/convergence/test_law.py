@@ -90,6 +90,12 @@ FOUND = {
             Step(CLIENT_SIDE, "name", "engine"),
         ),
     ),
+    "the order of variables that an apply adds beside those of templates": Sequence(
+        File(leader=Pod(), refs="more,base", parallelism="tensor=16,expert"),
+        APPLY,
+        "",
+        (Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "debug"))),),
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
 
