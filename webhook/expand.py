@@ -183,9 +183,9 @@ def _noted(live: Object, write: Write) -> Object:
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
-    made = found.write.inject(wished)
+    write, sent = found.write, found.write.sent
+    made = write.pinned if wished is write.pinning.expansion else write.inject(wished)
     text = written(found, wished, made)
-    sent = found.write.sent
     return sent if len(text) > room(sent) else merge(made.result, _annotation(text))
 
 
@@ -222,13 +222,10 @@ def wish(
     write, pin = found.write, found.write.pinning
     if not isinstance(found, Pinned) and (pin is records.NO_RECORD or pin.is_foreign):
         return mutate.expansion(found.intent, write.facts, settings, concerns)
-    recorded, intent = pin.expansion, write.reading.intent
     put_on = with_kept(write.pinned.put_on, write.reverted)
-    if names := unproven(recorded, put_on, write.live, write.old or {}):
-        recorded = recorded.without(names)
-    elif isinstance(found, Pinned):
-        return recorded
-    if intent is None:
+    recorded = pin.expansion.without(unproven(pin.expansion, put_on, write.live, write.old or {}))
+    intent = write.reading.intent
+    if intent is None or (isinstance(found, Pinned) and recorded is pin.expansion):
         return recorded
     return mutate.expansion(intent, write.facts, settings, concerns, (recorded,))
 

@@ -171,13 +171,10 @@ class Write:
     @cached_property
     def pinned(self) -> Injection:
         """The recorded overlay injected again."""
-        return self._inject(self.pinning.expansion)
+        return self.inject(self.pinning.expansion)
 
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
-        return self.pinned if wished is self.pinning.expansion else self._inject(wished)
-
-    def _inject(self, wished: Expansion) -> Injection:
         original = without_mounted(self.reverted, wished.wish)
         made = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old

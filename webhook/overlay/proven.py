@@ -11,10 +11,10 @@ A record is an annotation, so it may be forged. Here the stored object has no in
 """
 
 from intent import Object
-from intent.shapes import listed, mapping
-from webhook.overlay.keyed import ENTERED, by_identity, is_keyed, same
+from intent.shapes import mapping
+from webhook.overlay.keyed import LIST_KEYS, by_identity, is_keyed
 from webhook.overlay.overlay import Overlay, merge
-from webhook.overlay.patch import patch
+from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import Expansion
 
 
@@ -27,15 +27,14 @@ def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -
     """
     if is_on(live, put_on):
         return frozenset()
-    whole, now = _group(put_on), _group(live)
-    edited = [field for field in whole if _is_expanded(mapping(whole[field]), mapping(now.get(field)))]
+    whole, now = (mapping(mapping(one.get("spec")).get("leaderWorkerTemplate")) for one in (put_on, live))
+    pairs = ((field, mapping(part), mapping(now.get(field))) for field, part in whole.items())
+    edited = tuple(f"/spec/leaderWorkerTemplate/{one}/" for one, *pair in pairs if _is_expanded(*pair))
 
     def stands(part: Overlay) -> bool:
-        if is_on(live, part):
-            return True
-        here = _group(part)
-        removed = any(_lacks_item(mapping(here.get(field)), mapping(now.get(field))) for field in edited)
-        return is_on(old, part) and not removed
+        lost = patch(live, merge(live, part))
+        removed = any(one["path"].startswith(edited) and _adds_item(one) for one in lost)
+        return not lost or (is_on(old, part) and not removed)
 
     parts = expansion.reduced(put_on).parts
     return frozenset(name for name, part in parts.items() if not stands(part.put_on))
@@ -46,20 +45,9 @@ def is_on(lws: Object, overlay: Overlay) -> bool:
     return not patch(lws, merge(lws, overlay))
 
 
-def _lacks_item(injected: Overlay, live: Object) -> bool:
-    """Return whether a list lacks an item that was injected."""
-    for key, value in injected.items():
-        have = live.get(key)
-        if isinstance(value, dict) and isinstance(have, dict) and _lacks_item(value, have):
-            return True
-        if not is_keyed(key, value):
-            continue
-        items, now = by_identity(key, value), by_identity(key, have)
-        if key not in ENTERED and items.keys() - now.keys():
-            return True
-        if key in ENTERED and any(_lacks_item(items[name], now[name]) for name in items.keys() & now.keys()):
-            return True
-    return False
+def _adds_item(operation: Operation) -> bool:
+    last = operation["path"].rpartition("/")[2]
+    return operation["op"] == "add" and (last == "-" or last.isdigit() or last in LIST_KEYS)
 
 
 def _is_expanded(injected: Overlay, live: Object) -> bool:
@@ -67,17 +55,10 @@ def _is_expanded(injected: Overlay, live: Object) -> bool:
     ours, now = (
         by_identity("containers", mapping(one.get("spec")).get("containers")) for one in (injected, live)
     )
-    fields = [
-        (key, value, mapping(now.get(name)).get(key))
+    return not ours or any(
+        is_on(mapping(now.get(name)), {key: piece})
         for name, item in ours.items()
         for key, value in item.items()
         if value and key != "name"
-    ]
-    return not fields or any(
-        any(one in listed(have) for one in value) if is_keyed(key, value) else same(value, have)
-        for key, value, have in fields
+        for piece in ([[one] for one in value] if is_keyed(key, value) else [value])
     )
-
-
-def _group(lws: Object) -> Object:
-    return mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))

@@ -112,6 +112,8 @@ class Expansion:
 
     def without(self, names: Collection[str]) -> "Expansion":
         """Return the same without these parts."""
+        if not names:
+            return self
         parts = {name: part for name, part in self.parts.items() if name not in names}
         return replace(self, parts=parts, wish=combine(part.wish for part in parts.values()))
 
