@@ -59,7 +59,8 @@ def fill(
 
     `found` is the object without what concerns injected, and `known` is what was added before: the same is
     added again while the author's object and the content are the same. A list has the order of `then`, the
-    stored object without what concerns injected, if it has the same items; on CREATE that of `found`.
+    stored object without what concerns injected, if it has the same items; else what is added again that of
+    `found`, and what is new on an update that of a new object.
     """
     author = parts.author
     if not base.has_content:
@@ -69,12 +70,12 @@ def fill(
     copied = _copied(author, parts, base)
     is_copied = copied is not author
     made = digest_of_file([_read(copied), is_copied, _content(base)])
-    order = [found.original if then is None else then]
+    order = [found.original] if then is None else [found.original, then]
     if known.digest == made and known.key == base.key:
         put_on, done, errors = known.put_on, known, tuple[FieldError, ...]()
     else:
         raw, errors = _filled(copied, base)
-        put_on, order = difference(copied, raw), [raw, *order]
+        put_on, order = difference(copied, raw), [raw, order[-1]]
         was = replaced(copied, put_on)
         if is_copied:
             put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})

@@ -96,6 +96,9 @@ FOUND = {
         "",
         (Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "debug"))),),
     ),
+    "the order of variables of templates that an author names later": Sequence(
+        File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
 
