@@ -76,10 +76,9 @@ class Connection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Record when the first byte of a request arrives, and pass parser errors to a waiting handler.
 
-        What completes no request takes a turn of its caller; the rest of a refused body is discarded.
+        What completes no headers takes a turn of its caller; the rest of a refused body is discarded.
         """
         if self.is_refused:
-            self._pause()
             return
         is_body = not self.content.is_eof()
         if self.since is None and data and not is_body:
@@ -89,12 +88,7 @@ class Connection(web.RequestHandler):
         # A message that follows an unfinished body is the parser's error, not a request.
         if is_body and self._messages and not self.content.is_eof():
             self.content.set_exception(web.RequestPayloadError("broken chunks"))
-        if self.since is not None and not self.is_complete:
-            self._pause()
-
-    def _pause(self) -> None:
-        """Read no more until it is the turn of the caller."""
-        if self.resuming is None or self.resuming.done():
+        if self.since is not None and not (self.is_complete or self._buffer_paused):
             self._pause_reading_for_buffer()
             self.resuming = asyncio.create_task(self._resume())
 

@@ -87,6 +87,18 @@ async def test_no_read_takes_much_of_the_event_loop(what: str, longest: list[flo
     assert min(ratios) < MOST
 
 
+async def test_each_part_of_headers_takes_a_turn() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        served.state.turns.pause = 0.5
+        since = time.monotonic()
+        for part in (b"GET / HTTP/1.1\r\n", b"Host: x\r\n", b"\r\n"):
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        await read(reader)
+
+    assert time.monotonic() - since > 0.75  # the second part waits, and then the request
+
+
 @pytest.mark.parametrize("known", [False, True])
 async def test_beside_many_requests_of_others_a_caller_waits_for_few(*, known: bool) -> None:
     """It has one connection; the others have one address, or, where the caller is known, many."""
