@@ -330,6 +330,7 @@ async def serial(server: Server) -> bytes:
 async def test_68_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path) -> None:
     patient = replace(PRODUCTION, drain_seconds=3.0, body_seconds=PATIENCE, finish_seconds=PATIENCE)
     with started(tmp_path, patient) as server:
+        await ask(server.port, server.tls, SENT)  # else a second process starts meanwhile
         async with connected(server.port, server.tls) as (reader, writer):
             os.kill(server.process.pid, signal.SIGTERM)
             async with asyncio.timeout(PATIENCE):
