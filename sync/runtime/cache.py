@@ -110,8 +110,6 @@ class Cache(Generic[R]):
     """The memory for the rows of all kinds."""
     sizes: dict[NamespacedName, int] = field(default_factory=dict)
     """The memory of each row (`cached.weight`)."""
-    crowded_out: dict[NamespacedName, int] = field(default_factory=dict)
-    """The memory of each row that is in `unreadable`, as its namespace had no room for the content."""
 
     @property
     def rows(self) -> dict[NamespacedName, R]:
@@ -230,10 +228,10 @@ class Cache(Generic[R]):
 
     def has_room_again(self) -> bool:
         """Return whether there is room for a row that was left without its content, so that a list helps."""
-        return any(self.space.fits(name[0], size) for name, size in self.crowded_out.items())
+        left_out = (row for row in self.unreadable.by_name.values() if row.why == NO_ROOM)
+        return any(self.space.fits(row.namespace, ROW_LIMIT) for row in left_out)
 
     def _resize(self, name: NamespacedName, size: int) -> None:
-        self.crowded_out.pop(name, None)
         self.space.take(name[0], size - self.sizes.pop(name, 0))
         if size:
             self.sizes[name] = size
@@ -323,8 +321,6 @@ class Cache(Generic[R]):
                 object=(named(row.namespace), named(row.name)),
                 error=row.why.partition(":")[0],
             )
-        if row.why == NO_ROOM:
-            self.crowded_out[name] = size
 
     def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
         """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""
