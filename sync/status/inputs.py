@@ -30,6 +30,8 @@ class ObservedRoutes:
     wants_ingress: bool = False
     """Whether an Ingress is desired."""
     gateways: tuple[Gateway, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of which not all objects are known, and why."""
     errors: tuple[FieldError, ...] = ()
     """Findings about the routes alone, warnings included."""
     settled: bool = True

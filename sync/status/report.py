@@ -100,6 +100,7 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         ingress=_projection(snapshot, INGRESS, ingress_name(name)),
         wants_ingress=router.ingress is not None,
         gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),
+        unknown=snapshot.unknown,
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
         prioritized=OBJECTIVE.kind not in snapshot.unapplied,

@@ -70,6 +70,9 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
         "Ingress": routes.wants_ingress and routes.ingress is None,
     }
     missing = [name for name, absent in parts.items() if absent]
+    unknown = [why for name in missing if (why := routes.unknown.get(name.partition(" ")[0]))]
+    if unknown:
+        return Verdict("NotObserved", unknown[0])
     return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None
 
 
@@ -77,6 +80,8 @@ def _pool_missing(routes: ObservedRoutes) -> Verdict | None:
     """Return that the author's InferencePool does not exist."""
     if not routes.own_pool or routes.pool is not None:
         return None
+    if why := routes.unknown.get("InferencePool"):
+        return Verdict("NotObserved", why)
     return Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
 
 

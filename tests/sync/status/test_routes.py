@@ -44,6 +44,8 @@ def test_routes_that_gateways_accept_are_ready() -> None:
 def test_a_missing_object_is_named(part: str, name: str) -> None:
     assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
     assert message("RoutesReady", observed(**{part: None})) == f"missing: {name}"
+    unread = observed(**{part: None}, unknown={name.partition(" ")[0]: "it cannot be read"})
+    assert reason("RoutesReady", unread) == ("Unknown", "NotObserved")
 
 
 def test_a_finding_about_routes_is_the_cause_of_their_absence() -> None:
@@ -270,6 +272,8 @@ def test_a_pool_of_the_author_that_does_not_exist_is_named() -> None:
     found = observed(pool=None, picker=None, picked=False, own_pool="theirs")
 
     assert reason("RoutesReady", found) == ("False", "PoolMissing")
+    unread = observed(pool=None, own_pool="theirs", unknown={"InferencePool": "it cannot be read"})
+    assert reason("RoutesReady", unread) == ("Unknown", "NotObserved")
     assert message("RoutesReady", found) == "there is no InferencePool theirs in this namespace"
 
 
