@@ -9,7 +9,7 @@ SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test e2e coverage demo-cluster check format golden manifests schemas lock image image-check bench fuzz chaos soak site clean help
+.PHONY: demo unit test e2e coverage demo-cluster check format generate verify schemas lock image image-check bench fuzz chaos soak site clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -52,18 +52,17 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-golden: $(READY) ## Write expected files and generated tables anew; read the difference
-	$(PYTEST) tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py \
-	  tests/intent/inferenceservice/test_crd.py tests/intent/inferencetemplate/test_crd.py tests/sync/desired/test_render.py tests/fusioninfer/test_demo.py tests/test_*.py \
-	  -q --refresh
+generate: $(READY) ## Write the generated files anew that need Python alone, or those of NAME=...; read the difference
+	$(BIN)/python -m hack generate $(NAME)
+	$(PYTEST) tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py tests/manifests \
+	  tests/sync/desired/test_render.py tests/fusioninfer/test_demo.py tests/test_*.py -q --refresh
 
-manifests: $(READY) ## Make the Helm chart, the dashboard and the tables about them from the manifests
-	$(PYTEST) tests/manifests -q --refresh
+verify: $(READY) ## Compare the generated files with what is there
+	$(BIN)/python -m hack verify $(NAME)
 
 schemas: $(READY) ## Write the schemas that InferenceServices embed anew, from upstream's Go modules; then the CRD
 	$(PYTEST) tests/cluster/test_schemas.py -q --refresh
-	$(PYTEST) tests/intent/inferenceservice/test_crd.py tests/test_inferenceservice_page.py -q --refresh
-	$(PYTEST) tests/manifests -q --refresh
+	$(MAKE) generate
 
 lock: $(READY) ## Lock what the image installs, at the newest versions; make its bill of materials
 	$(PYTHON) -m venv build/lock

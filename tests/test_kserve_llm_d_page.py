@@ -15,7 +15,7 @@ CHECKLIST: Final = [f"{part}{number + 1}" for part, length in LENGTHS.items() fo
 START: Final = """\
 # KServe and llm-d, row by row
 
-<!-- made from tests/kserve_llm_d.yaml by `make golden` -->
+<!-- made from tests/kserve_llm_d.yaml by `make generate` -->
 
 KServe's LLMInferenceService and llm-d's ModelService describe a model server in one object, and their
 controllers create its pods. FusionInfer injects the same at admission: into a LeaderWorkerSet, or into those

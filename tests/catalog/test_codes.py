@@ -25,7 +25,7 @@ CHAPTERS: Final = {
 START: Final = """\
 # Codes
 
-<!-- made from catalog/codes and webhook/mutate by `make golden` -->
+<!-- made from catalog/codes and webhook/mutate by `make generate` -->
 
 Every finding ends with a code: in a response of the API server, in an Event, and offline. A code never
 changes its meaning. An error denies an object; on an update that does not change the invalid field it only

@@ -15,8 +15,8 @@ from typing import Final
 
 import pytest
 
+from hack.manifests.objects import find
 from intent import Object
-from tests.manifests.objects import find
 
 EVERY: Final = "30s"
 GROUPS: Final = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]

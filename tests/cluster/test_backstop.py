@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from hack.manifests.objects import find
 from intent import Object
 from intent.annotations import EXPANSION
 from tests.cluster.testbed.api import delete, get, path
@@ -14,7 +15,6 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import wait_admission
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import WHOLE, named, read, unannotated
-from tests.manifests.objects import find
 
 ANNOTATED: Final = read(WHOLE)
 NEW: Final = named(ANNOTATED, "new")

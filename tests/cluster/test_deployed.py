@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 import yaml
 
+from hack.manifests.objects import MANIFESTS
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.deployed import (
@@ -27,7 +28,6 @@ from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.processes import stop
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import WHOLE, read
-from tests.manifests.objects import MANIFESTS
 
 STORED: Final = ("ConfigMap", "Deployment", "Service")
 """The kinds that the testbed leaves out of the manifests otherwise."""

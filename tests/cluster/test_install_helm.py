@@ -16,6 +16,8 @@ from typing import Final
 import pytest
 import yaml
 
+from hack.manifests.chart import ONLY_IN_CHART
+from hack.manifests.objects import DOCS, MANIFESTS
 from intent import Object
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.bundles import bundles, call_on_loopback, inject_bundle
@@ -28,8 +30,6 @@ from tests.cluster.testbed.lives import Life, lives, reconciled_throughout, star
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.wait import until
-from tests.manifests.chart import ONLY_IN_CHART
-from tests.manifests.objects import DOCS, MANIFESTS
 from tests.manifests.pages import commands
 
 OPERATIONS: Final = DOCS / "operations.md"

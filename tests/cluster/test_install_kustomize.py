@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 import yaml
 
+from hack.manifests.objects import DOCS
 from intent import Object
 from tests.cluster.testbed.api import ApiError, create, items, path
 from tests.cluster.testbed.bundles import bundles, inject_bundle
@@ -40,7 +41,6 @@ from tests.cluster.testbed.ours import install_manifests, start_sync, start_webh
 from tests.cluster.testbed.rollouts import generation
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import WHOLE, named, read, unannotated
-from tests.manifests.objects import DOCS
 from tests.manifests.pages import commands, files
 
 INSTALL: Final = DOCS / "install.md"

@@ -13,10 +13,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from hack.manifests.objects import MANIFESTS, at
+from hack.manifests.values import VALUES
 from intent import Object
 from tests.cluster.test_manifests import HOOK
-from tests.manifests.objects import MANIFESTS, at
-from tests.manifests.values import VALUES
 
 NAMESPACE: Final = "fusioninfer-system"
 RELEASE: Final = "release"

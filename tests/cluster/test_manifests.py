@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from hack.manifests.objects import MANIFESTS, parsed
 from intent import Object
 from sync import WORKERS
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
-from tests.manifests.objects import MANIFESTS, parsed
 
 NAMESPACE: Final = "fusioninfer-system"
 OVERLAYS: Final = ("base", "cert-manager", "self-signed", "development", "monitoring")

@@ -8,6 +8,8 @@ from typing import Final
 
 import pytest
 
+from hack.manifests.dashboard import PANELS, Panel
+from hack.manifests.objects import find
 from intent import Object
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubeconfig
 from tests.cluster.testbed.control_plane import kill_process
@@ -18,8 +20,6 @@ from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.prometheus import NAME, query, rules, start_prometheus
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, named, put, read
-from tests.manifests.dashboard import PANELS, Panel
-from tests.manifests.objects import find
 from tests.manifests.test_monitoring import SERIES
 
 GROUPS: Final = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from hack.manifests.objects import container, find, objects
 from intent import Object
-from tests.manifests.objects import container, find, objects
 
 POLICIES: Final = [one for one in objects("base") if one["kind"] == "NetworkPolicy"]
 VERDICT: Final = re.compile(r"IS ALLOWED\? \| +(TRUE|FALSE)")

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from fusioninfer.cluster.diff.propose import DIFF
+from hack.manifests.objects import find
 from intent import Object
 from kube.request import FIELD_MANAGER
 from sync.kinds import OUTPUTS
@@ -27,7 +28,6 @@ from tests.cluster.testbed.api import (
 )
 from tests.cluster.testbed.cluster import Cluster, api_as
 from tests.cluster.testbed.wait import until
-from tests.manifests.objects import find
 
 HOME: Final = "team-a"
 OWNED: Final[Object] = {

@@ -4,7 +4,7 @@
 jsonpatch applies. Both must give `expected.yaml`; the findings must be those of `messages.txt`. Expanded
 objects are expanded again, and must not change. A file that no case uses fails. A few cases (`OVER_TLS`) go
 to the running webhook as well.
-`make golden` writes the expected files anew; read the difference before you keep it.
+`make generate` writes the expected files anew; read the difference before you keep it.
 """
 
 import re

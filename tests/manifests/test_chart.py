@@ -1,4 +1,4 @@
-"""The committed chart and dashboard equal the generated ones."""
+"""The chart: it has every manifest, and every value has its place in a template."""
 
 import re
 from functools import cache
@@ -6,49 +6,14 @@ from typing import Final
 
 import pytest
 
-from intent import yaml
-from tests.manifests import values
-from tests.manifests.chart import AS_THEY_ARE, ONLY_IN_CHART, OWN, SOURCES, Source, escaped, files, template
-from tests.manifests.dashboard import config_map
-from tests.manifests.objects import MANIFESTS
-from tests.manifests.rules import Rule, replaced
-from tests.manifests.values import VALUES
+from hack.manifests import values
+from hack.manifests.chart import AS_THEY_ARE, ONLY_IN_CHART, OWN, SOURCES, Source, escaped, files, template
+from hack.manifests.objects import MANIFESTS
+from hack.manifests.rules import Rule, replaced
+from hack.manifests.values import VALUES
 
-CHART: Final = MANIFESTS / "chart"
-DASHBOARD: Final = MANIFESTS / "monitoring" / "dashboard.yaml"
-MADE: Final = "# generated from tests/manifests/dashboard.py by `make manifests`\n"
 NOT_IN_THE_CHART: Final = {"base/namespace.yaml", "base/settings.yaml", "cert-manager/inject.yaml"}
 """Helm creates the namespace; settings are values; the annotation has a rule of its own."""
-
-
-def test_the_dashboard_is_generated_from_the_table(request: pytest.FixtureRequest) -> None:
-    made = MADE + yaml.dump(config_map())
-    if request.config.getoption("--refresh"):
-        DASHBOARD.write_text(made, encoding="utf-8")
-
-    assert DASHBOARD.read_text(encoding="utf-8") == made
-
-
-def test_the_chart_is_generated_from_the_manifests(request: pytest.FixtureRequest) -> None:
-    made = dict(files())
-    if request.config.getoption("--refresh"):
-        _write(made)
-
-    assert written() == made
-
-
-def written() -> dict[str, str]:
-    """Read the committed chart."""
-    found = (file for file in sorted(CHART.rglob("*")) if file.is_file())
-    return {str(file.relative_to(CHART)): file.read_text(encoding="utf-8") for file in found}
-
-
-def _write(made: dict[str, str]) -> None:
-    for name in written().keys() - made.keys():
-        (CHART / name).unlink()
-    for name, text in made.items():
-        (CHART / name).parent.mkdir(parents=True, exist_ok=True)
-        (CHART / name).write_text(text, encoding="utf-8")
 
 
 def test_every_manifest_is_in_the_chart() -> None:

@@ -4,9 +4,9 @@ from typing import Final
 
 import yaml
 
+from hack.manifests.objects import MANIFESTS
 from intent.settings import Settings
 from sync.kinds import ROUTE_KINDS, watched
-from tests.manifests.objects import MANIFESTS
 
 START: Final = "{{- if not .Values.sync.gangsOnly }}\n"
 END: Final = "{{- end }}\n"

@@ -11,12 +11,12 @@ from prometheus_client.registry import Collector
 
 from certs import reload
 from fusioninfer import __version__
+from hack.manifests.dashboard import PANELS, Panel
+from hack.manifests.objects import DOCS, MANIFESTS, find
+from hack.manifests.values import RUNBOOKS
 from intent import Object
 from sync.runtime.metrics import OPERATORS, metrics
-from tests.manifests.dashboard import PANELS, Panel
-from tests.manifests.objects import DOCS, MANIFESTS, find
 from tests.manifests.pages import chapters
-from tests.manifests.values import RUNBOOKS
 from tests.test_readme import ANY_TABLE, table
 from webhook.server import metrics as webhook_metrics
 from webhook.server.listen import CUTS

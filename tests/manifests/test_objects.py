@@ -11,10 +11,10 @@ from fusioninfer import __version__
 from fusioninfer.cli import main
 from fusioninfer.serving.controller import LEASE
 from fusioninfer.settings import SettingsFile, read
+from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
 from sync.runtime.lease import Timing
-from tests.manifests.objects import MANIFESTS, container, find, objects, parsed
 from webhook.server.listen import Limits
 
 DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")

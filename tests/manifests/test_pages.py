@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
+from hack.manifests.objects import DOCS, objects
 from intent import Object
 from tests.cluster import test_install_helm as helm
 from tests.cluster import test_install_kustomize as kustomize
-from tests.manifests.objects import DOCS, objects
 from tests.manifests.pages import commands
 from tests.test_readme import ANY_TABLE, table
 

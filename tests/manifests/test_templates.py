@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import yaml
 
+from hack.manifests.chart import files
+from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
+from hack.manifests.values import VALUES
 from intent import Object
-from tests.manifests.chart import files
-from tests.manifests.objects import MANIFESTS, container, find, objects, parsed
-from tests.manifests.values import VALUES
 
 ROLE: Final = "fusioninfer-webhook-templates"
 

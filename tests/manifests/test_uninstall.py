@@ -1,20 +1,7 @@
 """The objects that an uninstallation deletes: all of ours but two kinds, and the controller first."""
 
-from typing import Final
-
-import pytest
-
-from tests.manifests.objects import MANIFESTS, objects
-from tests.manifests.uninstall import KEPT, deleted, uninstall_yaml
-
-FILE: Final = MANIFESTS / "uninstall.yaml"
-
-
-def test_the_file_is_generated_from_the_manifests(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--refresh"):
-        FILE.write_text(uninstall_yaml(), encoding="utf-8")
-
-    assert FILE.read_text(encoding="utf-8") == uninstall_yaml()
+from hack.manifests.objects import objects
+from hack.manifests.uninstall import KEPT, deleted
 
 
 def named() -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """An old input keeps its digest while `READING` is the same; otherwise an upgrade would restart its pods.
 
-`digests.yaml` has the digests of the golden files. `make golden` adds missing ones, and writes all of them
+`digests.yaml` has the digests of the golden files. `make generate` adds missing ones, and writes all of them
 again when `READING` changes. Remove the line of a golden file by hand if its input was changed.
 """
 

@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
 
-from intent import Object, yaml
+from intent import Object
 from intent.annotations import STRATEGIES
 from intent.inferenceservice.crd import crd
 from intent.inferenceservice.embedded import EMBEDDED
@@ -17,17 +16,8 @@ from intent.names import is_key_of_data, is_label, is_subdomain
 from tests.bounds import fields
 from tests.hostile.names import IMPOSSIBLE
 
-FILE: Final = Path(__file__).parents[3] / "manifests" / "base" / "inferenceservice.crd.yaml"
-START: Final = "# made from intent/inferenceservice by `make golden`\n"
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
 """Keywords that a structural schema must not have, and defaults."""
-
-
-def test_the_manifest_matches_the_models(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--refresh"):
-        FILE.write_text(START + yaml.dump(crd()), encoding="utf-8")
-
-    assert FILE.read_text(encoding="utf-8") == START + yaml.dump(crd())
 
 
 def nodes(schema: Object) -> Iterator[Object]:

@@ -1,28 +1,18 @@
 """The CustomResourceDefinition of InferenceTemplates: upstream's pod template, as a part."""
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, schemas
-from intent import Object, yaml
+from intent import Object
 from intent.inferencetemplate.crd import crd, part, pod_template, schema
 from intent.merge import KEY_DEFAULTS, MERGE_KEYS
 from intent.schema import violations
 from tests.catalog.upstream import nodes
 
-FILE: Final = Path(__file__).parents[3] / "manifests" / "base" / "inferencetemplate.crd.yaml"
-START: Final = "# made from intent/inferencetemplate by `make golden`\n"
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
-
-
-def test_the_manifest_matches_the_models(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--refresh"):
-        FILE.write_text(START + yaml.dump(crd()), encoding="utf-8")
-
-    assert FILE.read_text(encoding="utf-8") == START + yaml.dump(crd())
 
 
 def test_the_schema_is_structural_and_has_no_defaults() -> None:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fusioninfer.settings import SettingsFile
+from hack.manifests.objects import MANIFESTS
+from hack.manifests.values import VALUES
 from intent import Object
-from tests.manifests.objects import MANIFESTS
-from tests.manifests.values import VALUES
 
 TITLES: Final = frozenset({"title", "description", "default"})
 """Keys of a schema that do not restrict values."""

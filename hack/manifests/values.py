@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import yaml
 
+from hack.manifests.objects import at, container, find, parsed
 from intent import Object
-from tests.manifests.objects import at, container, find, parsed
 
 RUNBOOKS: Final = "https://github.com/fusioninfer/fusioninfer/blob/main/docs/alerts.md"
 RESERVED: Final = (

@@ -4,11 +4,11 @@ from itertools import groupby
 from typing import Final
 
 from fusioninfer import __version__
-from tests.manifests.values import VALUES, Value, short
-from tests.test_readme import table
+from hack.manifests.values import VALUES, Value, short
+from hack.markdown import table
 
 START: Final = """\
-<!-- generated from tests/manifests by `make manifests` -->
+<!-- generated from hack/manifests by `make generate` -->
 # fusioninfer
 
 Turns an annotated LeaderWorkerSet into a gang-scheduled, multi-node LLM service, at admission: a webhook, and

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.manifests.rules import KEPT, Rule, block, field, items, value, when
+from hack.manifests.rules import KEPT, Rule, block, field, items, value, when
 
 SELF_SIGNED: Final = '(eq $.Values.certificates.mode "self-signed")'
 HOST: Final = value("webhook.hostNetwork")
@@ -72,12 +72,12 @@ SYNC: Final = (
     Rule(_list("env", 8), KEPT + items("sync.extraEnv", 8)),
 )
 
-_TOKEN_MOUNT: Final = """\
+_ACCOUNT_MOUNT: Final = """\
         - name: token
           mountPath: /var/run/secrets/kubernetes.io/serviceaccount
           readOnly: true
 """
-_TOKEN: Final = """\
+_ACCOUNT: Final = """\
       - name: token
         projected:
           defaultMode: 0440
@@ -142,7 +142,7 @@ WEBHOOK: Final = (
         r"--log-level=.*\n",
         f"--log-level={{{{ {_LOG_LEVEL} }}}}\n" + _CALLERS + items("webhook.extraArgs", 8),
     ),
-    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _TOKEN_MOUNT) + when(CLIENT_CA, _CA_MOUNT)),
-    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _TOKEN) + when(CLIENT_CA, _CA)),
+    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _ACCOUNT_MOUNT) + when(CLIENT_CA, _CA_MOUNT)),
+    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _ACCOUNT) + when(CLIENT_CA, _CA)),
     Rule(r"^        ports:\n", block("webhook.extraEnv", "env", 8) + KEPT),
 )

@@ -6,7 +6,7 @@ The helpers are those of `only_in_chart/_helpers.tpl`.
 import re
 from typing import Final
 
-from tests.manifests.rules import value
+from hack.manifests.rules import value
 
 METADATA: Final = re.compile(r"^(?P<indent> *)metadata:\n(?P<block>(?:(?P=indent)  .*\n)+)", re.MULTILINE)
 NAME: Final = "app.kubernetes.io/name: fusioninfer"

@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Final
 
 from fusioninfer import __version__
-from tests.manifests.metadata import NONE, with_metadata
-from tests.manifests.objects import MANIFESTS
-from tests.manifests.readme import readme
-from tests.manifests.rules import KEPT, Rule, field, replaced, value, when
-from tests.manifests.schema import schema
-from tests.manifests.values import RUNBOOKS, VALUES, values_yaml
-from tests.manifests.workloads import CLIENT_CA, HOST, SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
+from hack.manifests.metadata import NONE, with_metadata
+from hack.manifests.objects import MANIFESTS
+from hack.manifests.readme import readme
+from hack.manifests.rules import KEPT, Rule, field, replaced, value, when
+from hack.manifests.schema import schema
+from hack.manifests.values import RUNBOOKS, VALUES, values_yaml
+from hack.manifests.workloads import CLIENT_CA, HOST, SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
 
-MADE: Final = "# generated from manifests/ by `make manifests`\n"
+MADE: Final = "# generated from manifests/ by `make generate`\n"
 FILLED: Final = '{{- include "fusioninfer.defaults" $ -}}\n'
 """Begins each template: what is null, or what an earlier chart lacks (`--reuse-values`), has its default."""
 NAMESPACE: Final = "fusioninfer-system"
 ONLY_IN_CHART: Final = Path(__file__).parent / "only_in_chart"
+CHART: Final = MANIFESTS / "chart"
 MODE: Final = '(eq $.Values.certificates.mode "cert-manager")'
 
 
@@ -212,7 +213,7 @@ OWN: Final = (
 AS_THEY_ARE: Final = ("NOTES.txt", "_helpers.tpl", "checks.yaml")
 
 HOME: Final = "https://github.com/fusioninfer/fusioninfer"
-CHART: Final = f"""\
+DESCRIPTION: Final = f"""\
 apiVersion: v2
 name: fusioninfer
 description: Turns an annotated LeaderWorkerSet into a gang-scheduled, multi-node LLM service, at admission
@@ -276,13 +277,19 @@ def files() -> Mapping[str, str]:
         one.path.rpartition("/")[2]: template(one, escaped(_read(MANIFESTS / one.path))) for one in SOURCES
     }
     return {
-        "Chart.yaml": MADE + CHART,
+        "Chart.yaml": MADE + DESCRIPTION,
         "README.md": readme(),
         "values.yaml": values_yaml(MADE),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
         "templates/_defaults.tpl": DEFAULTS % json.dumps({each.path: each.default for each in VALUES}),
         **{f"templates/{name}": text for name, text in (own | made).items()},
     }
+
+
+def texts() -> Mapping[str, str]:
+    """Return every file of the chart; what else there is must not be."""
+    others = {str(file.relative_to(CHART)): "" for file in CHART.rglob("*") if file.is_file()}
+    return {f"manifests/chart/{name}": text for name, text in (others | dict(files())).items()}
 
 
 def _read(file: Path) -> str:

@@ -5,14 +5,14 @@ the namespace goes all that is in it. Two kinds stay, since users' objects need 
 our kinds, and the roles of endpoint pickers that run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from hack.manifests.objects import find, objects
 from intent import Object, yaml
-from tests.manifests.objects import find, objects
 
 MADE: Final = """\
-# generated from manifests/ by `make manifests`
+# generated from manifests/ by `make generate`
 # To uninstall: `kubectl delete --ignore-not-found -f manifests/uninstall.yaml`. In this order: the
 # controller, the policies, the webhook configurations, then the rest. Left are the definitions of our
 # kinds, and with them all InferenceServices and InferenceTemplates, and the roles of endpoint pickers.
@@ -41,9 +41,10 @@ def deleted() -> Iterator[Object]:
     yield from sorted(gone, key=lambda each: ORDER.index(each["kind"]))
 
 
-def uninstall_yaml() -> str:
-    """Render the file: of each object what names it."""
-    return MADE + "---\n".join(yaml.dump(_named(each)) for each in deleted())
+def texts() -> Mapping[str, str]:
+    """Return the file: of each object what names it."""
+    named = (yaml.dump(_named(each)) for each in deleted())
+    return {"manifests/uninstall.yaml": MADE + "---\n".join(named)}
 
 
 def _named(found: Object) -> Object:

@@ -1,11 +1,13 @@
 """The Grafana dashboard, generated from one table of panels."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from intent import Object
+from intent import Object, yaml
 
+MADE: Final = "# generated from hack/manifests/dashboard.py by `make generate`\n"
 WIDTH: Final = 12
 HEIGHT: Final = 8
 
@@ -210,3 +212,8 @@ def config_map() -> Object:
         },
         "data": {"fusioninfer.json": json.dumps(dashboard(), indent=1) + "\n"},
     }
+
+
+def texts() -> Mapping[str, str]:
+    """Return the manifest."""
+    return {"manifests/monitoring/dashboard.yaml": MADE + yaml.dump(config_map())}

@@ -1,0 +1,48 @@
+"""Write the generated files of the tree, or compare them: `make generate`, `make verify`.
+
+    python -m hack generate [NAME...]
+    python -m hack verify [NAME...]
+
+Without a name: all that need Python alone.
+"""
+
+import sys
+
+import click
+
+from hack.generated import GENERATORS, differences, named, write
+
+NAMES = click.argument(
+    "names", nargs=-1, metavar="[NAME]...", type=click.Choice([row.name for row in GENERATORS])
+)
+
+
+@click.group()
+def main() -> None:
+    """Write the generated files of the tree, or compare them with what is there."""
+
+
+@main.command()
+@NAMES
+def generate(names: tuple[str, ...]) -> None:
+    """Write the files that differ, and print their paths."""
+    for row in named(names):
+        for path in write(row.texts()):
+            click.echo(f"{row.name}: {path}")
+
+
+@main.command()
+@NAMES
+def verify(names: tuple[str, ...]) -> None:
+    """Print what differs, and exit with 1 if anything does."""
+    found = {row.name: list(differences(row.texts())) for row in named(names)}
+    stale = [name for name, parts in found.items() if parts]
+    for name in stale:
+        click.echo("\n".join(found[name]))
+    if stale:
+        click.echo(f"\n{', '.join(stale)}: not up to date; run make generate, and read the difference")
+    sys.exit(bool(stale))
+
+
+if __name__ == "__main__":
+    main()
