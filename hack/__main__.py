@@ -28,7 +28,7 @@ def generate(names: tuple[str, ...]) -> None:
     """Write the files that differ, and print their paths."""
     for row in named(names):
         for path in write(row.texts()):
-            click.echo(f"{row.name}: {path}")
+            click.echo(path)
 
 
 @main.command()

@@ -7,11 +7,13 @@ A generator returns texts by path; a file with an empty text must not exist. The
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from hack.manifests import chart, crds, dashboard, uninstall
+from hack.pages import blocks
 
 ROOT: Final = Path(__file__).parents[1]
 SHOWN: Final = 20
@@ -33,6 +35,7 @@ GENERATORS: Final = (
     Generator("dashboard", dashboard.texts),
     Generator("uninstall", uninstall.texts),
     Generator("chart", chart.texts),
+    *(Generator(page, partial(blocks.texts, page)) for page in blocks.PAGES),
 )
 
 

@@ -14,9 +14,9 @@ def table(rows: list[dict[str, str]]) -> str:
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def filled(page: str, blocks: Mapping[str, str]) -> str:
+def filled(name: str, page: str, blocks: Mapping[str, str]) -> str:
     """Return a page with the blocks written anew; it must have each of them once, and no other one."""
     there = sorted(found[2] for found in BLOCK.finditer(page))
     if there != sorted(blocks):
-        raise ValueError(f"the page has the blocks {', '.join(there)}, not {', '.join(sorted(blocks))}")
+        raise ValueError(f"{name} has the blocks {', '.join(there)}, not {', '.join(sorted(blocks))}")
     return BLOCK.sub(lambda found: found[1] + blocks[found[2]] + found[4], page)

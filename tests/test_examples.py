@@ -11,15 +11,13 @@ from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from fusioninfer.files import documents, offline
+from hack.pages.shown import COMMENT
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings
-from tests.examples import EXAMPLES, FILES, services
+from tests.examples import FILES, services
 
-PAGE: Final = EXAMPLES.parent / "examples.md"
-TABLE: Final = re.compile(r"(<!-- examples[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CLEAN: Final = re.compile(r"0 errors, 0 warnings\b")
-COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
 
 
 def found(*files: Path) -> str:
@@ -54,26 +52,6 @@ def _programs(file: Path) -> Iterator[Any]:
     for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
         if obj["kind"] == "ConfigMap":
             yield obj["data"]["vllm"]
-
-
-def described() -> str:
-    """Write the table of the files, each with the comment at its beginning."""
-    rows = [f"| [{file.name}](examples/{file.name}) | {_description(file)} |\n" for file in FILES]
-    return "| file | what it shows |\n|---|---|\n" + "".join(rows)
-
-
-def _description(file: Path) -> str:
-    comment = COMMENT.match(file.read_text(encoding="utf-8"))
-    return " ".join(line.removeprefix("# ") for line in comment[1].splitlines()) if comment else ""
-
-
-def test_the_page_lists_every_file_with_its_description(request: pytest.FixtureRequest) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    written = TABLE.sub(lambda found: found[1] + described() + found[3], text)
-    if request.config.getoption("--refresh"):
-        PAGE.write_text(written, encoding="utf-8")
-
-    assert PAGE.read_text(encoding="utf-8") == written
 
 
 @pytest.mark.parametrize("service", services())

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from hack.markdown import table
 from tests.kserve_llm_d import Area, Row, areas, claims, counted, unproven
-from tests.test_readme import table
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "kserve-llm-d.md"
 LENGTHS: Final = {"K": 156, "M": 47, "C": 25, "S": 4, "F": 8, "R": 14}

@@ -57,10 +57,10 @@ PAGE = "a\n<!-- one: made from x -->\nold\n<!-- end -->\nb\n"
 
 
 def test_a_block_of_a_page_is_written_anew() -> None:
-    assert filled(PAGE, {"one": "new\n"}) == PAGE.replace("old", "new")
+    assert filled("a.md", PAGE, {"one": "new\n"}) == PAGE.replace("old", "new")
 
 
 @pytest.mark.parametrize("names", [(), ("two",), ("one", "two")])
 def test_a_page_has_just_the_blocks_that_are_made(names: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="the page has the blocks one, not"):
-        filled(PAGE, dict.fromkeys(names, ""))
+    with pytest.raises(ValueError, match="has the blocks one, not"):
+        filled("a.md", PAGE, dict.fromkeys(names, ""))

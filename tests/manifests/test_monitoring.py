@@ -1,27 +1,24 @@
 """Alerts and dashboard use series that exist, and the operations page lists every alert."""
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 from prometheus_client import CollectorRegistry
-from prometheus_client.registry import Collector
 
 from certs import reload
 from fusioninfer import __version__
 from hack.manifests.dashboard import PANELS, Panel
-from hack.manifests.objects import DOCS, MANIFESTS, find
+from hack.manifests.objects import DOCS
 from hack.manifests.values import RUNBOOKS
+from hack.pages.operations import alerts
 from intent import Object
 from sync.runtime.metrics import OPERATORS, metrics
 from tests.manifests.pages import chapters
-from tests.test_readme import ANY_TABLE, table
 from webhook.server import metrics as webhook_metrics
 from webhook.server.listen import CUTS
 
-PAGE: Final = MANIFESTS.parent / "docs" / "operations.md"
 SERIES: Final = re.compile(r"\b((?:fusioninfer|apiserver)_[a-z_]+)(?:\{([^}]*)\})?")
 MATCHER: Final = re.compile(r'([a-z_]+)(=~?)"([^"]*)"')
 FOREIGN: Final = {
@@ -59,11 +56,6 @@ def names() -> set[str]:
     return {name for name, _ in samples()} | LABELLED_LATER
 
 
-def rules() -> list[Object]:
-    groups = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]
-    return [rule for group in groups for rule in group["rules"]]
-
-
 def asked(expression: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the series of an expression: names, and patterns of labels."""
     for name, matchers in SERIES.findall(expression):
@@ -71,7 +63,7 @@ def asked(expression: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield name, [(key, value if kind == "=~" else re.escape(value)) for key, kind, value in found]
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_the_series_of_an_alert_exist_from_the_start(rule: Object) -> None:
     own = [(name, labels) for name, labels in asked(rule["expr"]) if name not in FOREIGN]
 
@@ -80,7 +72,7 @@ def test_the_series_of_an_alert_exist_from_the_start(rule: Object) -> None:
 
 
 def test_operators_are_alerted_of_findings_that_they_can_repair() -> None:
-    (rule,) = (rule for rule in rules() if rule["alert"] == "FusionInferFindings")
+    (rule,) = (rule for rule in alerts() if rule["alert"] == "FusionInferFindings")
     ((_, ((label, pattern),)),) = asked(rule["expr"])
 
     assert (label, tuple(pattern.split("|"))) == ("code", OPERATORS)
@@ -107,13 +99,13 @@ def test_the_series_of_a_panel_exist(panel: Panel) -> None:
     assert set(found) <= names() | FOREIGN
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_an_alert_has_severity_summary_and_remedy(rule: Object) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
     assert set(rule["annotations"]) == {"summary", "remedy", "runbook_url"}
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
 def test_the_runbook_of_an_alert_is_a_chapter_of_the_documentation(rule: Object) -> None:
     page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
 
@@ -123,48 +115,4 @@ def test_the_runbook_of_an_alert_is_a_chapter_of_the_documentation(rule: Object)
 
 
 def test_every_runbook_is_that_of_an_alert() -> None:
-    assert set(chapters(DOCS / RUNBOOKS.rpartition("/")[2])) == {rule["alert"] for rule in rules()}
-
-
-def alerts() -> list[dict[str, str]]:
-    """Return the rows of the table of alerts."""
-    return [
-        {
-            "alert": f"`{rule['alert']}`",
-            "severity": rule["labels"]["severity"],
-            "what is wrong": re.sub(r"\{\{ \$labels\.([a-z]+) \}\}", r"`\1`", rule["annotations"]["summary"]),
-            "what to do": rule["annotations"]["remedy"],
-        }
-        for rule in rules()
-    ]
-
-
-def measured() -> list[dict[str, str]]:
-    """Return the rows of the table of the controller's metrics."""
-    made = metrics()
-    fields = [getattr(made, field.name) for field in dataclasses.fields(made) if field.name != "registry"]
-    return [
-        {
-            "metric": f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
-            "type": family.type,
-            "labels": ", ".join(f"`{label}`" for label in labels(metric)),
-            "meaning": family.documentation,
-        }
-        for metric in fields
-        for family in metric.describe()
-    ]
-
-
-def labels(metric: Collector) -> tuple[str, ...]:
-    """Return the names of a metric's labels, which `prometheus_client` shows in no other way."""
-    return tuple(vars(metric)["_labelnames"])
-
-
-def test_the_documented_alerts_and_metrics_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
-    made = {"alerts": table(alerts()), "metrics": table(measured())}
-    text = PAGE.read_text(encoding="utf-8")
-    written = ANY_TABLE.sub(lambda found: found[1] + made[found[2]] + found[4], text)
-    if request.config.getoption("--refresh"):
-        PAGE.write_text(written, encoding="utf-8")
-
-    assert PAGE.read_text(encoding="utf-8") == written
+    assert set(chapters(DOCS / RUNBOOKS.rpartition("/")[2])) == {rule["alert"] for rule in alerts()}

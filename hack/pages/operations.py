@@ -1,0 +1,95 @@
+"""Tables of the manifests: alerts, the controller's metrics, and rights."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from prometheus_client.registry import Collector
+
+from hack.manifests.objects import find, objects
+from hack.markdown import table
+from intent import Object
+from sync.runtime.metrics import metrics
+
+AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
+
+
+def alerts() -> list[Object]:
+    """Return the rules of the alerts."""
+    groups = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def operations() -> Mapping[str, str]:
+    """Return the tables of alerts and metrics."""
+    rows = [
+        {
+            "alert": f"`{rule['alert']}`",
+            "severity": rule["labels"]["severity"],
+            "what is wrong": re.sub(r"\{\{ \$labels\.([a-z]+) \}\}", r"`\1`", rule["annotations"]["summary"]),
+            "what to do": rule["annotations"]["remedy"],
+        }
+        for rule in alerts()
+    ]
+    return {"alerts": table(rows), "metrics": table(_metrics())}
+
+
+def _metrics() -> list[dict[str, str]]:
+    made = metrics()
+    fields = [getattr(made, field.name) for field in dataclasses.fields(made) if field.name != "registry"]
+    return [
+        {
+            "metric": f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
+            "type": family.type,
+            "labels": ", ".join(f"`{label}`" for label in _labels(metric)),
+            "meaning": family.documentation,
+        }
+        for metric in fields
+        for family in metric.describe()
+    ]
+
+
+def _labels(metric: Collector) -> tuple[str, ...]:
+    """Return the names of a metric's labels, which `prometheus_client` shows in no other way."""
+    return tuple(vars(metric)["_labelnames"])
+
+
+def security() -> Mapping[str, str]:
+    """Return the tables of the controller's rights, and of those that roles of Kubernetes get."""
+    rights = [_right(role, rule) for role in _roles(aggregated=False) for rule in role["rules"]]
+    users = [
+        {
+            "role": ", ".join(_aggregated(role)),
+            "resources": ", ".join(rule["resources"]),
+            "verbs": ", ".join(rule["verbs"]),
+        }
+        for role in _roles(aggregated=True)
+        for rule in role["rules"]
+    ]
+    return {"rights": table(rights), "users": table(users)}
+
+
+def _roles(*, aggregated: bool) -> list[Object]:
+    """Return the roles of users, or those of the controller."""
+    found = [each for each in objects("base") if "rules" in each]
+    bound = {each["roleRef"]["name"] for each in objects("base") if "roleRef" in each}
+    return [
+        each for each in found if (_aggregated(each) if aggregated else each["metadata"]["name"] in bound)
+    ]
+
+
+def _aggregated(role: Object) -> list[str]:
+    """Return the roles of Kubernetes to which one is added."""
+    labels = role["metadata"]["labels"]
+    return [name.removeprefix(AGGREGATE) for name in labels if name.startswith(AGGREGATE)]
+
+
+def _right(role: Object, rule: Object) -> dict[str, str]:
+    named = f" named {', '.join(rule['resourceNames'])}" if "resourceNames" in rule else ""
+    return {
+        "where": "in every namespace" if role["kind"] == "ClusterRole" else "in its own",
+        "group": rule["apiGroups"][0] or "core",
+        "resources": ", ".join(rule["resources"]) + named,
+        "verbs": ", ".join(rule["verbs"]),
+    }

@@ -1,0 +1,51 @@
+"""Tables of what tests hold and benchmarks measured, and of the examples."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from hack.manifests.objects import DOCS
+from hack.markdown import table
+from tests.bench.__main__ import PARTS
+from tests.bench.report import markdown, read
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, short
+from tests.examples import FILES
+
+COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
+"""The description of an example, at its beginning."""
+
+
+def performance() -> Mapping[str, str]:
+    """Return the tables of all parts of the benchmark."""
+    parts = read((DOCS / "performance.json").read_bytes())
+    return {"results": "".join(f"{markdown(PARTS[name].title, rows)}\n" for name, rows in parts.items())}
+
+
+def stories() -> Mapping[str, str]:
+    """Return the capacity tables."""
+    return {"monolithic": _capacity(MONOLITHIC), "disaggregated": _capacity(DISAGGREGATED)}
+
+
+def _capacity(counted: Table) -> str:
+    """Return a row for each number of GPUs, with a column for each group."""
+    groups = [short(counted, group) for group in counted.groups]
+    rows = []
+    for gpus, (marks, words) in counted.rows.items():
+        states = ["runs" if mark == SCHEDULED else "waits" for mark in marks.split()]
+        rows.append({"free GPUs": str(gpus), **dict(zip(groups, states, strict=True)), "service": words})
+    return table(rows)
+
+
+def examples() -> Mapping[str, str]:
+    """Return the table of the examples, each with the comment at its beginning."""
+    rows = [
+        {"file": f"[{file.name}](examples/{file.name})", "what it shows": _description(file)}
+        for file in FILES
+    ]
+    return {"examples": table(rows)}
+
+
+def _description(file: Path) -> str:
+    comment = COMMENT.match(file.read_text(encoding="utf-8"))
+    return " ".join(line.removeprefix("# ") for line in comment[1].splitlines()) if comment else ""
