@@ -9,7 +9,7 @@ SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo unit test e2e coverage demo-cluster check format generate verify schemas lock image image-check bench fuzz chaos soak site clean help
+.PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -52,24 +52,11 @@ format: $(READY) ## Format the source
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-generate: $(READY) ## Write the generated files anew that need Python alone, or those of NAME=...; read the difference
+generate: $(READY) ## Write the generated files that need Python alone, or those of NAME; read the difference
 	$(BIN)/python -m hack generate $(NAME)
-	$(PYTEST) tests/golden tests/webhook/test_readings.py tests/catalog/test_codes.py tests/image/test_lock.py \
-	  tests/sync/desired/test_render.py tests/fusioninfer/test_demo.py tests/test_kserve_llm_d_page.py -q --refresh
 
 verify: $(READY) ## Compare the generated files with what is there
 	$(BIN)/python -m hack verify $(NAME)
-
-schemas: $(READY) ## Write the schemas that InferenceServices embed anew, from upstream's Go modules; then the CRD
-	$(PYTEST) tests/cluster/test_schemas.py -q --refresh
-	$(MAKE) generate
-
-lock: $(READY) ## Lock what the image installs, at the newest versions; make its bill of materials
-	$(PYTHON) -m venv build/lock
-	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --extra fast --generate-hashes --upgrade \
-	  --no-emit-index-url --custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
-	$(PYTEST) tests/image/test_lock.py -q --refresh
 
 image: ## Build the image fusioninfer:VERSION with docker
 	docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag fusioninfer:$(VERSION) .

@@ -1,6 +1,6 @@
 """The flags of vLLM and SGLang by release, from `flags.json`, and the names that other tools use for them.
 
-`python -m tests.catalog.engine_flags` generates the file from the sources of the releases that it lists. It
+`python -m hack.engine_flags` generates the file from the sources of the releases that it lists. It
 is part of the package, and is read once, when the first command has a flag that no table here knows.
 """
 

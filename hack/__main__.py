@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from hack.generated import GENERATORS, differences, named, write
+from hack.generated import GENERATORS, named, report, write
 
 NAMES = click.argument(
     "names", nargs=-1, metavar="[NAME]...", type=click.Choice([row.name for row in GENERATORS])
@@ -35,13 +35,9 @@ def generate(names: tuple[str, ...]) -> None:
 @NAMES
 def verify(names: tuple[str, ...]) -> None:
     """Print what differs, and exit with 1 if anything does."""
-    found = {row.name: list(differences(row.texts())) for row in named(names)}
-    stale = [name for name, parts in found.items() if parts]
-    for name in stale:
-        click.echo("\n".join(found[name]))
-    if stale:
-        click.echo(f"\n{', '.join(stale)}: not up to date; run make generate, and read the difference")
-    sys.exit(bool(stale))
+    found = report(named(names))
+    click.echo(found, nl=bool(found))
+    sys.exit(bool(found))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A generator returns texts by path; a file with an empty text must not exist. The
 `make generate`: a generator may read what an earlier one writes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import partial
@@ -12,8 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
+from hack import golden, schemas
+from hack.image import lock, sbom
 from hack.manifests import chart, crds, dashboard, uninstall
-from hack.pages import blocks
+from hack.pages import blocks, codes, shown
 
 ROOT: Final = Path(__file__).parents[1]
 SHOWN: Final = 20
@@ -23,7 +25,10 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A row: what returns the texts of some files, and what it needs; `go` builds upstream's modules."""
+    """A row: what returns the texts of some files, and what it needs.
+
+    `go` builds upstream's modules; `network` asks a package index, whose answer is another one each day.
+    """
 
     name: str
     texts: Callable[[], Texts]
@@ -31,17 +36,33 @@ class Generator:
 
 
 GENERATORS: Final = (
+    Generator("lock", lock.texts, needs="network"),
+    Generator("sbom", sbom.texts),
+    Generator("schemas", schemas.texts, needs="go"),
     Generator("crds", crds.texts),
     Generator("dashboard", dashboard.texts),
     Generator("uninstall", uninstall.texts),
     Generator("chart", chart.texts),
     *(Generator(page, partial(blocks.texts, page)) for page in blocks.PAGES),
+    Generator("codes", codes.texts),
+    Generator("demo", shown.demo),
+    Generator("golden", golden.texts),
+    Generator("digests", golden.kept_digests),
 )
 
 
 def named(names: tuple[str, ...]) -> list[Generator]:
     """Return the generators of these names; without names those that need Python alone."""
     return [row for row in GENERATORS if (row.name in names if names else row.needs == "python")]
+
+
+def report(rows: Iterable[Generator]) -> str:
+    """Return what differs, with the remedy; nothing if nothing does."""
+    found = {row.name: list(differences(row.texts())) for row in rows}
+    names = " ".join(name for name, parts in found.items() if parts)
+    shown = [one for parts in found.values() for one in parts]
+    remedy = f'Not up to date: run make generate NAME="{names}", and read the difference.'
+    return "\n".join((*shown, remedy)) if names else ""
 
 
 def stale(texts: Texts, root: Path = ROOT) -> Iterator[str]:

@@ -5,15 +5,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from fusioninfer.demo import SHOWN
 from hack.manifests.objects import DOCS
 from hack.markdown import table
 from tests.bench.__main__ import PARTS
 from tests.bench.report import markdown, read
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, short
-from tests.examples import FILES
+from tests.examples import EXAMPLES, FILES
 
 COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
 """The description of an example, at its beginning."""
+
+
+def demo() -> Mapping[str, str]:
+    """Return the copies of examples that are installed with the command."""
+    folder = "fusioninfer/examples"
+    return {f"{folder}/{file.name}": (EXAMPLES / file.name).read_text(encoding="utf-8") for file in SHOWN}
 
 
 def performance() -> Mapping[str, str]:

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from catalog.schemas import AUTOSCALER, POD_TEMPLATE, schemas
-from intent import Object
-from tests.catalog.upstream import (
+from hack.upstream import (
     LEFT_OUT,
     LIST_KEYS,
     LIST_TYPE,
@@ -18,6 +17,7 @@ from tests.catalog.upstream import (
     resolved,
     structural,
 )
+from intent import Object
 
 NAMED: Object = {"type": "object", "properties": {"name": {"type": "string", "default": ""}}}
 

@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from catalog.schemas import GATEWAY, HTTP_ROUTE
+from hack.upstream import ORIGINS, RULES, defined, nodes
 from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
-from tests.catalog.upstream import ORIGINS, RULES, defined, nodes
 from tests.cluster.testbed.api import APPLY_PATCH, ApiError, call, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster

@@ -14,8 +14,6 @@ from intent.settings import Settings
 from tests.golden.test_golden import CASES, inputs
 from webhook.expand import expanded
 
-SHOWN: Final = [file.name for file in demo.SHOWN]
-
 
 @pytest.mark.slow
 def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
@@ -83,12 +81,3 @@ def marked(lines: list[str], key: str) -> int:
 def _new(before: Object, after: Object, key: str) -> list[tuple[str, ...]]:
     """Return the paths of the fields of a name that only the second object has."""
     return [path for path in values(after).keys() - values(before).keys() if path[-1] == key]
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_the_examples_are_those_of_the_documentation(name: str, request: pytest.FixtureRequest) -> None:
-    source = Path(__file__).parents[2] / "docs" / "examples" / name
-    if request.config.getoption("--refresh"):
-        (demo.EXAMPLES / name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
-
-    assert (demo.EXAMPLES / name).read_text(encoding="utf-8") == source.read_text(encoding="utf-8")

@@ -96,9 +96,13 @@ def inferenceservices(case: Path) -> list[Document]:
     return [document for document in inputs(case) if offline.is_inferenceservice(document.object)]
 
 
-def messages(made: offline.Composition, case: Path) -> str:
-    """Return the findings of a case, one a line, with paths relative to its folder."""
-    return "".join(f"{one}\n".replace(f"{case}/", "") for one in made.found)
+def expected(case: Path) -> dict[str, str]:
+    """Return the expected files: objects, and findings with paths relative to the folder of the case."""
+    made = composed(case)
+    return {
+        "expected.yaml": "" if made.denied else documents.write_yaml(made.objects),
+        "messages.txt": "".join(f"{one}\n".replace(f"{case}/", "") for one in made.found),
+    }
 
 
 def text_of(path: Path) -> str:
@@ -107,24 +111,8 @@ def text_of(path: Path) -> str:
 
 
 @each_case
-def test_the_command_expands_to_the_expected_files(case: Path, request: pytest.FixtureRequest) -> None:
-    made = composed(case)
-    written = "" if made.denied else documents.write_yaml(made.objects)
-    if request.config.getoption("--refresh"):
-        refresh(case, written, messages(made, case))
-
-    assert (written, messages(made, case)) == (
-        text_of(case / "expected.yaml"),
-        text_of(case / "messages.txt"),
-    )
-
-
-def refresh(case: Path, expanded: str, found: str) -> None:
-    """Write the expected files of a case anew; an empty text has no file."""
-    for name, text in (("expected.yaml", expanded), ("messages.txt", found)):
-        (case / name).unlink(missing_ok=True)
-        if text:
-            (case / name).write_text(text, encoding="utf-8")
+def test_the_command_expands_to_the_expected_files(case: Path) -> None:
+    assert {name: text_of(case / name) for name in expected(case)} == expected(case)
 
 
 @each_case

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from tests.image.lock import ROOT
+from hack.image.lock import ROOT
 
 DOCKERFILE: Final = ROOT / "Dockerfile"
 

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from fusioninfer import __version__
+from hack.image.lock import ROOT
 from hack.manifests.objects import container, find
 from tests.image.dockerfile import Instruction, instructions, of, stages
-from tests.image.lock import ROOT
 
 DEPENDENCIES, FINAL = stages()
 COPIES: Final = [one.words for one in of(FINAL, "COPY") if "--from" not in one.text]

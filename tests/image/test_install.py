@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from fusioninfer import __version__
+from hack.image.lock import LOCK, ROOT
 from tests.cluster.testbed.build import cache_directory
 from tests.image.dockerfile import Instruction, of, stages
-from tests.image.lock import LOCK, ROOT
 
 
 @dataclass(frozen=True, slots=True)

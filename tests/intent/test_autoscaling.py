@@ -3,11 +3,11 @@
 import pytest
 
 from catalog.schemas import AUTOSCALER, schemas
+from hack.upstream import nodes
 from intent import Object
 from intent.autoscaling import OF_AUTOSCALER
 from intent.schema import violations
 from tests.autoscaling import BROKEN_SCALINGS, GOOD_SCALINGS, external, scaling
-from tests.catalog.upstream import nodes
 
 
 def said(spec: Object) -> list[tuple[str, str]]:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from catalog.schemas import GATEWAY, HTTP_ROUTE, schemas
+from hack.upstream import nodes
 from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
 from intent.schema import violations
 from intent.shapes import without_nulls
-from tests.catalog.upstream import nodes
 from tests.gateway_api import (
     BROKEN_GATEWAYS,
     BROKEN_ROUTES,

@@ -3,10 +3,10 @@
 import pytest
 
 from catalog.schemas import INGRESS, schemas
+from hack.upstream import nodes
 from intent import Object
 from intent.ingress import OF_INGRESS
 from intent.schema import violations
-from tests.catalog.upstream import nodes
 from tests.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES, path
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from catalog.schemas import ROLLOUT, schemas
+from hack.upstream import nodes
 from intent import Object
 from intent.rollout import OF_ROLLOUT, least_unavailable
 from intent.schema import violations
 from tests.autoscaling import BROKEN_ROLLOUTS, GOOD_ROLLOUTS, rolling
-from tests.catalog.upstream import nodes
 
 
 def said(strategy: Object) -> list[str]:

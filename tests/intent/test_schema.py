@@ -5,9 +5,9 @@ from typing import Any, Final
 import pytest
 
 from catalog.schemas import schemas
+from hack.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 from intent import Object, quantity
 from intent.schema import LIMITS, PATTERNS, Violation, violations
-from tests.catalog.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}

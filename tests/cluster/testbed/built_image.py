@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from hack.image.lock import ROOT
 from tests.cluster.testbed.base_image import make_base
 from tests.cluster.testbed.images import Program
-from tests.image.lock import ROOT
 
 BASE: Final = "localhost/python"
 TAG: Final = "localhost/fusioninfer"

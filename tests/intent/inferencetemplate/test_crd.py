@@ -6,11 +6,11 @@ from typing import Any, Final
 import pytest
 
 from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, schemas
+from hack.upstream import nodes
 from intent import Object
 from intent.inferencetemplate.crd import crd, part, pod_template, schema
 from intent.merge import KEY_DEFAULTS, MERGE_KEYS
 from intent.schema import violations
-from tests.catalog.upstream import nodes
 
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
 

@@ -103,7 +103,7 @@ def test_each_kind_has_the_engines_flag(image: str, value: str, flags: str) -> N
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang"])
 def test_each_release_has_the_flags_that_are_added_for_it(engine: str) -> None:
-    """The facts are those of the releases themselves (`tests.catalog.engine_flags`)."""
+    """The facts are those of the releases themselves (`hack.engine_flags`)."""
     table, image = flag_tables()[engine], VLLM if engine == "vllm" else SGLANG
     asked = [
         "tensor=2",

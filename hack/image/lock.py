@@ -1,9 +1,12 @@
 """requirements.lock, read: what the image installs, by which files, and who asks for it."""
 
 import re
-from collections.abc import Iterator
+import subprocess
+import venv
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
@@ -14,6 +17,10 @@ ENTRY: Final = re.compile(
 HASH: Final = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 ASKED_BY: Final = re.compile(r"^ +# +(?:via )?([a-z0-9-]+)", re.MULTILINE)
 """A name below `# via`; what follows `fusioninfer` says only where it is written."""
+COMPILE: Final = (
+    *("pip", "compile", "--quiet", "--universal", "--python-version=3.11", "--extra=fast"),
+    *("--generate-hashes", "--no-emit-index-url", "--custom-compile-command=make generate NAME=lock"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +39,15 @@ def locked(text: str) -> Iterator[Locked]:
         rest = found["rest"]
         via = tuple(name for name in ASKED_BY.findall(rest) if name != "via")
         yield Locked(found["name"], found["version"], tuple(HASH.findall(rest)), via)
+
+
+def texts() -> Mapping[str, str]:
+    """Return the file with the newest versions of what pyproject.toml asks for."""
+    with TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        own = Path(folder) / "bin"
+        install = (own / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv")
+        subprocess.run(install, check=True)
+        compiled = (own / "uv", *COMPILE, "pyproject.toml")
+        done = subprocess.run(compiled, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return {LOCK.name: done.stdout}

@@ -3,14 +3,21 @@
 It has what we install. What the base image brings is in that image's own.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fusioninfer import __version__
+from hack.image.lock import LOCK, Locked, locked
 from intent import Object
-from tests.image.lock import Locked
 
 OURS: Final = "fusioninfer"
+
+
+def texts() -> Mapping[str, str]:
+    """Return the file."""
+    rows = tuple(locked(LOCK.read_text(encoding="utf-8")))
+    return {"sbom.cdx.json": json.dumps(sbom(rows), indent=1) + "\n"}
 
 
 def sbom(rows: Sequence[Locked]) -> Object:

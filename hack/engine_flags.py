@@ -1,6 +1,6 @@
 """Generation of `catalog/flags.json` from releases of vLLM (sdists) and SGLang (wheels), as PyPI has them.
 
-    python -m tests.catalog.engine_flags vllm-0.33.0.tar.gz sglang-0.5.23-py3-none-any.whl ...
+    python -m hack.engine_flags vllm-0.33.0.tar.gz sglang-0.5.23-py3-none-any.whl ...
 
 Sources are parsed, never run: calls of `add_argument`, and the fields of the dataclasses that become flags.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-FILE: Final = Path(__file__).parents[2] / "catalog" / "flags.json"
+FILE: Final = Path(__file__).parents[1] / "catalog" / "flags.json"
 SOURCES: Final = {
     "vllm": (
         "vllm/engine/arg_utils.py",
