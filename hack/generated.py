@@ -15,7 +15,7 @@ from typing import Final, Literal
 from hack import golden, schemas
 from hack.image import lock, sbom
 from hack.manifests import chart, crds, dashboard, uninstall
-from hack.pages import blocks, codes, shown
+from hack.pages import blocks, codes, kserve_llm_d, shown
 
 ROOT: Final = Path(__file__).parents[1]
 SHOWN: Final = 20
@@ -45,6 +45,7 @@ GENERATORS: Final = (
     Generator("chart", chart.texts),
     *(Generator(page, partial(blocks.texts, page)) for page in blocks.PAGES),
     Generator("codes", codes.texts),
+    Generator("kserve-llm-d", kserve_llm_d.texts),
     Generator("demo", shown.demo),
     Generator("golden", golden.texts),
     Generator("digests", golden.kept_digests),

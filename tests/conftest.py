@@ -26,8 +26,7 @@ structlog.configure(  # so that `caplog` sees an event as a record, with its fie
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of `make generate` and `make image-check`."""
-    parser.addoption("--refresh", action="store_true", help="write the expected files of tests/golden anew")
+    """Add the options of `make e2e` and `make image-check`."""
     parser.addoption("--at-most", type=int, help="run nothing, and fail, if there are more tests")
     parser.addoption("--image", action="store_true", help="run our pods from the image, built for it")
 

@@ -1,73 +1,59 @@
-"""docs/kserve-llm-d.md is made from kserve_llm_d.yaml, and every test that it names runs."""
+"""Every test that docs/kserve-llm-d.md names runs, and every row of the checklist has its place.
 
-from collections import Counter
+A test is named as pytest names it, below `tests/`; `golden/NAME` is the golden case of that name.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from hack.markdown import table
-from tests.kserve_llm_d import Area, Row, areas, claims, counted, unproven
+from hack.pages.kserve_llm_d import areas, counted
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "kserve-llm-d.md"
+ROOT: Final = Path(__file__).parents[1]
+GOLDEN: Final = re.compile(r"golden/([\w-]+)")
+RUNS: Final = "not (skip or skipif or xfail)"
+"""The marker expression that leaves out tests that may be skipped."""
 LENGTHS: Final = {"K": 156, "M": 47, "C": 25, "S": 4, "F": 8, "R": 14}
 CHECKLIST: Final = [f"{part}{number + 1}" for part, length in LENGTHS.items() for number in range(length)]
-START: Final = """\
-# KServe and llm-d, row by row
-
-<!-- made from tests/kserve_llm_d.yaml by `make generate` -->
-
-KServe's LLMInferenceService and llm-d's ModelService describe a model server in one object, and their
-controllers create its pods. FusionInfer injects the same at admission: into a LeaderWorkerSet, or into those
-of an InferenceService. Each row has one thing that those systems do, what FusionInfer does, and the tests
-that show it. Tests are named as pytest names them, below `tests/`; `golden/NAME` is a folder with an input
-and its expected output. K is the LLMInferenceService, R the Ray runtime of KServe's earlier
-InferenceService, M the ModelService, C llm-d's Helm chart, S llm-d's routing sidecar, F an earlier operator
-of the name FusionInfer.
-
-"""
 
 
-def page() -> str:
-    """Build the page."""
-    return START + counts() + "".join(map(section, areas()))
+def claims() -> Mapping[str, tuple[str, ...]]:
+    """Return the tests of each row, by their names in pytest."""
+    return {row.row: tuple(map(node_id, row.tests)) for area in areas() for row in area.rows}
 
 
-def counts() -> str:
-    """Write how many rows have which outcome."""
-    rows = counted()
-    done = Counter(kind(row) for row in rows)
-    return (
-        f"Of {len(rows)} rows that need no templates, {done['shown']} are shown by a test, "
-        f"{done['not ours']} are not ours, for the reason that is given, and {done['not yet']} are missing. "
-        "The rows about templates are at the end.\n"
-    )
+def node_id(test: str) -> str:
+    """Return the name of a test in pytest."""
+    case = GOLDEN.fullmatch(test)
+    path = "golden/test_golden.py::test_the_command_expands_to_the_expected_files"
+    return f"tests/{path}[{case[1]}]" if case else f"tests/{test}"
 
 
-def kind(row: Row) -> str:
-    """Return the kind of a row's outcome."""
-    return "shown" if row.tests else row.outcome.partition(":")[0]
+def collected(files: Iterable[str], root: Path = ROOT) -> frozenset[str]:
+    """Return the tests that pytest collects from files and does not skip, with and without parameters."""
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", RUNS, "-p", "no:cacheprovider")
+    own = {
+        key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"
+    }  # the format depends on it
+    run = subprocess.run([*command, *files], cwd=root, env=own, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise RuntimeError(run.stdout + run.stderr)
+    found = [line for line in run.stdout.splitlines() if "::" in line]
+    return frozenset((*found, *(line.partition("[")[0] for line in found)))
 
 
-def section(area: Area) -> str:
-    """Write the table of an area."""
-    rows = [
-        {
-            "row": row.row,
-            "theirs": row.theirs,
-            "FusionInfer": row.outcome,
-            "shown by": "<br>".join(f"`{test}`" for test in row.tests) or "-",
-        }
-        for row in area.rows
-    ]
-    return f"\n## {area.area}\n\n{table(rows)}"
-
-
-def test_the_page_is_made_from_the_rows(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--refresh"):
-        PAGE.write_text(page(), encoding="utf-8")
-
-    assert PAGE.read_text(encoding="utf-8") == page()
+def unproven(claimed: Mapping[str, tuple[str, ...]], root: Path = ROOT) -> list[str]:
+    """Return the rows with a test that does not exist, is not collected or may be skipped, and the test."""
+    files = sorted({test.partition("::")[0] for tests in claimed.values() for test in tests})
+    missing = [file for file in files if not (root / file).is_file()]
+    known = collected([file for file in files if file not in missing], root)
+    return [f"{row}: {test}" for row, tests in claimed.items() for test in tests if test not in known]
 
 
 def test_every_row_of_the_checklist_has_its_place() -> None:
