@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-import venv
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +44,8 @@ def locked(text: str) -> Iterator[Locked]:
 def texts() -> Mapping[str, str]:
     """Return the file with the newest versions of what pyproject.toml asks for."""
     with TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        own = Path(folder) / "bin"
-        install = (own / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv")
-        subprocess.run(install, check=True)
-        compiled = (own / "uv", *COMPILE, "pyproject.toml")
+        install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, "uv")
+        subprocess.run((sys.executable, *install), check=True)
+        compiled = (Path(folder) / "bin" / "uv", *COMPILE, "pyproject.toml")
         done = subprocess.run(compiled, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return {LOCK.name: done.stdout}
