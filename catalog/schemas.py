@@ -1,7 +1,7 @@
 """Schemas of upstream, from `schemas.json`: of fields that an InferenceService embeds, and of kinds in files.
 
-`make generate NAME=schemas` generates the file from the definitions in upstream's Go modules, whose versions it names
-(`hack/upstream.py`). It is part of the package, and is read once, as a module is.
+`make generate NAME=schemas` writes the file from the definitions in upstream's Go modules, whose versions it
+names (`hack/upstream.py`). It is part of the package, and is read once, as a module is.
 """
 
 import json

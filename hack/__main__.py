@@ -1,10 +1,4 @@
-"""Write the generated files of the tree, or compare them: `make generate`, `make verify`.
-
-    python -m hack generate [NAME...]
-    python -m hack verify [NAME...]
-
-Without a name: all that need Python alone.
-"""
+"""Write or compare generated files: `python -m hack generate|verify [NAME]...`; without NAME, Python's."""
 
 import sys
 

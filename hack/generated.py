@@ -66,9 +66,10 @@ def report(rows: Iterable[Generator]) -> str:
     return "\n".join((*shown, remedy)) if names else ""
 
 
-def stale(texts: Texts, root: Path = ROOT) -> Iterator[str]:
-    """Yield the paths of the files that have other texts."""
-    return (path for path, text in texts.items() if _there(root / path) != text)
+def stale(texts: Texts, root: Path = ROOT) -> Texts:
+    """Return the texts of the files that have other ones."""
+    found = {path: (root / path).read_text("utf-8") if (root / path).exists() else "" for path in texts}
+    return {path: text for path, text in found.items() if texts[path] != text}
 
 
 def write(texts: Texts, root: Path = ROOT) -> list[str]:
@@ -86,12 +87,7 @@ def write(texts: Texts, root: Path = ROOT) -> list[str]:
 
 def differences(texts: Texts, root: Path = ROOT) -> Iterator[str]:
     """Yield of each file that has another text the first lines of the difference."""
-    for path in stale(texts, root):
-        lines = unified_diff(
-            _there(root / path).splitlines(), texts[path].splitlines(), path, "generated", lineterm="", n=1
-        )
+    for path, text in stale(texts, root).items():
+        pair = text.splitlines(), texts[path].splitlines()
+        lines = unified_diff(*pair, path, "generated", lineterm="", n=1)
         yield "\n".join(islice(lines, SHOWN))
-
-
-def _there(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -31,11 +31,8 @@ def kept_digests() -> Mapping[str, str]:
 
 def digests() -> dict[str, str]:
     """Return the digest of each golden LeaderWorkerSet that opts in and has no errors."""
-    found = {}
-    for case in CASES:
-        for document in leaderworkersets(case):
-            reading = read(document.object)
-            if reading.intent is not None and not reading.errors:
-                name = f"{case.name}/{document.object['metadata'].get('name', '')}"
-                found[name] = digest(facts(reading.intent))
-    return found
+    found = [(case.name, one.object) for case in CASES for one in leaderworkersets(case)]
+    readings = {f"{case}/{lws['metadata'].get('name', '')}": read(lws) for case, lws in found}
+    return {
+        name: digest(facts(one.intent)) for name, one in readings.items() if one.intent and not one.errors
+    }

@@ -7,17 +7,12 @@ from hack.markdown import table
 
 COLUMNS: Final = ("tool", "settings", "the same file", "a flag is added", "a toleration is removed")
 ALL: Final = "`args`, `command`, `env`, `ports`, `volumeMounts`"
+COMMAND: Final = "`args`, `command`"
 RECORD: Final = "`fusioninfer.io/expansion`, `args`"
 DIFF, APPLY, WEBHOOK = "`ServerSideDiff=true`", "`ServerSideApply=true`", "`IncludeMutationWebhook=true`"
 SHOWN: Final = (
     ("Argo CD", "none", ALL, ALL, f"{ALL}, `tolerations`"),
-    (
-        "Argo CD before 3.6",
-        APPLY,
-        "`args`, `command`",
-        "`args`, `command`",
-        "`args`, `command`, `tolerations`",
-    ),
+    ("Argo CD before 3.6", APPLY, COMMAND, COMMAND, f"{COMMAND}, `tolerations`"),
     ("Argo CD", DIFF, "nothing", "`args`", "nothing"),
     ("Argo CD", f"{DIFF} and {APPLY}", "nothing", "`args`", "`tolerations`"),
     ("Argo CD", f"the same, and {WEBHOOK}", "nothing", RECORD, "`tolerations`"),

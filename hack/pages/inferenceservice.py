@@ -13,8 +13,6 @@ from intent.inferenceservice.embedded import EMBEDDED
 from intent.settings import Settings
 
 STORIES: Final = tuple(f"isvc-story-{number}" for number in (1, 2, 3, 4))
-INT_OR_STRING: Final = "int or string"
-"""A node without a type (`x-kubernetes-int-or-string`)."""
 
 
 def blocks() -> Mapping[str, str]:
@@ -36,19 +34,14 @@ def _described(path: str, node: Object, *, required: bool) -> Iterator[tuple[str
     The fields of other APIs' specs are upstream's, and are left out.
     """
     items, values = node.get("items", {}), node.get("additionalProperties", {})
-    kind = node.get("format") or ("list" if items else "map" if values else node.get("type", INT_OR_STRING))
-    text = " ".join((node["description"], *_allowed(node)))
+    kind = node.get("format") or ("list" if items else "map" if values else node.get("type", "int or string"))
+    allowed = [", ".join(f"`{value}`" for value in node["enum"]) + "."] if "enum" in node else []
+    text = " ".join((node["description"], *allowed))
     yield f"**`{path}`**" if required else f"`{path}`", kind, text
     inner = {} if path.removeprefix("spec.roles[].") in EMBEDDED else items or values or node
     below = path + ("[]" if items else ".*" if values else "")
     for name, field in inner.get("properties", {}).items():
         yield from _described(f"{below}.{name}", field, required=name in inner.get("required", ()))
-
-
-def _allowed(node: Object) -> Iterator[str]:
-    """Return the allowed values as text."""
-    if "enum" in node:
-        yield ", ".join(f"`{value}`" for value in node["enum"]) + "."
 
 
 def _story(name: str) -> str:

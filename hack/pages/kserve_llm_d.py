@@ -89,17 +89,12 @@ def texts() -> Mapping[str, str]:
 def _counts() -> str:
     """Write how many rows have which outcome."""
     rows = counted()
-    done = Counter(_kind(row) for row in rows)
+    done = Counter("shown" if row.tests else row.outcome.partition(":")[0] for row in rows)
     return (
         f"Of {len(rows)} rows that need no templates, {done['shown']} are shown by a test, "
         f"{done['not ours']} are not ours, for the reason that is given, and {done['not yet']} are missing. "
         "The rows about templates are at the end.\n"
     )
-
-
-def _kind(row: Row) -> str:
-    """Return the kind of a row's outcome."""
-    return "shown" if row.tests else row.outcome.partition(":")[0]
 
 
 def _section(area: Area) -> str:

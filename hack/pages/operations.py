@@ -5,8 +5,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from prometheus_client.registry import Collector
-
 from hack.manifests.objects import find, objects
 from hack.markdown import table
 from intent import Object
@@ -42,17 +40,14 @@ def _metrics() -> list[dict[str, str]]:
         {
             "metric": f"`{family.name}{'_total' if family.type == 'counter' else ''}`",
             "type": family.type,
-            "labels": ", ".join(f"`{label}`" for label in _labels(metric)),
+            "labels": ", ".join(
+                f"`{label}`" for label in vars(metric)["_labelnames"]
+            ),  # shown in no other way
             "meaning": family.documentation,
         }
         for metric in fields
         for family in metric.describe()
     ]
-
-
-def _labels(metric: Collector) -> tuple[str, ...]:
-    """Return the names of a metric's labels, which `prometheus_client` shows in no other way."""
-    return tuple(vars(metric)["_labelnames"])
 
 
 def security() -> Mapping[str, str]:

@@ -1,7 +1,7 @@
 """Tables of annotations, launchers, strategies, endpoint pickers and limits; a mistake as it is reported."""
 
-import ast
 import inspect
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import chdir
 from pathlib import Path
@@ -27,32 +27,24 @@ MAIN: Final = (
     *("lora", "strategy", "gateway", "priority"),
 )
 """The annotations that the README shows; their page has all."""
+FIELD: Final = re.compile(r'^    (\w+): .* = .*\n    """(.*)"""$', re.MULTILINE)
 EXAMPLE: Final = DOCS / "examples" / "vllm-two-nodes.yaml"
 
 
+def annotations(shown: Iterable[str] = KEYS) -> Mapping[str, str]:
+    """Return the table of annotations."""
+    rows = [{"key": f"`{key}`", "value": KEYS[key].value, "default": KEYS[key].default} for key in shown]
+    return {"annotations": table(rows)}
+
+
 def readme() -> Mapping[str, str]:
-    """Return the blocks of the README."""
-    return {"annotations": _annotations(MAIN), "mistake": _mistake()}
-
-
-def annotations() -> Mapping[str, str]:
-    """Return the block of the page of annotations."""
-    return {"annotations": _annotations(KEYS)}
-
-
-def _annotations(shown: Iterable[str]) -> str:
-    return table(
-        [{"key": f"`{key}`", "value": KEYS[key].value, "default": KEYS[key].default} for key in shown]
-    )
-
-
-def _mistake() -> str:
-    """Return what the command prints of the example with a tensor parallel size that does not fit."""
+    """Return the main annotations, and what the command prints of an example with a mistake."""
     wrong = EXAMPLE.read_text(encoding="utf-8").replace('- "8"', '- "16"', 1)
     with TemporaryDirectory() as folder, chdir(folder):
         Path("qwen.yaml").write_text(wrong, encoding="utf-8")
         done = CliRunner().invoke(main, ["validate", "-f", "qwen.yaml"])
-    return f"```console\n$ fusioninfer validate -f qwen.yaml\n{done.output}```\n"
+    shown = f"```console\n$ fusioninfer validate -f qwen.yaml\n{done.output}```\n"
+    return {**annotations(MAIN), "mistake": shown}
 
 
 def launchers() -> Mapping[str, str]:
@@ -110,26 +102,11 @@ def webhook() -> Mapping[str, str]:
 
 def _limits() -> list[dict[str, str]]:
     """Return each field of `Limits` with its default and its docstring."""
-    (tree,) = (
-        node
-        for node in ast.parse(inspect.getsource(listen)).body
-        if isinstance(node, ast.ClassDef) and node.name == "Limits"
-    )
-    fields = [
-        node.target.id
-        for node in tree.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    ]
-    said = [
-        node.value.value
-        for node in tree.body[1:]
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    ]
     return [
         {
             "limit": f"`{name}`",
             "value": str(getattr(listen.Limits(), name)).removesuffix(".0"),
-            "what it bounds": str(text),
+            "what it bounds": said,
         }
-        for name, text in zip(fields, said, strict=True)
+        for name, said in FIELD.findall(inspect.getsource(listen.Limits))
     ]

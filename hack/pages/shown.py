@@ -54,5 +54,5 @@ def examples() -> Mapping[str, str]:
 
 
 def _description(file: Path) -> str:
-    comment = COMMENT.match(file.read_text(encoding="utf-8"))
-    return " ".join(line.removeprefix("# ") for line in comment[1].splitlines()) if comment else ""
+    found = COMMENT.findall(file.read_text(encoding="utf-8"))
+    return " ".join("".join(found).replace("\n# ", " ").removeprefix("# ").split())

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final, get_args
 
 import pytest
 
+from hack.upstream import nodes
 from intent import Object
 from intent.annotations import STRATEGIES
 from intent.inferenceservice.crd import crd
@@ -18,15 +18,6 @@ from tests.hostile.names import IMPOSSIBLE
 
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
 """Keywords that a structural schema must not have, and defaults."""
-
-
-def nodes(schema: Object) -> Iterator[Object]:
-    """Yield a schema and all nested ones: of fields, items and map values."""
-    yield schema
-    below = (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties"))
-    for node in below:
-        if isinstance(node, dict):
-            yield from nodes(node)
 
 
 def whole() -> Object:
@@ -41,13 +32,13 @@ def role() -> Object:
 
 
 def test_the_schema_is_structural() -> None:
-    for node in nodes(whole()):
+    for _, node in nodes(whole()):
         assert ("type" in node) != ("x-kubernetes-int-or-string" in node)
         assert not NOT_STRUCTURAL & node.keys()
 
 
 def test_no_field_keeps_what_its_schema_does_not_know() -> None:
-    assert not any("x-kubernetes-preserve-unknown-fields" in node for node in nodes(whole()))
+    assert not any("x-kubernetes-preserve-unknown-fields" in node for _, node in nodes(whole()))
 
 
 @pytest.mark.parametrize("field", EMBEDDED)
@@ -69,7 +60,7 @@ def test_every_field_of_ours_has_a_description() -> None:
     of_role = ours["properties"]["spec"]["properties"]["roles"]["items"]["properties"]
     for field in EMBEDDED:
         of_role[field] = {key: one for key, one in of_role[field].items() if key != "properties"}
-    fields = [(name, field) for node in nodes(ours) for name, field in node.get("properties", {}).items()]
+    fields = [(name, field) for _, node in nodes(ours) for name, field in node.get("properties", {}).items()]
 
     assert [name for name, field in fields if "description" not in field] == [
         "apiVersion",

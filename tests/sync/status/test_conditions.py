@@ -319,3 +319,14 @@ def test_a_service_serves_without_its_autoscaler() -> None:
 
 def test_an_autoscaler_that_is_not_stored_yet_is_progress() -> None:
     assert reason("Progressing", seen(is_scaled=False)) == ("True", "Applying")
+
+
+def test_every_false_condition_has_a_remedy() -> None:
+    """`Progressing` is neither good nor bad."""
+    good = {**dict.fromkeys(CONDITIONS, "True"), "Failed": "False"}
+    rows = [
+        row for row in REASONS if row.condition != "Progressing" and row.status != good.get(row.condition)
+    ]
+
+    assert rows
+    assert [row for row in rows if not row.remedy] == []
