@@ -312,7 +312,7 @@ _PLAIN: Final = orjson.dumps([{"name": f"VARIABLE_{at}", "value": "value " * 3} 
 
 
 def cost(call: Callable[[bytes], object], sent: bytes, times: int = 1) -> float:
-    """Return the least CPU seconds of a call, without a look for cycles among what other tests left."""
+    """Return the least CPU seconds of a call, without a search for cycles among what other tests left."""
     gc.freeze()
     found = []
     for _ in range(times):
