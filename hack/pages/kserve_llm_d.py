@@ -1,6 +1,6 @@
 """The page that has row by row what KServe and llm-d do, what FusionInfer does, and the tests that show it.
 
-A row of `tests/kserve_llm_d.yaml` has `ours` and `tests`, or `not ours` or `not yet` with the reason.
+A row of `tests/docs/kserve_llm_d.yaml` has `ours` and `tests`, or `not ours` or `not yet` with the reason.
 """
 
 from collections import Counter
@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from hack.manifests.objects import DOCS
 from hack.markdown import table
 
-DATA: Final = DOCS.parent / "tests" / "kserve_llm_d.yaml"
+DATA: Final = DOCS.parent / "tests" / "docs" / "kserve_llm_d.yaml"
 START: Final = """\
 # KServe and llm-d, row by row
 
-<!-- made from tests/kserve_llm_d.yaml by `make generate` -->
+<!-- made from tests/docs/kserve_llm_d.yaml by `make generate` -->
 
 KServe's LLMInferenceService and llm-d's ModelService describe a model server in one object, and their
 controllers create its pods. FusionInfer injects the same at admission: into a LeaderWorkerSet, or into those

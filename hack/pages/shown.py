@@ -10,8 +10,8 @@ from hack.manifests.objects import DOCS
 from hack.markdown import table
 from tests.bench.__main__ import PARTS
 from tests.bench.report import markdown, read
+from tests.builders.examples import EXAMPLES, FILES
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, short
-from tests.examples import EXAMPLES, FILES
 
 COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
 """The description of an example, at its beginning."""

@@ -15,8 +15,8 @@ from tests.bench.kept import Kept
 from tests.bench.report import Row, row
 from tests.bench.stages import engine_template
 from tests.bench.writes import DRY, PLACE, Round, Write, create
+from tests.builders.templates import template
 from tests.cluster.testbed.api import path
-from tests.templates import template
 
 NAME: Final = "engine"
 NAMED: Final = "a CREATE with a template"

@@ -9,6 +9,7 @@ from typing import Final, NoReturn, TypeVar
 import pytest
 
 from tests import tiers
+from tests.builders.netns import NamespacesUnavailableError, require_namespaces
 from tests.cluster.testbed.admissions import trust
 from tests.cluster.testbed.build import Built, build, envoy, find_buildah, find_prometheus, source
 from tests.cluster.testbed.built_image import Image, build_image, in_container
@@ -51,7 +52,6 @@ from tests.cluster.testbed.ours import (
 )
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
-from tests.netns import NamespacesUnavailableError, require_namespaces
 
 T = TypeVar("T")
 HURRIED: Final = {"--lease-duration": 6, "--renew-deadline": 4, "--retry-period": 1}

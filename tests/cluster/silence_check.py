@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from kube.client import SILENCE
+from tests.builders.patience import PATIENCE
 from tests.cluster.test_controller_intake import GANG, PATIENT
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, log_of
@@ -30,7 +31,6 @@ from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import deafen, relay
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 DEAF, HEARING = "sync-deaf", "sync-hearing"
 

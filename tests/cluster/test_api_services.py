@@ -7,6 +7,8 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.lws import changed, container, lws, template
 from tests.cluster.testbed.api import await_object, items, patch, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.engines import Engine, look, run_pods, set_engine
@@ -16,8 +18,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.services import says, status
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
-from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import changed, container, lws, template
 
 PARALLEL: Final = ("--tensor-parallel-size", "8", "--pipeline-parallel-size", "2")
 PORT: Final = 9000

@@ -9,13 +9,13 @@ import pytest
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import PREFIX, container, lws, template
 from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import becomes
 from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout, started
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import PREFIX, container, lws, template
 from webhook.expand import expanded
 
 SIZE: Final = 2

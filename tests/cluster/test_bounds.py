@@ -11,10 +11,10 @@ from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import Composition, compose
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
-from tests.bounds import Place, fields, values, with_field
+from tests.builders.bounds import Place, fields, values, with_field
+from tests.builders.isvc import decoder, isvc, prefiller, router
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.isvc import decoder, isvc, prefiller, router
 from webhook.expand import DEFAULTS
 
 SAMPLE: Final = 120

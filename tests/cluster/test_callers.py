@@ -14,6 +14,9 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
+from tests.builders.lws import changed, lws
+from tests.builders.reviews import review
+from tests.builders.templates import template
 from tests.cluster.testbed.admissions import called
 from tests.cluster.testbed.api import ApiError, create, patch, path
 from tests.cluster.testbed.cluster import Cluster, api_as
@@ -23,9 +26,6 @@ from tests.cluster.testbed.ours import SHARED, start_webhook
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
-from tests.lws import changed, lws
-from tests.reviews import review
-from tests.templates import template
 from webhook.review import CALLED_FROM
 
 SECRET: Final = "registry.b.internal/vllm:private"

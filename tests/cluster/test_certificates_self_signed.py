@@ -15,6 +15,7 @@ from certs import objects, rotation
 from certs.issue import Pair
 from certs.rotation import Kept
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.certificates.hurried import LOOK_SECONDS
 from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trust, trusted
 from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items, patch, path
@@ -27,7 +28,6 @@ from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.replicas import HURRIED, Replicas, balanced, served, start_replica
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 NAMESPACE: Final = "fusioninfer-system"
 SECRET: Final = "fusioninfer-webhook-tls"

@@ -6,13 +6,13 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller, router
 from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, pod_group
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.services import recorded_events
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller, router
 
 NAME: Final = "chat"
 ROUTER: Final = router(strategy="pd-disaggregation", httproute={"parentRefs": [{"name": "shared"}]})

@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 import yaml
 
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import delete
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, log_of
@@ -36,7 +37,6 @@ from tests.cluster.testbed.relay import deafen, relay
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.short_silence import SILENCE
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 NAME: Final = "sync-taking-in"
 SHORT_SILENCE: Final = "tests.cluster.testbed.short_silence"

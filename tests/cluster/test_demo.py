@@ -13,13 +13,13 @@ import yaml
 from rich.console import Console
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.board import board, line
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Counted, Row, Table, expected, right
 from tests.cluster.demo import CANNOT_RUN_CODE, INTERRUPTED, STEPS, run
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 ROOT: Final = Path(__file__).parents[2]
 COMMAND: Final = [sys.executable, "-m", "tests.cluster.demo"]

@@ -10,13 +10,13 @@ import pytest
 from intent import Object, yaml
 from intent.annotations import GROUP_NAME, REVISION
 from intent.disaggregatedset import leader_worker_sets
+from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes, controller_down
 from tests.cluster.testbed.groups import Bound, bound, pods, settled
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 SET = "ds"
 SIZES = {"prefill": 2, "decode": 4}

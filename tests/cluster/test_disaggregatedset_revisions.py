@@ -8,6 +8,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import GROUP_NAME, REVISION, ROLES
+from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
 from tests.cluster.test_disaggregatedset import (
     SET,
@@ -23,7 +24,6 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes
 from tests.cluster.testbed.groups import group_of, pods, settled
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 __all__ = ("set_namespace",)
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words, named, put
 from tests.laws.convergence.laws import is_launched
-from tests.lws import container, lws, template
 
 NAME: Final = "x"
 TWIN: Final = "twin"

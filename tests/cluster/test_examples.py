@@ -8,6 +8,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
+from tests.builders.examples import services
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.controllers import becomes
@@ -15,7 +16,6 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.services import comparable
 from tests.cluster.testbed.written import composed_offline
-from tests.examples import services
 
 NODES: Final = 10
 """Of 8 GPUs each: as many as the largest service needs."""

@@ -18,10 +18,10 @@ from intent.disaggregatedset import KIND as DISAGGREGATED_SET
 from intent.lws import KIND as LWS
 from intent.resource import kind_of, violations_of
 from intent.schema import Violation
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.mistakes import BASES, TEMPLATE, mistaken
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.isvc import isvc, router, worker
-from tests.mistakes import BASES, TEMPLATE, mistaken
 
 ROUNDS: Final = 40
 """Random objects of each kind and seed."""

@@ -11,10 +11,10 @@ from catalog.schemas import GATEWAY, HTTP_ROUTE
 from hack.upstream import ORIGINS, RULES, defined, nodes
 from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from tests.builders.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES
 from tests.cluster.testbed.api import APPLY_PATCH, ApiError, call, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
-from tests.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES
 
 API_VERSION: Final = "gateway.networking.k8s.io/v1"
 KINDS: Final = {"httproutes": "HTTPRoute", "gateways": "Gateway"}

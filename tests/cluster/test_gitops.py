@@ -14,6 +14,8 @@ import pytest
 
 from hack.pages.gitops import SHOWN
 from intent import Object
+from tests.builders.isvc import isvc
+from tests.builders.lws import lws, template
 from tests.cluster.testbed.api import MERGE_PATCH, ApiError, call, get, items, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
@@ -34,8 +36,6 @@ from tests.cluster.testbed.rollouts import caught_up, generation, started
 from tests.cluster.testbed.upgrades import take_over
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import read
-from tests.isvc import isvc
-from tests.lws import lws, template
 
 RESOURCES: Final = {"LeaderWorkerSet": "leaderworkersets", "InferenceService": "inferenceservices"}
 CONTAINERS: Final = "/spec/leaderWorkerTemplate/workerTemplate/spec/containers"

@@ -12,12 +12,12 @@ from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.inferenceservice.crd import crd
 from sync.desired.strategies import preset
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed import audit
 from tests.cluster.testbed.api import apply, create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
 
 DEFINITION: Final = path("customresourcedefinitions", name="inferenceservices.fusioninfer.io")
 DISABLED: Final = {"fusioninfer.io/inject": "disabled"}

@@ -11,12 +11,12 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.lws import changed
 from tests.cluster.testbed.api import ApiError, create, edit, get, patch, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.unchecked import unchecked
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import changed
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden"
 STORIES: Final = sorted(GOLDEN.glob("isvc-*/expected.yaml"))

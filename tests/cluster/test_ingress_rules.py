@@ -6,9 +6,9 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES
 
 STRICT: Final = {"dryRun": "All", "fieldValidation": "Strict"}
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import delete, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.control_plane import kill_process
@@ -14,7 +15,6 @@ from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import started
 from tests.cluster.testbed.services import conditions, says, told
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, worker
 
 DISABLED: Final = {"fusioninfer.io/inject": "disabled"}
 

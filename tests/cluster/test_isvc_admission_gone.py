@@ -9,6 +9,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import UNANSWERED
+from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
@@ -18,7 +19,6 @@ from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.services import says, told
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, worker
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.answers import TAKES, answer
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
@@ -17,7 +18,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
 from tests.cluster.testbed.rollouts import generation
 from tests.cluster.testbed.services import MADE, is_ours, says, told, uids
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"

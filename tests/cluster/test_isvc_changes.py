@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, pod_group, required
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
 from tests.cluster.testbed.services import labelled, made
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller, router, worker
 
 UNROUTED: Final = {"leaderworkersets", "podgroups", "services"}
 NAME: Final = "chat"

@@ -3,6 +3,7 @@
 from typing import Final
 
 from intent.annotations import PAUSED
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.api import ApiError, get, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
@@ -11,7 +12,6 @@ from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.rollouts import caught_up, rollout
 from tests.cluster.testbed.services import Objects, labelled, made, uids
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
 ROUTED: Final = isvc(

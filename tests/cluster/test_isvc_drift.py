@@ -12,6 +12,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import STRATEGY
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.api import delete, get, patch, path
 from tests.cluster.testbed.audit import come_to_rest, words, writes
 from tests.cluster.testbed.cluster import Cluster
@@ -21,7 +22,6 @@ from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.services import FOR_ISTIO, MADE, OF_SCALING, Objects, comparable, made, says
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
 PICKER: Final = f"{NAME}-epp"

@@ -5,6 +5,8 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import lws
 from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
@@ -13,8 +15,6 @@ from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.rollouts import rollout, started
 from tests.cluster.testbed.services import conditions, made, says, told
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import lws
 
 NAME: Final = "chat"
 REFUSED: Final = ("True", "InferenceServiceFailed")

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller
 from tests.cluster.testbed.api import delete, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, required
@@ -13,7 +14,6 @@ from tests.cluster.testbed.groups import bound, wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller
 
 NAME: Final = "chat"
 PREFILL, DECODE, MORE = (f"{NAME}-{role}" for role in ("prefill", "decode", "more"))

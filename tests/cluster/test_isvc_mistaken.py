@@ -6,6 +6,8 @@ from typing import Final
 
 import pytest
 
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import changed
 from tests.cluster.testbed.api import get, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.controllers import apply
@@ -14,8 +16,6 @@ from tests.cluster.testbed.rollouts import Rollout, rollout, started
 from tests.cluster.testbed.services import conditions, says
 from tests.cluster.testbed.unchecked import unchecked
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, worker
-from tests.lws import changed
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"

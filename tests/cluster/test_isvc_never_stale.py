@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, add_gateway, answer, program
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
@@ -22,7 +23,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of, place_picke
 from tests.cluster.testbed.services import conditions, says
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
-from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
 SET, PICKER = f"{NAME}-inference", f"{NAME}-epp"

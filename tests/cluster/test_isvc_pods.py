@@ -10,6 +10,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import changed, template
 from tests.cluster.testbed.api import ApiError, create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes
@@ -18,8 +20,6 @@ from tests.cluster.testbed.groups import pods, wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.services import Objects, made, offline, says, status, story
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import changed, template
 
 NAME: Final = "chat"
 FILE: Final = story("kserve-fields")

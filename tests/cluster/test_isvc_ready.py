@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, answer, give_address
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, pod_group
@@ -16,7 +17,6 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
 from tests.cluster.testbed.services import conditions, says
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
 
 NAME: Final = "chat"
 GATEWAY: Final = {"gatewayClassName": "any", "listeners": [LISTENER]}

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import MERGE_PATCH, call, get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, controller_down
@@ -13,7 +14,6 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.services import says, told
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, worker
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"

@@ -3,14 +3,14 @@
 from typing import Final
 
 from intent import Object
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import container, template
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.groups import bound
 from tests.cluster.testbed.services import conditions, says, status
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, worker
-from tests.lws import container, template
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"

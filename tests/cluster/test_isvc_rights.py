@@ -11,7 +11,8 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE as SERVICE_LABEL
-from tests.autoscaling import external, scaling
+from tests.builders.autoscaling import external, scaling
+from tests.builders.isvc import decoder, isvc, prefiller, router
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, kubectl
@@ -21,7 +22,6 @@ from tests.cluster.testbed.rights import rights
 from tests.cluster.testbed.services import MADE, made
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
-from tests.isvc import decoder, isvc, prefiller, router
 
 NAME: Final = "chat"
 GATEWAY: Final = {

@@ -6,7 +6,9 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.autoscaling import rolling
+from tests.builders.autoscaling import rolling
+from tests.builders.isvc import decoder, isvc, prefiller
+from tests.builders.lws import container, template
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, required
@@ -16,8 +18,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.services import says
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller
-from tests.lws import container, template
 
 NAME: Final = "chat"
 PREFILL, DECODE = (f"{NAME}-{role}" for role in ("prefill", "decode"))

@@ -10,12 +10,12 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.embedded import EMBEDDED
-from tests.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
+from tests.builders.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
+from tests.builders.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES, PARENTS
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import changed
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES, PARENTS
-from tests.isvc import isvc, router, worker
-from tests.lws import changed
 from webhook.inferenceservice import check
 
 TEMPLATE: Final = "spec.roles.0.template"

@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.controllers import apply
@@ -19,7 +20,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of
 from tests.cluster.testbed.services import conditions, says, states, status, story
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
-from tests.patience import PATIENCE
 
 NAME: Final = "deepseek-r1-disagg"
 PREFILL, DECODE = f"{NAME}-prefill", f"{NAME}-decode"

@@ -11,14 +11,14 @@ import pytest
 from intent import Object
 from intent.inferenceservice.crd import crd
 from intent.inferenceservice.embedded import EMBEDDED
+from tests.builders.gateway_api import PARENTS
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import changed
 from tests.cluster.testbed.api import ApiError, apply, create, delete, edit, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
 from tests.cluster.testbed.wait import until
-from tests.gateway_api import PARENTS
-from tests.isvc import isvc, router, worker
-from tests.lws import changed
 
 NAME: Final = "inferenceservices.fusioninfer.io"
 WEBHOOKS: Final = "validate.fusioninfer.io"

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import ApiError, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import restart_component
@@ -16,7 +17,6 @@ from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import Objects, conditions, made, says, states, story, told
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 NAME: Final = "qwen-pd-service"
 DISCOVERED: Final = 60.0

@@ -19,7 +19,7 @@ from importer.launches import engine_settings
 from importer.table import import_all
 from intent import Object
 from intent.settings import Settings
-from tests import kubelet
+from tests.builders import kubelet
 
 KINDS: Final = frozenset({"LeaderWorkerSet", "DisaggregatedSet"})
 STARTED: Final = {"vllm/GPU", "vllm/TPU", "sglang", "tensorrt-llm"}

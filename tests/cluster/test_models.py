@@ -6,10 +6,10 @@ import pytest
 
 from intent import Object
 from intent.model import VOLUME
+from tests.builders.lws import PREFIX, container, lws, template
 from tests.cluster.testbed.api import amend, create, get, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.groups import pods, wait_pods
-from tests.lws import PREFIX, container, lws, template
 from webhook.expand import expanded
 
 MODELS: Final[dict[str, dict[str, str]]] = {

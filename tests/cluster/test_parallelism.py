@@ -5,12 +5,12 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import PREFIX, container, lws, template
 from tests.cluster.testbed.api import amend, await_object, create, get, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import pods, wait_pods
-from tests.isvc import isvc, worker
-from tests.lws import PREFIX, container, lws, template
 from webhook.expand import expanded
 
 DEEPSEEK: Final = "tensor=1,data=16,dataLocal=8,expert"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from intent.annotations import PAUSED
+from tests.builders.isvc import decoder, isvc, prefiller
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.audit import come_to_rest, stored
 from tests.cluster.testbed.cluster import Cluster
@@ -28,7 +29,6 @@ from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller
 
 SECONDS: Final = 4.0
 """Longer than the controller takes for a repair (2 s) or an Event (2 s)."""

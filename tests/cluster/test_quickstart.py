@@ -16,7 +16,8 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
-from tests import netns
+from tests.builders import netns
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.containers import name_of, report, run_container
@@ -28,7 +29,6 @@ from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.wait import until
 from tests.manifests.pages import commands
-from tests.patience import PATIENCE
 
 PAGE: Final = ROOT / "docs" / "quickstart.md"
 COMMANDS: Final = commands(PAGE)

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.relay import relay
-from tests.patience import PATIENCE
 
 Ends = tuple[socket.socket, socket.socket]
 

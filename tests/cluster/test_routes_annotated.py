@@ -9,6 +9,7 @@ import pytest
 
 from intent import Object
 from intent.container import ROUTING_PROXY
+from tests.builders.lws import changed, container, lws, template
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.controllers import apply, configured
@@ -19,7 +20,6 @@ from tests.cluster.testbed.network import Network, listens, start_container
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
-from tests.lws import changed, container, lws, template
 
 PARALLEL: Final = ("--tensor-parallel-size", "8", "--pipeline-parallel-size", "2")
 TRANSFER: Final = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')

@@ -11,14 +11,14 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from sync.desired.strategies import preset
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import container, template
 from tests.cluster.testbed.answers import add_gateway
 from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import ROUTE, Service, namespace_on, repicked, request, serve
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import container, template
 
 NAME, GUEST = "demo", "guest"
 ROW: Final = "gie-1.5"

@@ -9,6 +9,8 @@ from catalog.pickers.generations import PICKERS
 from intent import Object
 from sync.desired.render.routes import destination_rule
 from sync.desired.routes import Routes
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import container, template
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import refused, writes
 from tests.cluster.testbed.cluster import Cluster
@@ -16,8 +18,6 @@ from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.flows import ROUTE
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import container, template
 
 NAME: Final = "demo"
 ENGINE: Final = worker(multinode=None, template=template(container(args=["org/M"], resources=None)))

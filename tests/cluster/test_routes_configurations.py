@@ -15,6 +15,8 @@ from intent import Object, yaml
 from intent.annotations import DISAGGREGATION
 from intent.pickers.configuration import check_config
 from sync.desired.strategies import preset, presets
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.pickerconfig import QUEUE, config, profile
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of
@@ -24,8 +26,6 @@ from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_pic
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.rendered import configured_with, routes, store
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.pickerconfig import QUEUE, config, profile
 from tests.tiers import WHOLE
 
 Cases = Mapping[str, Object | str | None]

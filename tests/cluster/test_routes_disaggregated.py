@@ -8,6 +8,8 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.container import ROUTING_PROXY
+from tests.builders.isvc import decoder, isvc, prefiller, router
+from tests.builders.lws import container, template
 from tests.cluster.testbed import flows
 from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
 from tests.cluster.testbed.containers import report
@@ -16,8 +18,6 @@ from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, serve, set_engines
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.isvc import decoder, isvc, prefiller, router
-from tests.lws import container, template
 
 NAME: Final = "demo"
 TRANSFER: Final = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')

@@ -14,6 +14,8 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.answers import TAKES, add_gateway, answer, conditions
 from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.containers import report
@@ -26,8 +28,6 @@ from tests.cluster.testbed.pickers import Picker, end_pickers, run_again, serves
 from tests.cluster.testbed.processes import alive, kill, stop
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
-from tests.isvc import isvc, router, worker
-from tests.lws import container, lws, template
 from tests.tiers import WHOLE
 
 NAME: Final = "demo"

@@ -11,6 +11,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.answers import add_gateway
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.controllers import apply
@@ -18,8 +20,6 @@ from tests.cluster.testbed.flows import ROUTE, Service, namespace_on, request, s
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
-from tests.isvc import isvc, router, worker
-from tests.lws import container, lws, template
 
 NAME: Final = "demo"
 HEADER: Final = "x-gateway-inference-objective"

@@ -7,6 +7,8 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import container, template
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import (
@@ -21,8 +23,6 @@ from tests.cluster.testbed.flows import (
 )
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc, router, worker
-from tests.lws import container, template
 
 NAME: Final = "demo"
 PODS: Final = ("demo-inference-0", "demo-inference-1", "demo-inference-2")

@@ -13,9 +13,9 @@ import trustme
 from aiohttp import web
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.safety.proxy import READS, Call, Fault, Proxy, call_of, proxy
 from tests.cluster.testbed.pki import issue
-from tests.patience import PATIENCE
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
 NAMESPACED = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups"

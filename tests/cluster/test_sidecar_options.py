@@ -20,13 +20,13 @@ import trustme
 from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.container import ROUTING_PROXY
+from tests.builders.lws import container, lws, put, template
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.images import binary_of
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.processes import Process, alive, spawn, stop, tail
 from tests.cluster.testbed.wait import until
-from tests.lws import container, lws, put, template
 from webhook.mutate.sidecar import CERTIFICATE_DIR, TRUSTED
 
 GENERATIONS: Final = [name for name, row in PICKERS.items() if row.sidecar]

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 import yaml
 
+from tests.builders.templates import template
 from tests.cluster.testbed.api import create, get, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import namespace_on
@@ -13,7 +14,6 @@ from tests.cluster.testbed.leaders import ready_endpoint
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.vllm_pods import add_programs, run_group
-from tests.templates import template
 
 NAME: Final = "short"
 MODEL: Final = "s3://models/qwen3"

@@ -11,13 +11,13 @@ import yaml
 
 from intent import Object
 from sync.kinds import sealed
+from tests.builders.templates import template
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.ours import SHARED
 from tests.cluster.testbed.wait import until
-from tests.templates import template
-from tests.test_template_examples import SERVICES, TEMPLATES
+from tests.docs.test_template_examples import SERVICES, TEMPLATES
 from tests.tiers import count
 
 WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"

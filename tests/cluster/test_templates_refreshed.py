@@ -10,13 +10,13 @@ from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from intent import Object
+from tests.builders.templates import template
 from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import pods, wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
-from tests.templates import template
 
 ENGINE: Final = {
     "name": "vllm",

@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.cluster.testbed.audit import writes
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.controllers import apply, becomes
@@ -20,7 +21,6 @@ from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout, started
 from tests.cluster.testbed.services import MADE, Objects, made, uids
 from tests.cluster.testbed.upgrades import NEW_IMAGE, NEW_WORD, json_replaced, take_over
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller, router, worker
 
 ROUTE: Final = {"parentRefs": [{"name": "inference-gateway"}]}
 ROUTER: Final = router(strategy="pd-disaggregation", httproute=ROUTE)

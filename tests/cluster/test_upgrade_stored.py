@@ -16,6 +16,7 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
 from tests.cluster.conftest import obtained
 from tests.cluster.testbed.api import Api, apply, create, items, patch, path
 from tests.cluster.testbed.build import build
@@ -27,7 +28,6 @@ from tests.cluster.testbed.services import ALLOCATED, FOR_ISTIO, MADE, comparabl
 from tests.cluster.testbed.upgrades import SERVER_SIDE_FORCED
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, Words
-from tests.isvc import isvc, router, worker
 from tests.tiers import WHOLE
 from tests.upgrades.stored import APPLIED, Stored, sample, stored
 from tests.upgrades.writes import pods

@@ -6,11 +6,11 @@ from typing import Final
 
 import pytest
 
+from tests.builders.isvc import isvc
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.controllers import becomes
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
-from tests.isvc import isvc
 
 USER: Final = "jane"
 NAME: Final = "svc"

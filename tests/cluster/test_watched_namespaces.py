@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller
 from tests.cluster.testbed.audit import come_to_rest, refused, requests
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, pod_group
@@ -17,7 +18,6 @@ from tests.cluster.testbed.namespaces import add_namespace
 from tests.cluster.testbed.ours import ROOT, start_sync
 from tests.cluster.testbed.services import made, uids
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller
 
 RELEASE: Final = "fusioninfer-system"
 ACCOUNT: Final = "fusioninfer-sync"

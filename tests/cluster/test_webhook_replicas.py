@@ -11,6 +11,8 @@ from typing import Final
 import orjson
 import pytest
 
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
 from tests.cluster.testbed.admissions import Sent, call_at, stream
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import http_ok
@@ -24,8 +26,6 @@ from tests.cluster.testbed.replicas import (
     start_replica,
 )
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
-from tests.reviews import review
 
 REVIEW: Final = orjson.dumps(review({"metadata": {}}))
 

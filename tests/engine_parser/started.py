@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from intent import Object
-from tests import kubelet
+from tests.builders import kubelet
 
 NOTE: Final = """printf '%s\\0' "$@" > "$RECORD\""""
 PROGRAMS: Final = {

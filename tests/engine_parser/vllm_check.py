@@ -13,10 +13,10 @@ import pytest
 
 from catalog.flags import flag_tables, is_absent
 from intent import Object
+from tests.builders.lws import container, lws, template
 from tests.engine_parser.answers import flags, parsed, refused_after_admission, started
 from tests.engine_parser.install import VLLM
 from tests.engine_parser.started import write_programs
-from tests.lws import container, lws, template
 from webhook.check import check
 from webhook.expand import expanded
 

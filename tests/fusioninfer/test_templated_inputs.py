@@ -24,8 +24,9 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
-from tests.isvc import isvc
-from tests.reviews import review
+from tests.builders.isvc import isvc
+from tests.builders.reviews import review
+from tests.builders.templates import template
 from tests.sync.conftest import (  # noqa: F401 - fixtures
     Eventually,
     Start,
@@ -39,7 +40,6 @@ from tests.sync.conftest import (  # noqa: F401 - fixtures
     start,
 )
 from tests.sync.fake_api import Api
-from tests.templates import template
 from webhook import templated
 from webhook.review import mutate
 from webhook.templates.content import needed

@@ -27,7 +27,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings
 from intent.template import Templates
-from tests.reviews import review as sent
+from tests.builders.reviews import review as sent
 from webhook import review
 from webhook.expand import expand
 from webhook.mutate import ORDER, RECORDABLE, RESTORABLE

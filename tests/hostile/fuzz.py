@@ -17,11 +17,11 @@ import orjson
 from hypothesis import strategies as st
 
 from intent import budget
+from tests.builders.lws import container, lws, put, template
+from tests.builders.reviews import review
 from tests.hostile import worst
 from tests.hostile.objects import FILES, paths, replaced, without
 from tests.hostile.tiny import FAR_OVER, MOST, PLACES, THINGS, tiny
-from tests.lws import container, lws, put, template
-from tests.reviews import review
 from webhook import review as reviews
 from webhook.request import Malformed
 from webhook.review import WARNING_LENGTH, AdmissionAnswer

@@ -21,9 +21,9 @@ import orjson
 
 from certs import issue
 from intent import Object
-from tests.patience import PATIENCE
-from tests.reviews import review
-from tests.wire import JSON, Reply
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
+from tests.builders.wire import JSON, Reply
 from webhook.server.listen import Limits
 
 PRODUCTION = Limits()

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.builders.isvc import isvc
+from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
 from tests.hostile.server import Server
-from tests.isvc import isvc
-from tests.lws import changed, container, lws, put, template
-from tests.patience import PATIENCE
-from tests.reviews import review
 
 BOTH = pytest.mark.parametrize("path", ["/mutate", "/validate"])
 

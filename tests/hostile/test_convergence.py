@@ -13,11 +13,11 @@ from hypothesis import settings as bounded
 
 from intent import Object
 from intent.model import VOLUME as MODEL_VOLUME
+from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.reviews import review
 from tests.hostile.objects import FILES, reversed_keys
 from tests.hostile.server import Server, started
 from tests.laws.strategies import TOOLS, client_side, leaderworkersets, server_side
-from tests.lws import changed, container, lws, put, template
-from tests.reviews import review
 from webhook.overlay import record
 
 EXPANSION = "metadata.annotations.fusioninfer.io/expansion"

@@ -17,15 +17,15 @@ import orjson
 import pytest
 import trustme
 
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
+from tests.builders.wire import JSON, post
 from tests.hostile import worst
 from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, longer, waits
 from tests.hostile.flood import CONNECTIONS, Flood, Kind, addresses, flooded
 from tests.hostile.server import Server, started
-from tests.patience import PATIENCE
-from tests.reviews import review
 from tests.soak import SUMMARY
 from tests.tiers import WHOLE
-from tests.wire import JSON, post
 
 KNOWN: Final = ("certificates", "addresses", "nobody")
 FLOODS: Final[dict[str, tuple[Kind, int]]] = {

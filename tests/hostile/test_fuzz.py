@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as bounded
 
 from intent import Object
+from tests.builders.lws import container, lws, put, template
+from tests.builders.reviews import review
 from tests.hostile.fuzz import PATHS, bodies, check, holds
 from tests.hostile.objects import FILES, Path, paths, replaced, without
 from tests.hostile.server import Server
-from tests.lws import container, lws, put, template
-from tests.reviews import review
 
 
 def with_env(*env: Any, args: tuple[str, ...] = ("$(M)",)) -> Object:

@@ -10,11 +10,11 @@ import pytest
 
 from catalog.codes import CODES
 from intent import Object
+from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.reviews import review
+from tests.builders.wire import ask, get
 from tests.hostile.objects import FILES
 from tests.hostile.server import Server
-from tests.lws import changed, container, lws, put, template
-from tests.reviews import review
-from tests.wire import ask, get
 from webhook import review as reviews
 
 BYPASS: Final = "metadata.annotations.fusioninfer.io/inject"

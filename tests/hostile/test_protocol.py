@@ -8,11 +8,11 @@ import jsonpatch
 import orjson
 import pytest
 
+from tests.builders.lws import changed, lws, put
+from tests.builders.reviews import review
+from tests.builders.wire import ask, connected, exchange, post, read, request
 from tests.hostile.objects import FILES
 from tests.hostile.server import PRODUCTION, Server
-from tests.lws import changed, lws, put
-from tests.reviews import review
-from tests.wire import ask, connected, exchange, post, read, request
 from webhook.mutate import WRITABLE
 
 PLAIN = changed(lws(), "metadata.annotations", {})

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
 from tests.golden.test_golden import CASES
 from tests.hostile.objects import FILES
 from tests.hostile.server import Server, started
-from tests.lws import changed, container, lws, put, template
-from tests.patience import PATIENCE
-from tests.reviews import review
 
 WORKER = "spec.leaderWorkerTemplate.workerTemplate"
 SEVEN = lws(

@@ -16,11 +16,11 @@ import pytest
 import trustme
 
 from certs import issue
+from tests.builders.lws import lws
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
+from tests.builders.wire import ask, connected, ended, exchange, get, post, read, request
 from tests.hostile.server import PRODUCTION, Server, started
-from tests.lws import lws
-from tests.patience import PATIENCE
-from tests.reviews import review
-from tests.wire import ask, connected, ended, exchange, get, post, read, request
 
 SENT = orjson.dumps(review(lws()))
 OTHER = "127.0.0.2"

@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from intent import Object, budget
+from tests.builders.lws import container, lws, template
+from tests.builders.reviews import review
 from tests.hostile import tiny, worst
 from tests.hostile.server import Server
-from tests.lws import container, lws, template
-from tests.reviews import review
 from webhook import review as reviews
 from webhook.request import Malformed
 from webhook.review import AdmissionAnswer

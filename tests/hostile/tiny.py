@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from intent import Object, budget
-from tests.isvc import isvc
-from tests.lws import changed, lws, template
+from tests.builders.isvc import isvc
+from tests.builders.lws import changed, lws, template
 
 _POD: Final = (
     *("tolerations", "volumes", "imagePullSecrets", "nodeSelector", "hostAliases.0.hostnames", "unknown"),

@@ -14,10 +14,10 @@ from typing import Any, Final
 import orjson
 
 from intent import Object, budget
+from tests.builders.isvc import isvc
+from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.reviews import review
 from tests.hostile.tiny import FAR_OVER, MOST, tiny
-from tests.isvc import isvc
-from tests.lws import changed, container, lws, put, template
-from tests.reviews import review
 
 HEAD: Final = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\n"
 FLOOR: Final = 100

@@ -7,7 +7,7 @@ from hack.upstream import nodes
 from intent import Object
 from intent.autoscaling import OF_AUTOSCALER
 from intent.schema import violations
-from tests.autoscaling import BROKEN_SCALINGS, GOOD_SCALINGS, external, scaling
+from tests.builders.autoscaling import BROKEN_SCALINGS, GOOD_SCALINGS, external, scaling
 
 
 def said(spec: Object) -> list[tuple[str, str]]:

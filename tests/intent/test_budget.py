@@ -7,9 +7,9 @@ import pytest
 
 from fusioninfer.files.offline import is_lws
 from intent import Object, budget
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import changed, container, lws, put, template
 from tests.golden.test_golden import CASES, inferenceservices, leaderworkersets
-from tests.isvc import isvc, worker
-from tests.lws import changed, container, lws, put, template
 from webhook import inferenceservice
 from webhook.check import check
 from webhook.expand import expand

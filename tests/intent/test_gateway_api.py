@@ -13,7 +13,7 @@ from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
 from intent.schema import violations
 from intent.shapes import without_nulls
-from tests.gateway_api import (
+from tests.builders.gateway_api import (
     BROKEN_GATEWAYS,
     BROKEN_ROUTES,
     GOOD_GATEWAYS,

@@ -7,7 +7,7 @@ from hack.upstream import nodes
 from intent import Object
 from intent.ingress import OF_INGRESS
 from intent.schema import violations
-from tests.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES, path
+from tests.builders.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES, path
 
 
 def said(spec: Object) -> list[tuple[str, str]]:

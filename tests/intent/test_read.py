@@ -7,7 +7,7 @@ import pytest
 from intent.accelerators import asks
 from intent.quantity import whole
 from intent.read import read
-from tests.lws import WORKER, changed, container, lws, template
+from tests.builders.lws import WORKER, changed, container, lws, template
 from webhook.digest import digest, facts
 
 

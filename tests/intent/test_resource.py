@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from intent.resource import KINDS, kind_of, violations_of
 from intent.schema import Violation
-from tests.lws import changed, lws
+from tests.builders.lws import changed, lws
 
 ROLE: Final[Object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [{"name": "a"}]}}}}
 SET: Final[Object] = {

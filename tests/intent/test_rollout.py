@@ -7,7 +7,7 @@ from hack.upstream import nodes
 from intent import Object
 from intent.rollout import OF_ROLLOUT, least_unavailable
 from intent.schema import violations
-from tests.autoscaling import BROKEN_ROLLOUTS, GOOD_ROLLOUTS, rolling
+from tests.builders.autoscaling import BROKEN_ROLLOUTS, GOOD_ROLLOUTS, rolling
 
 
 def said(strategy: Object) -> list[str]:

@@ -14,8 +14,8 @@ from intent.annotations import EXPANSION, SERVICE
 from intent.errors import FieldError
 from intent.lws import Template
 from intent.settings import Settings
+from tests.builders.reviews import review as sent
 from tests.laws.strategies import TOOLS, defaulted, mixtures
-from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.expand import change, expand, wish

@@ -18,11 +18,11 @@ import pytest
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.template import Templates
+from tests.builders.lws import WORKER, changed, lws, template
+from tests.builders.reviews import review as review_of
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
 from tests.laws.laws import leaves
 from tests.laws.strategies import TOOLS
-from tests.lws import WORKER, changed, lws, template
-from tests.reviews import review as review_of
 from tests.webhook.test_pins import LATER
 from webhook import review
 from webhook.check import check

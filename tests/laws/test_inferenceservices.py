@@ -13,10 +13,10 @@ from fusioninfer.files import documents
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
-from tests.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.reviews import UID
+from tests.builders.reviews import review as sent
 from tests.laws.strategies import JSON
-from tests.reviews import UID
-from tests.reviews import review as sent
 from webhook import review
 from webhook.check import check
 from webhook.inferenceservice import check as check_inferenceservice

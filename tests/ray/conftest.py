@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from intent import Object
-from tests.netns import NamespacesUnavailableError, require_namespaces
+from tests.builders.netns import NamespacesUnavailableError, require_namespaces
 from tests.ray.install import RayUnavailableError, install
 from tests.ray.running import Group, running
 from webhook.expand import expanded

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from tests import kubelet
+from tests.builders import kubelet
 
 NAMESPACE: Final = "default"
 DOMAIN: Final = "svc.cluster.local"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from intent import Object
-from tests import netns
+from tests.builders import netns
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.processes import LOG_LIMIT, Process, alive, kill, spawn, tail
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 from tests.ray.group import DOMAIN, NAMESPACE, Pod, leader_record, pods
 
 FILES: Final = {

@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.processes import tail
-from tests.lws import container, lws, template
 from tests.ray.conftest import Start
 from tests.ray.running import Group, end, ended, publish, recorded
 from tests.ray.runs import ALL, BROKEN, INSTEAD, NEWEST, START, SYMMETRIC, Run

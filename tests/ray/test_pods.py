@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from intent import Object
+from tests.builders.kubelet import expand
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.wait import until
-from tests.kubelet import expand
-from tests.lws import container, lws, template
 from tests.ray.dns import answer
 from tests.ray.group import pods
 from tests.ray.running import TIMED_OUT, ended, publish, recorded, running

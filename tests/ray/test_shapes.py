@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 from tests.ray.conftest import Start
 from tests.ray.group import FAMILY
 from tests.ray.running import Group, end, recorded

@@ -1,7 +1,7 @@
 """`make site` builds the site of docs/: its own checks of links, anchors and the navigation are strict.
 
-`tests/test_links.py` checks the same links in a second, by the rules of GitHub. The tools are kept outside
-the tree, as the components of the testbed are.
+`tests/docs/test_links.py` checks the same links in a second, by the rules of GitHub. The tools are kept
+outside the tree, as the components of the testbed are.
 """
 
 import os

@@ -13,7 +13,7 @@ from typing import Final
 
 from intent import Object
 from intent.model import INITIALIZER
-from tests import kubelet
+from tests.builders import kubelet
 
 Secrets = Mapping[str, Mapping[str, str]]
 """The keys of each Secret, by name."""

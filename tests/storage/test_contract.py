@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from intent.settings import Settings
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 from tests.storage.pod import Pod
 from webhook.expand import expanded
 

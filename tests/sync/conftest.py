@@ -22,7 +22,7 @@ from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 from tests.sync.fake_api import Api
 from tests.sync.samples import routed
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, reported

@@ -16,7 +16,7 @@ from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
 from sync.runtime.apply_history import FIGHT
 from sync.runtime.lease import LeadershipLostError
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sync.kinds import HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 from tests.sync.crowd import SIZE, controller, crowd, serving
 from tests.sync.samples import lws
 

@@ -11,11 +11,11 @@ from intent import Object
 from intent.annotations import NOT_EXPANDED
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
+from tests.builders.templates import template
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, inference_service, role, router
 from tests.sync.served import admit
-from tests.templates import template
 from webhook.expand import expanded
 
 SHARED = "fusioninfer-system"

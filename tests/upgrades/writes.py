@@ -9,11 +9,11 @@ import jsonpatch
 import orjson
 
 from intent import Object
+from tests.builders.reviews import review as review_of
 from tests.laws.convergence import clients
 from tests.laws.convergence.managed import scaled
 from tests.laws.convergence.schema import copied, defaulted, lws_defaulted, templates
 from tests.laws.convergence.server import is_called
-from tests.reviews import review as review_of
 from tests.upgrades.forgeries import EVIL
 from tests.upgrades.stored import APPLIED, EDITED, EJECTED, OVERSIZED, STATES, WITHDRAWN, Stored
 from webhook import review

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import trustme
 
-from tests.patience import PATIENCE
-from tests.wire import Reply, connected, exchange, post, read
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import Reply, connected, exchange, post, read
 from webhook.review import AdmissionAnswer
 from webhook.server import app
 from webhook.server.callers import Callers

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 
 TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 OFFLOADING: Final = '{"kv_connector": "OffloadingConnector", "kv_role": "kv_both"}'

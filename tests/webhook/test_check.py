@@ -9,7 +9,7 @@ import pytest
 from catalog.engines import Engines
 from intent.errors import FieldError
 from intent.settings import Settings
-from tests.lws import WORKER, changed, container, lws, put, template
+from tests.builders.lws import WORKER, changed, container, lws, put, template
 from webhook.check import check
 from webhook.expand import expand
 

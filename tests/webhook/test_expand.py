@@ -13,8 +13,8 @@ import pytest
 from intent import Object
 from intent.annotations import EXPANSION, UNANSWERED
 from intent.settings import Settings
+from tests.builders.lws import changed, container, lws, put, template
 from tests.golden.test_golden import CASES, leaderworkersets
-from tests.lws import changed, container, lws, put, template
 from webhook.expand import expand, expanded, longest_record
 from webhook.mutate import CONCERNS
 

@@ -9,9 +9,9 @@ import pytest
 from intent import Object, yaml
 from intent.errors import FieldError
 from intent.settings import Settings
-from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import changed, container, template
-from tests.pickerconfig import QUEUE, config
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.lws import changed, container, template
+from tests.builders.pickerconfig import QUEUE, config
 from webhook import review
 from webhook.inferenceservice import check
 from webhook.request import VERSION

@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 
 from intent import Object
-from tests.lws import changed
-from tests.reviews import UID, review
-from tests.templates import template
+from tests.builders.lws import changed
+from tests.builders.reviews import UID, review
+from tests.builders.templates import template
 from webhook.inferencetemplate import check
 from webhook.review import validate
 

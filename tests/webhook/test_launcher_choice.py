@@ -16,8 +16,8 @@ from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image
 from intent.settings import Settings
+from tests.builders.lws import changed, put
 from tests.laws.strategies import TOOLS
-from tests.lws import changed, put
 from tests.webhook.launches import codes, engine, group
 from webhook.check import check
 from webhook.expand import expand

@@ -9,10 +9,10 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
+from tests.builders.lws import changed, container, lws, template
 from tests.laws.convergence import clients
 from tests.laws.convergence.laws import difference, is_launched, mounts
 from tests.laws.convergence.server import Engine, Server
-from tests.lws import changed, container, lws, template
 from webhook.expand import expand
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern

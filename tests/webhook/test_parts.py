@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from intent.annotations import PARTS
 from intent.read import read
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 
 IP: Final = {"fieldRef": {"fieldPath": "status.podIP"}}
 NEW: Final = "vllm/vllm-openai:v0.20.2"

@@ -4,8 +4,8 @@ import pytest
 
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
-from tests.isvc import isvc
-from tests.lws import changed, lws, put
+from tests.builders.isvc import isvc
+from tests.builders.lws import changed, lws, put
 from webhook.check import check
 from webhook.expand import expand
 from webhook.inferenceservice import check as check_service

@@ -8,8 +8,8 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
+from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
-from tests.lws import WORKER, changed, container, lws, put, template
 from tests.webhook.test_state import record_of
 from webhook.check import check
 from webhook.expand import expand

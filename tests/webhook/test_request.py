@@ -6,8 +6,8 @@ import msgspec
 import orjson
 import pytest
 
-from tests.lws import changed, lws, put
-from tests.reviews import review as sent
+from tests.builders.lws import changed, lws, put
+from tests.builders.reviews import review as sent
 from webhook import review
 from webhook.request import Malformed, opened, read
 

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from intent.errors import FieldError
-from tests.lws import changed, lws, put
-from tests.reviews import review as sent
+from tests.builders.lws import changed, lws, put
+from tests.builders.reviews import review as sent
 from webhook import review
 from webhook.request import Malformed
 

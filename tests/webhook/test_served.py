@@ -8,7 +8,7 @@ from intent import Object
 from intent.read import read
 from intent.served import KVTransfer, Served, recorded
 from intent.settings import Settings
-from tests.lws import container, lws, put, template
+from tests.builders.lws import container, lws, put, template
 from webhook.served import served
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}

@@ -8,8 +8,8 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
+from tests.builders.lws import WORKER, changed, lws, put
 from tests.laws.strategies import TOOLS
-from tests.lws import WORKER, changed, lws, put
 from webhook.check import check
 from webhook.expand import expand
 from webhook.overlay.record import READING

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from intent.template import Templates, Unavailable
-from tests.reviews import review as review_of
+from tests.builders.reviews import review as review_of
 from tests.webhook.test_templates import BASE, named
 from webhook import review
 from webhook.templated import answered, asked, may_ask, packed, read_asked

@@ -14,10 +14,10 @@ from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
+from tests.builders.lws import changed, container, lws, template
+from tests.builders.reviews import review as review_of
 from tests.laws.convergence.clients import client_side_apply
 from tests.laws.convergence.managed import apply
-from tests.lws import changed, container, lws, template
-from tests.reviews import review as review_of
 from webhook import review
 from webhook.check import check
 from webhook.expand import expand, operations

@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from certs import issue, reload
-from tests.patience import PATIENCE
-from tests.wire import connected
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import connected
 
 NOW = datetime.now(UTC)
 DAY = timedelta(days=1)

@@ -6,7 +6,9 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.autoscaling import external, scaling
+from tests.builders.autoscaling import external, scaling
+from tests.builders.isvc import decoder, isvc, prefiller
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import MERGE_PATCH, call, create, delete, get, items, patch, path
 from tests.cluster.testbed.audit import stored, words
 from tests.cluster.testbed.cluster import Cluster, kubectl
@@ -18,8 +20,6 @@ from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.rollouts import caught_up, rollout
 from tests.cluster.testbed.services import says, status, told
 from tests.cluster.testbed.wait import until
-from tests.isvc import decoder, isvc, prefiller
-from tests.patience import PATIENCE
 
 NAME: Final = "chat"
 PREFILL, DECODE = (f"{NAME}-{role}" for role in ("prefill", "decode"))

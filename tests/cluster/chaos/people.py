@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.written import CLIENT_SIDE, Words, named
-from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import container, lws, template
 
 GATEWAY: Final = "inference-gateway"
 

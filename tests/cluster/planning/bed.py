@@ -18,6 +18,7 @@ from intent.shapes import annotations
 from plan.demand import DEFAULT_SCHEDULER
 from plan.workload import Workload
 from sync.observed.pod_group import KIND as POD_GROUP
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import create, delete, items, patch, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
@@ -26,7 +27,6 @@ from tests.cluster.testbed.control_plane import running, start_process, wait_rea
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.namespaces import add_namespace
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 CONFIGURATION: Final = """\
 actions: "enqueue, allocate, backfill"

@@ -15,6 +15,8 @@ from random import Random
 from typing import Final
 
 from intent import Object
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import template
 from tests.cluster.chaos.people import Service, files
 from tests.cluster.safety.definitions import definition_remade
 from tests.cluster.safety.proxy import READS, Fault, Proxy
@@ -23,8 +25,6 @@ from tests.cluster.testbed.admissions import CONFIGURATIONS
 from tests.cluster.testbed.api import create, delete, get
 from tests.cluster.testbed.groups import pods
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE
-from tests.isvc import isvc, router, worker
-from tests.lws import template
 
 Act = Callable[[Scene, Random], AbstractContextManager[str]]
 """Begins a fault and says in words which one it is; on leaving, the fault ends."""

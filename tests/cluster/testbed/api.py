@@ -17,8 +17,8 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 GROUPS: Final = {
     "namespaces": "/api/v1",

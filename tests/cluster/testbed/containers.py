@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from intent import Object
+from tests.builders.kubelet import environment, words
 from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.images import Program, program
 from tests.cluster.testbed.network import Network, file_of, start_container
 from tests.cluster.testbed.processes import Process
-from tests.kubelet import environment, words
 
 
 def run_container(

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster, prepare
 from tests.cluster.testbed.components import COMPONENTS, CONTROL, STORE
@@ -12,7 +13,6 @@ from tests.cluster.testbed.install import add_namespaces, install_definitions, i
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.processes import Process, alive, kill, spawn, stop, tail
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 
 class ComponentDiedError(Exception):

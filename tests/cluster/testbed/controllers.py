@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from prometheus_client.parser import text_string_to_metric_families
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import ApiError, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import http_body
@@ -20,7 +21,6 @@ from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.written import EXAMPLES, composed_offline
-from tests.patience import PATIENCE
 
 T = TypeVar("T")
 LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")

@@ -9,11 +9,11 @@ import jsonpatch
 import yaml
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import create, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.modules import CRDS
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 NAMESPACES: Final = ("volcano-system", "lws-system")
 LWS_PATCHES: Final = {

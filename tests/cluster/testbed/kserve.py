@@ -16,6 +16,7 @@ import yaml
 
 from intent import Object
 from intent.shapes import listed, mapping, text
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import ApiError, call, create, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 from tests.cluster.testbed.components import http_ok
@@ -24,7 +25,6 @@ from tests.cluster.testbed.install import all_established, on_loopback
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 LLMISVC: Final = "llmisvc"
 NAMESPACE: Final = "kserve"

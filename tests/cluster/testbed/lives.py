@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import ApiError, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.rollouts import generation, rollout, started
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read
-from tests.isvc import isvc, worker
 
 NAMESPACE: Final = "default"
 OWN: Final = "held"

@@ -13,12 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from tests import netns
+from tests.builders import netns
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.processes import Process, kill, spawn, tail
 from tests.cluster.testbed.relay import relay
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 SLEEP: Final = ("sh", "-c", "echo ready; exec sleep infinity")
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of, port_number, report, run_container
 from tests.cluster.testbed.network import Network, add_pod, listens, remove_pods
@@ -12,7 +13,6 @@ from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.processes import Process, alive, stop, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 """Whether every generation is tried in every way (`make soak SOAK=pickers`), or in some of them."""
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from intent import Object
 from intent.model import INITIALIZER
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.containers import name_of, report, run_container
 from tests.cluster.testbed.images import Program
@@ -22,7 +23,6 @@ from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.processes import tail
 from tests.cluster.testbed.wait import until
-from tests.patience import PATIENCE
 
 DOWNLOADS: Final = Program(
     (sys.executable, "-m", "tests.cluster.testbed.initializer"), {"PYTHONPATH": str(ROOT)}

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from intent.template import TEMPLATES_LIMIT
 from kube.client import ApiError
 from kube.request import Request
 from sync.kinds import INFERENCE_SERVICE, LWS, templates
-from tests.lws import lws
-from tests.templates import template
+from tests.builders.lws import lws
+from tests.builders.templates import template
 from webhook.expand import expanded
 
 SHARED = "fusioninfer-system"

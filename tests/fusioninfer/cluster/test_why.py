@@ -16,6 +16,7 @@ from fusioninfer.cluster.why.logs import hint, telling_line
 from intent import Object
 from sync.kinds import LWS
 from sync.status.reasons import REASONS as STATUS_REASONS
+from tests.builders.lws import lws as authored
 from tests.fusioninfer.cluster.serving import (
     Change,
     both,
@@ -30,7 +31,6 @@ from tests.fusioninfer.cluster.serving import (
     with_sets,
     without,
 )
-from tests.lws import lws as authored
 
 
 def annotated(**annotations: Any) -> Change:

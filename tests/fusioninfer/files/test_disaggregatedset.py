@@ -13,7 +13,7 @@ from fusioninfer.files.offline import Composition, compose
 from intent import Object, yaml
 from intent.annotations import GROUP_NAME, PREFIX, REVISION
 from intent.disaggregatedset import leader_worker_sets
-from tests.lws import template
+from tests.builders.lws import template
 from tests.sync.samples import SETTINGS
 
 

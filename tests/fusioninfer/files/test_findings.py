@@ -15,9 +15,9 @@ from catalog.codes import files
 from fusioninfer.files import documents, offline
 from fusioninfer.files.offline import Composition
 from intent.settings import Settings
-from tests.isvc import isvc, router, worker
-from tests.mistakes import BASES as BASES_OF_MISTAKES
-from tests.mistakes import mistaken
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.mistakes import BASES as BASES_OF_MISTAKES
+from tests.builders.mistakes import mistaken
 
 GOOD: Final = """\
 apiVersion: leaderworkerset.x-k8s.io/v1

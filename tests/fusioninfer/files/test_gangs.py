@@ -10,7 +10,7 @@ from fusioninfer.files.gangs import NO_POD_GROUP, TooManyPodsError, workloads
 from intent import Object
 from intent.settings import Settings
 from plan.workload import Workload
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 
 
 def planned(*objects: Object, pods: tuple[Object, ...] = ()) -> tuple[Workload, ...]:

@@ -9,7 +9,7 @@ from fusioninfer.files.policies import FILL_IN, network_policies
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings
-from tests.examples import EXAMPLES
+from tests.builders.examples import EXAMPLES
 
 
 def policies(*names: str) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from fusioninfer.serving import probes
-from tests.patience import PATIENCE
-from tests.wire import connected, ended, exchange, get, post, request
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import connected, ended, exchange, get, post, request
 from webhook.server.listen import Limits
 
 LIMITS = Limits(header_seconds=0.2, finish_seconds=1.0)

@@ -24,13 +24,13 @@ from fusioninfer.serving.template_reader import LARGEST, reader
 from intent import Object
 from intent.settings import Settings
 from intent.template import APPLY_IT, Templates, Unavailable
-from tests.lws import changed, lws
-from tests.reviews import review
+from tests.builders.lws import changed, lws
+from tests.builders.reviews import review
+from tests.builders.templates import template
+from tests.builders.wire import ask
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
-from tests.templates import template
 from tests.webhook.running import CLIENT_TLS, SERVER_TLS, USUAL, listening
-from tests.wire import ask
 from webhook import templated
 from webhook.review import Wanted
 from webhook.server import app, reading

@@ -17,7 +17,7 @@ from fusioninfer.serving.warm_up import Reviews, warm_up
 from intent import Object
 from intent.inferencetemplate.crd import pod_template
 from intent.settings import Settings
-from tests.reviews import review
+from tests.builders.reviews import review
 from webhook import templated
 from webhook.review import AdmissionAnswer
 

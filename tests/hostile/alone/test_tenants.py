@@ -14,11 +14,11 @@ from typing import Final
 import orjson
 import pytest
 
+from tests.builders.lws import lws
+from tests.builders.reviews import review
+from tests.builders.wire import JSON
 from tests.hostile import worst
 from tests.hostile.server import Server, started
-from tests.lws import lws
-from tests.reviews import review
-from tests.wire import JSON
 
 REQUESTS: Final = 200
 FEW: Final = 8

@@ -9,8 +9,8 @@ from intent import Object
 from intent.inferenceservice.affinity import REQUIRED, NodeLabels, restrict
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
-from tests.isvc import decoder, isvc, prefiller, worker
-from tests.lws import changed, template
+from tests.builders.isvc import decoder, isvc, prefiller, worker
+from tests.builders.lws import changed, template
 
 GPUS: Final = NodeLabels("gpu", ("H100", "H200"))
 ASKED: Final[Object] = {"key": "gpu", "operator": "In", "values": ["H100", "H200"]}

@@ -13,7 +13,7 @@ from intent.inferenceservice.crd import crd
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.inferenceservice.v1alpha1 import COMMON_FIELDS, ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
 from intent.names import is_key_of_data, is_label, is_subdomain
-from tests.bounds import fields
+from tests.builders.bounds import fields
 from tests.hostile.names import IMPOSSIBLE
 
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}

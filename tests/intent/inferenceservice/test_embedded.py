@@ -6,8 +6,8 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.embedded import MOST, findings
-from tests.isvc import isvc, router, worker
-from tests.lws import changed
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import changed
 
 POD = "spec.roles.0.template.spec"
 CONTAINER = f"{POD}.containers.0"

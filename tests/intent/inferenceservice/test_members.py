@@ -8,8 +8,8 @@ from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
-from tests.isvc import decoder, isvc, prefiller, router, worker
-from tests.lws import changed, template
+from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.lws import changed, template
 
 PREFIX = "fusioninfer.io/"
 

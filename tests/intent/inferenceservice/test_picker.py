@@ -10,7 +10,7 @@ from intent import Object
 from intent.inferenceservice.picker import violations
 from intent.inferenceservice.read import read
 from sync.desired.render.endpoint_picker import args
-from tests.isvc import isvc, router, worker
+from tests.builders.isvc import isvc, router, worker
 from tests.sync.desired.test_routes import routes
 from tests.sync.desired.test_routes import worker as member
 

@@ -7,8 +7,8 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.inferenceservice.read import ConfigMapKey, Router, read
-from tests.isvc import decoder, isvc, prefiller, role, router, worker
-from tests.lws import changed, template
+from tests.builders.isvc import decoder, isvc, prefiller, role, router, worker
+from tests.builders.lws import changed, template
 
 ROLE = "spec.roles[0]"
 

@@ -8,8 +8,8 @@ import pytest
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import RoleIntent, read
-from tests.autoscaling import external, pods, rolling, scaling
-from tests.isvc import isvc, worker
+from tests.builders.autoscaling import external, pods, rolling, scaling
+from tests.builders.isvc import isvc, worker
 
 ROLE = "spec.roles[0]"
 QUEUE = scaling(pods())

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from intent import Object
 from intent.inferencetemplate.rules import LARGEST, findings, removal_fault
 from intent.merge import removed
-from tests.templates import template
+from tests.builders.templates import template
 
 ENGINE: Final = {"name": "vllm", "args": ["--served-model-name", "$(model.name)"]}
 POD: Final = "spec.pods[0].template.spec"

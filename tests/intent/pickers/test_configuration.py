@@ -12,7 +12,7 @@ from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
 from intent.pickers.configuration import KEPT, LONGEST, check_config
 from sync.desired.strategies import preset, presets
-from tests.pickerconfig import QUEUE, config, profile
+from tests.builders.pickerconfig import QUEUE, config, profile
 
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
 

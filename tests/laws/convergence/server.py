@@ -18,8 +18,8 @@ import orjson
 
 from intent import Object
 from intent.template import Templates
+from tests.builders.reviews import review as review_of
 from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
-from tests.reviews import review as review_of
 from webhook import review
 from webhook.review import AdmissionAnswer
 

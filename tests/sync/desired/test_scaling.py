@@ -14,7 +14,7 @@ from sync.observed.cached import CachedObject, Owner
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.observed.snapshot import Situation, Snapshot
-from tests.autoscaling import pods, scaling
+from tests.builders.autoscaling import pods, scaling
 from tests.sync.samples import KEY, SETTINGS, inference_service, role
 
 DECODE = "r1-decode"

@@ -16,9 +16,9 @@ from sync.observed.cached import CachedObject
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.observed.snapshot import Situation, Snapshot
-from tests.isvc import isvc, router, worker
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.templates import template
 from tests.sync.samples import SETTINGS
-from tests.templates import template
 
 SHARED = "fusioninfer-system"
 

@@ -14,7 +14,7 @@ from intent.inferenceservice.read import read
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed.inferenceservice import PARSED
 from sync.runtime.cache import Cache
-from tests.isvc import isvc
+from tests.builders.isvc import isvc
 from tests.sync.samples import KEY, inference_service, lws
 
 SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 2)

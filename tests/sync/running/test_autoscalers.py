@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from sync import kinds
-from tests.autoscaling import pods, scaling
+from tests.builders.autoscaling import pods, scaling
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_replicas import owners, replicas, scale

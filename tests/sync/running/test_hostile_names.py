@@ -31,13 +31,13 @@ from sync.desired.render.workloads import leader_worker_sets
 from sync.desired.service import desired_state
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD
 from sync.observed.configuration import reference
-from tests.bounds import Place, fields, with_field
+from tests.builders.bounds import Place, fields, with_field
+from tests.builders.tenant import beyond
 from tests.hostile.names import IMPOSSIBLE
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, inference_service, lws, role, router
 from tests.sync.served import HOME, LISTENER, admit
-from tests.tenant import beyond
 
 OTHER: Final = "team-b"
 HOSTILE: Final = (*IMPOSSIBLE[:-9], f"{OTHER}/x", "x,y", "x in (y)")

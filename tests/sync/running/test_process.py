@@ -21,7 +21,7 @@ from kube.request import get
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.runtime import health
 from sync.runtime.lease import Timing
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 from tests.sync.conftest import Eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws

@@ -4,7 +4,7 @@ import asyncio
 
 from sync.runtime.clock import Backoff
 from sync.runtime.queue import Queue
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 
 A, B = ("ns", "a"), ("ns", "b")
 

@@ -16,7 +16,7 @@ from sync.controller import SPARE
 from sync.runtime import costs, queue
 from sync.runtime.costs import NOTHING, Costs
 from sync.runtime.queue import SHARE, Queue
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 
 WORKERS: Final = 6
 KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]

@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import MODEL, MODEL_NAME, path
 from intent.launch import argument_path, read_launch
 from intent.settings import Settings
-from tests.lws import PREFIX, changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
 from webhook.blocks.block import Block, BlockArguments

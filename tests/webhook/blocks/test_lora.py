@@ -6,7 +6,7 @@ import pytest
 
 from catalog.flags import flag_tables
 from intent import Object
-from tests.lws import container, lws, put, template
+from tests.builders.lws import container, lws, put, template
 from webhook.blocks.lora import FLAGS
 from webhook.check import check
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.lws import container, lws, put, template
+from tests.builders.lws import container, lws, put, template
 from webhook.check import check
 
 NEW, OLD = "vllm/vllm-openai:v0.20.2", "vllm/vllm-openai:v0.10.2"

@@ -10,7 +10,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.settings import Settings
-from tests.lws import WORKER, changed, container, lws, put, template
+from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
 from webhook.check import check

@@ -11,7 +11,7 @@ import pytest
 from catalog.flags import FlagTable, flag_tables
 from intent import Object
 from intent.command_line.dialects import SGLANG, VLLM
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 from webhook.check import check
 from webhook.expand import expanded
 

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import pytest
 
 from intent import Object
+from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
-from tests.lws import changed, container, lws, put, template
 from webhook.launchers import LAUNCHERS
 
 OLD: Final = "vllm/vllm-openai:v0.10.2"

@@ -7,7 +7,7 @@ import pytest
 
 from intent.lws import Accelerators, Engine, Intent
 from intent.settings import Settings
-from tests.lws import lws, put
+from tests.builders.lws import lws, put
 from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS

@@ -11,7 +11,7 @@ from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.read import read
 from intent.settings import Settings
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from webhook import digest as digests
 from webhook.check import check
 from webhook.expand import expand

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import GROUP_NAME, REVISION
-from tests.lws import lws
+from tests.builders.lws import lws
 from tests.sync.samples import SETTINGS
 from webhook.check import check
 from webhook.expand import change, expanded

@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from intent.model import VOLUME
 from intent.settings import Settings
-from tests.lws import PREFIX, changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, lws, put, template
 from webhook.expand import expand, expanded
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"

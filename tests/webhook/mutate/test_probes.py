@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from intent.lws import Intent, Probe
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, engine, group
 from tests.webhook.overlays import overlay
 from webhook.mutate import input_of

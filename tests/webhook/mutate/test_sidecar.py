@@ -3,7 +3,7 @@
 from intent import Object
 from intent.container import ROUTING_PROXY
 from intent.settings import Settings
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 from webhook.expand import expand, expanded
 
 TRANSFER = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')

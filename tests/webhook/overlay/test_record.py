@@ -8,7 +8,7 @@ import pytest
 
 from intent.errors import FieldError
 from intent.lws import Intent
-from tests.lws import changed, lws, put
+from tests.builders.lws import changed, lws, put
 from webhook.digest import digest, facts
 from webhook.mutate import RECORDABLE
 from webhook.overlay import record

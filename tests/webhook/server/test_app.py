@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import connected, ended, post, read, request
 from tests.webhook.running import (
     QUICK,
     REVIEW,
@@ -23,7 +24,6 @@ from tests.webhook.running import (
     serving,
     until,
 )
-from tests.wire import connected, ended, post, read, request
 from webhook.request import Malformed
 from webhook.review import PEER, AdmissionAnswer
 from webhook.server.listen import Limits

@@ -13,9 +13,9 @@ from typing import NoReturn
 import pytest
 from aiohttp import web
 
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import connected, ended, post, read
 from tests.webhook.running import QUICK, USUAL, Served, serving, until
-from tests.wire import connected, ended, post, read
 from webhook.server.callers import Callers
 from webhook.server.listen import ConnectionTracker, Limits, listening
 from webhook.server.shares import LoopTurns

@@ -15,10 +15,10 @@ from typing import Final
 
 import pytest
 
+from tests.builders.wire import connected, post, read
 from tests.hostile import worst
 from tests.hostile.flood import addresses
 from tests.webhook.running import CLIENT_TLS, serving, until
-from tests.wire import connected, post, read
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Callers
 from webhook.server.listen import Limits

@@ -13,9 +13,9 @@ import orjson
 import pytest
 
 from intent.settings import Settings
-from tests.lws import lws
-from tests.patience import PATIENCE
-from tests.reviews import review
+from tests.builders.lws import lws
+from tests.builders.patience import PATIENCE
+from tests.builders.reviews import review
 from webhook import review as reviews
 from webhook.server import offload
 from webhook.server.callers import Callers, Peer

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.template import Templates
-from tests.lws import changed, container, lws, template
+from tests.builders.lws import changed, container, lws, template
 
 GROUP: Final = "spec.leaderWorkerTemplate"
 POD: Final = f"{GROUP}.workerTemplate.spec"

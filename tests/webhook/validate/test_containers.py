@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.webhook.validate.mistakes import annotated
 from webhook.check import check
 

@@ -9,7 +9,7 @@ from catalog.engines import ENGINES, ModelSharding
 from intent import Object
 from intent.lws import Accelerators, Engine, Intent, Probe
 from intent.settings import Settings
-from tests.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
 from webhook.mutate import input_of

@@ -15,9 +15,9 @@ from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.members import authored
 from intent.inferenceservice.read import read
 from intent.inferenceservice.topology import ELSEWHERE
+from tests.builders.isvc import isvc, router, worker
+from tests.builders.lws import changed, template
 from tests.golden.test_golden import CASES, composed, leaderworkersets
-from tests.isvc import isvc, router, worker
-from tests.lws import changed, template
 from tests.webhook.validate.mistakes import MISTAKES, Mistake
 from webhook.check import check
 from webhook.review import WARNING_LENGTH, warning

@@ -3,7 +3,7 @@
 import pytest
 
 from intent.settings import Settings
-from tests.lws import container, lws, template
+from tests.builders.lws import container, lws, template
 from webhook.check import check
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
-from tests.lws import changed, lws, put
+from tests.builders.lws import changed, lws, put
 from webhook.check import check
 from webhook.expand import expand
 

@@ -19,8 +19,8 @@ from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
 from intent import Object
 from intent.disaggregatedset import leader_worker_sets
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
-from tests.lws import container, template
-from tests.lws import lws as authored
+from tests.builders.lws import container, template
+from tests.builders.lws import lws as authored
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, inference_service

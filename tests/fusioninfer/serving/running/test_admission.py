@@ -22,8 +22,8 @@ from certs.reload import CertificateDirectory
 from fusioninfer.serving import admission
 from fusioninfer.serving.process import JSON_LINES
 from intent.settings import Settings
-from tests.patience import PATIENCE
-from tests.wire import Reply, connected, ended, exchange, get, post
+from tests.builders.patience import PATIENCE
+from tests.builders.wire import Reply, connected, ended, exchange, get, post
 from webhook.server.listen import Limits
 
 QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)

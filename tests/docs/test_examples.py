@@ -15,7 +15,7 @@ from hack.pages.shown import COMMENT
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings
-from tests.examples import FILES, services
+from tests.builders.examples import FILES, services
 
 CLEAN: Final = re.compile(r"0 errors, 0 warnings\b")
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.manifests.pages import commands
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 SCRIPT: Final = ROOT / "hack" / "kind.sh"
 PAGE: Final = ROOT / "docs" / "quickstart.md"
 COMPONENTS: Final = ROOT / "tests" / "cluster" / "components"

@@ -9,7 +9,7 @@ import yaml
 from intent import Object
 from intent.annotations import SERVICE
 
-EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "examples"
+EXAMPLES: Final = Path(__file__).parents[2] / "docs" / "examples"
 FILES: Final = tuple(sorted(EXAMPLES.glob("*.yaml")))
 
 

@@ -12,7 +12,7 @@ from fusioninfer.cli import main
 from fusioninfer.files import documents, offline
 from intent.settings import Settings
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
 
 

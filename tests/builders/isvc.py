@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from intent import Object
-from tests.lws import template
+from tests.builders.lws import template
 
 
 def role(component_type: str, **fields: Any) -> Object:

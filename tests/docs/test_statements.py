@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 ADR: Final = ROOT / "docs" / "adr"
 
 

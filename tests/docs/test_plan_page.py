@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from fusioninfer.cli import main
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "plan.md"
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-ROOT: Final = Path(__file__).parent.parent
+ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "security.md").read_text()
 WORDS: Final = ("tested", "the platform's", "not defended", "the same as")
 

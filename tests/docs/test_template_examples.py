@@ -8,7 +8,7 @@ import pytest
 from fusioninfer.files import documents, offline
 from intent import Object
 from intent.settings import Settings
-from tests.examples import EXAMPLES
+from tests.builders.examples import EXAMPLES
 
 FOLDER: Final = EXAMPLES / "templates"
 TEMPLATES: Final = tuple(sorted(FOLDER.glob("*.yaml")))

@@ -19,7 +19,7 @@ from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS
 from tests.manifests.pages import commands, files
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "migrate.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "migrate.md"
 CHAPTERS: Final = (
     "KServe: LLMInferenceService",
     "llm-d: ModelService",

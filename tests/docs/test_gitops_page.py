@@ -10,7 +10,7 @@ import yaml
 
 from intent import Object
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = (DOCS / "gitops.md").read_text(encoding="utf-8")
 EXAMPLES: Final = {
     file.name: yaml.safe_load(file.read_text()) for file in (DOCS / "examples/gitops").iterdir()

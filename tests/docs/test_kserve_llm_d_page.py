@@ -15,7 +15,7 @@ import pytest
 
 from hack.pages.kserve_llm_d import areas, counted
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 GOLDEN: Final = re.compile(r"golden/([\w-]+)")
 RUNS: Final = "not (skip or skipif or xfail)"
 """The marker expression that leaves out tests that may be skipped."""

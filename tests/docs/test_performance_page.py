@@ -8,7 +8,7 @@ import pytest
 
 from hack.markdown import BLOCK
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = DOCS / "performance.md"
 MEASURED: Final = re.compile(r"CPU of a (CREATE|full expansion)|relative to `json\.loads`|peak memory")
 """Words of figures that belong to that page."""

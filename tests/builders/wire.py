@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from tests.patience import PATIENCE
+from tests.builders.patience import PATIENCE
 
 JSON = "application/json"
 

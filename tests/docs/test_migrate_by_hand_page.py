@@ -12,7 +12,7 @@ from intent.annotations import SERVICE
 from intent.settings import Settings
 from tests.manifests.pages import files
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "migrate-by-hand.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "migrate-by-hand.md"
 
 
 def lws_of(chapter: str, **annotations: str) -> Object:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.cluster.testbed.releases import PACKAGES
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "DEVELOPMENT.md").read_text(encoding="utf-8")
 PATHS: Final = sorted(set(re.findall(r"`((?:[a-z_]+/)+[a-z_.]*)`", PAGE)))
 NAMES: Final = sorted(set(re.findall(r"`([a-z_/]+\.py)`:\s+`([A-Za-z_.]+)`", PAGE)))
