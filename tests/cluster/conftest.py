@@ -370,7 +370,7 @@ def _start_admission(cluster: Cluster) -> None:
 
 
 def obtained(config: pytest.Config, obtain: Callable[[], T]) -> T:
-    """Build with progress on the terminal, past pytest's capture; skip where that cannot be had."""
+    """Build with progress on the terminal, past pytest's capture; fail where that cannot be had."""
     capture = config.pluginmanager.getplugin("capturemanager")
     try:
         with capture.global_and_fixture_disabled():
