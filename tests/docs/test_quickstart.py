@@ -1,6 +1,7 @@
 """The quickstart without a cluster: its script is valid, and its versions are those that are tested."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -49,8 +50,7 @@ def test_a_wrong_argument_prints_the_usage() -> None:
 
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     for program in ("bash", "dirname"):
-        found = subprocess.run(["which", program], capture_output=True, text=True, check=True).stdout.strip()
-        (tmp_path / program).symlink_to(found)
+        (tmp_path / program).symlink_to(shutil.which(program) or program)
 
     done = subprocess.run(
         ["bash", str(SCRIPT)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
