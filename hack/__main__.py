@@ -5,6 +5,7 @@ import sys
 import click
 
 from hack.generated import GENERATORS, named, report, write
+from hack.rooms import crowded, table
 
 NAMES = click.argument(
     "names", nargs=-1, metavar="[NAME]...", type=click.Choice([row.name for row in GENERATORS])
@@ -28,9 +29,9 @@ def generate(names: tuple[str, ...]) -> None:
 @main.command()
 @NAMES
 def verify(names: tuple[str, ...]) -> None:
-    """Print what differs, and exit with 1 if anything does."""
-    found = report(named(names))
-    click.echo(found, nl=bool(found))
+    """Print what differs, without NAME also the lines of each room, and exit with 1 if anything is wrong."""
+    found = [one for one in (report(named(names)), *(() if names else crowded())) if one]
+    click.echo("\n".join([*(() if names else (table(),)), *found]))
     sys.exit(bool(found))
 
 

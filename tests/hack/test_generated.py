@@ -41,7 +41,7 @@ def test_verify_fails_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     stale = Generator("version", lambda: {"no-such-file": "1\n"})
     monkeypatch.setattr(command, "named", lambda _: [stale, Generator("none", dict)])
 
-    done = CliRunner().invoke(command.main, ["verify"])
+    done = CliRunner().invoke(command.main, ["verify", "sbom"])
 
     assert done.exit_code == 1
     assert done.output.endswith(

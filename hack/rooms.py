@@ -1,0 +1,49 @@
+"""The rooms of the tree in lines of Python, with blank lines and docstrings, beside what they may have.
+
+A commit that makes a room larger than it may be either deletes something or raises its row, and says why.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+class Room(NamedTuple):
+    """A room: its packages, the lines that it may have now, and those that it is to have (design)."""
+
+    packages: tuple[str, ...]
+    most: int
+    goal: int
+
+
+ROOMS: Final[Mapping[str, Room]] = {
+    "webhook": Room(("webhook",), 11_700, 8_100),
+    "intent": Room(("intent",), 10_600, 9_100),
+    "catalog": Room(("catalog",), 2_600, 2_300),
+    "controller": Room(("sync", "kube", "certs"), 11_600, 8_100),
+    "command": Room(("fusioninfer", "importer", "plan"), 17_600, 10_000),
+    "tests": Room(("tests",), 99_100, 70_000),
+    "hack": Room(("hack",), 3_900, 3_900),
+}
+
+
+def lines(room: Room, root: Path = ROOT) -> int:
+    """Return how many lines the modules of a room have."""
+    paths = (path for package in room.packages for path in (root / package).rglob("*.py"))
+    return sum(path.read_bytes().count(b"\n") for path in paths)
+
+
+def table(rooms: Mapping[str, Room] = ROOMS, root: Path = ROOT) -> str:
+    """Return a row for each room."""
+    rows = (f"{name:10} {lines(room, root):7,} {room.most:7,} {room.goal:7,}" for name, room in rooms.items())
+    return "\n".join((f"{'room':10} {'lines':>7} {'at most':>7} {'goal':>7}", *rows))
+
+
+def crowded(rooms: Mapping[str, Room] = ROOMS, root: Path = ROOT) -> Iterator[str]:
+    """Yield what to do about each room that has more lines than it may."""
+    for name, room in rooms.items():
+        if (excess := lines(room, root) - room.most) > 0:
+            remedy = "delete some, or raise its row in hack/rooms.py and say why"
+            yield f"{name} has {excess} lines too many: {remedy}."
