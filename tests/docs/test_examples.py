@@ -1,17 +1,14 @@
 """Every file of docs/examples: it validates without a finding, and docs/examples.md describes it."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from fusioninfer.files import documents, offline
-from hack.pages.shown import COMMENT
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings
@@ -34,24 +31,6 @@ def test_a_service_validates_without_errors_and_warnings(service: str) -> None:
 
 def test_all_files_validate_together() -> None:
     assert found(*FILES) == ""
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_file_belongs_to_a_service_and_begins_with_its_description(file: Path) -> None:
-    assert [name for name, files in services().items() if file in files]
-    assert COMMENT.match(file.read_text(encoding="utf-8"))
-
-
-def test_the_stand_in_engine_is_the_same_in_every_file() -> None:
-    engines = {text for file in FILES for text in _programs(file)}
-
-    assert len(engines) == 1
-
-
-def _programs(file: Path) -> Iterator[Any]:
-    for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-        if obj["kind"] == "ConfigMap":
-            yield obj["data"]["vllm"]
 
 
 @pytest.mark.parametrize("service", services())

@@ -37,12 +37,6 @@ def is_part(small: Any, whole: Any) -> bool:
 
 
 EXAMPLE: Final = ROOT / "docs" / "examples" / "vllm-two-nodes.yaml"
-LONGEST: Final = 200
-"""Lines of a README that a newcomer reads to the end."""
-
-
-def test_the_readme_is_short() -> None:
-    assert len(README.read_text(encoding="utf-8").splitlines()) <= LONGEST
 
 
 def test_the_answer_of_the_service_is_that_of_the_quickstart() -> None:

@@ -38,16 +38,3 @@ def test_a_service_says_only_what_is_its_own(service: Path) -> None:
     assert "image" not in text
     assert "containers" not in text
     assert all(one["image"] and one["resources"]["limits"] for one in engines(service))
-
-
-def test_each_template_is_used() -> None:
-    names = {documents.read([str(file)])[0].object["metadata"]["name"] for file in TEMPLATES}
-    used = "".join(file.read_text() for file in SERVICES)
-
-    assert names == {name for name in names if f"base-refs: {name}" in used or f"baseRefs: [{name}]" in used}
-
-
-def test_the_short_leaderworkerset_has_fewer_than_15_lines() -> None:
-    lines = [line for line in (FOLDER / "services" / "qwen.yaml").read_text().splitlines() if line[:1] != "#"]
-
-    assert len(lines) < 15
