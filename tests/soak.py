@@ -66,7 +66,7 @@ def _convergence() -> Iterator[Run]:
 
 
 def _tenants() -> Iterator[Run]:
-    yield Run("floods", (*PYTEST, "tests/hostile/test_floods.py"))
+    yield Run("floods", (*PYTEST, "tests/hostile/alone/test_floods.py"))
     yield Run("tenants", (*PYTEST, "tests/cluster/tenants_check.py"))
 
 

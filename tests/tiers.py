@@ -23,10 +23,10 @@ with pytest 9.2 (pytest-xdist issue 1386).
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -46,9 +46,11 @@ FOLDERS: Final[Mapping[str, Collection[str]]] = {
 }
 """The tiers of the files that a run of a tier imports."""
 COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "HYPOTHESIS_EXAMPLES": {"unit": 15, "test": 30, "e2e": 60, "soak": 3000},
-    "CONVERGENCE_SEQUENCES": {"test": 125, "soak": 5000},
+    "HYPOTHESIS_EXAMPLES": {"unit": 15, "test": 20, "e2e": 60, "soak": 3000},
+    "CONVERGENCE_SEQUENCES": {"test": 50, "soak": 5000},
     "CONVERGENCE_REAL": {"soak": 100},
+    "FORGERIES": {"test": 160, "soak": 10_000},
+    "OTHER_TYPES": {"test": 60, "soak": 10_000},
     "SAFETY_ROUNDS": {"test": 9, "soak": 50},
     "CHAOS_ROUNDS": {"test": 4, "soak": 50},
     "FUZZ_SECONDS": {"soak": 1800},
@@ -60,6 +62,7 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """By law, how often it is tried in a tier; a tier without a count has that of `test`. A variable of the
 environment by that name wins."""
+T = TypeVar("T")
 WHOLE: Final = TIER == "soak"
 """Whether matrices are tried as a whole: elsewhere a part in which each row and each column occurs."""
 SHARED: Final = {
@@ -88,6 +91,11 @@ def count(name: str) -> int:
     """Return how often this run tries a law."""
     counts = COUNTS[name]
     return int(os.environ.get(name) or counts.get(TIER, counts.get("test", 0)))
+
+
+def some(items: Sequence[T], law: str) -> Sequence[T]:
+    """Return as many items as this run tries a law, evenly spaced."""
+    return items[:: max(1, len(items) // count(law))]
 
 
 def register_profiles() -> None:

@@ -19,9 +19,9 @@ from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.wait import until
+from tests.hostile.alone.test_floods import FLOODS, FROM, bounded, flood_of
 from tests.hostile.alone.test_tenants import TRIES, longer, middle_and_p99
 from tests.hostile.flood import flooded
-from tests.hostile.test_floods import FLOODS, FROM, bounded, flood_of
 from tests.soak import SUMMARY
 
 WRITES: Final = 100

@@ -7,6 +7,7 @@ import pytest
 from plan.forecast import forecast
 from plan.simulation import Simulation
 from tests.plan.services import gang, nodes, role
+from tests.tiers import WHOLE
 
 SHAPES: Final = 4
 MOST_OF_A_POD: Final = 25
@@ -35,7 +36,7 @@ def test_the_cost_of_a_pod_does_not_grow_with_services_and_nodes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("services", [10, 100, 1000])
+@pytest.mark.parametrize("services", [10, 100, *([1000] if WHOLE else [])])
 def test_the_cost_in_rows_is_bounded_by_pods_and_shapes(services: int) -> None:
     """The factor depends on how many nodes a row adds, between 3 and 20 from 10 services to 1000."""
     work, pods = plan_of(services, in_rows=True)

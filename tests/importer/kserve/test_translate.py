@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -17,6 +18,7 @@ from intent import Object
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS, config, pod, service
 from tests.importer.test_import_laws import all_places
+from tests.tiers import some
 
 MODEL: Final = {"uri": "hf://Qwen/Qwen3-8B", "name": "Qwen/Qwen3-8B"}
 GPUS: Final = {"limits": {"nvidia.com/gpu": "8"}}
@@ -511,12 +513,11 @@ FULL: Final = service(
 
 @pytest.mark.parametrize("obj", [RANKS, WHOLE, FULL], ids=["ranks", "whole", "full"])
 def test_a_field_of_another_type_anywhere_fails_no_import(obj: Object) -> None:
-    for path, _ in all_places(obj):
-        for value in OF_OTHER_TYPES:
-            changed = put(obj, path, value)
-            report = run(changed).report
+    for path, value in some([*product([path for path, _ in all_places(obj)], OF_OTHER_TYPES)], "OTHER_TYPES"):
+        changed = put(obj, path, value)
+        report = run(changed).report
 
-            assert sum(line.document == 0 for line in report.lines) == sum(1 for _ in leaves(changed))
+        assert sum(line.document == 0 for line in report.lines) == sum(1 for _ in leaves(changed))
 
 
 def test_bases_of_the_tests_are_as_those_of_kserve() -> None:

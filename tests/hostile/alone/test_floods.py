@@ -1,7 +1,7 @@
 """Hostile callers that say what they want of namespaces: another caller is hardly delayed, and probes answer.
 
-Where no caller is known, n addresses leave another one 1/(n+1) of what it has without them. `make test` runs
-the rows of `FEW` and a few addresses, and `make soak SOAK=tenants` all of them.
+Where no caller is known, n addresses leave another one 1/(n+1) of what it has without them. `make e2e` runs
+the rows of `FEW` and a few addresses alone on the machine, and `make soak SOAK=tenants` all of them.
 """
 
 import sys
