@@ -87,11 +87,15 @@ $(SITE_TOOLS)/.ready:
 clean: ## Remove the environment and caches of this tree
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage build *.egg-info
 
+# A fresh machine compiles what it imports; pip would compile thousands of modules that nothing here does.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
+
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) .
 	@touch $@
 
-$(READY): $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,fast]'
-	@touch $@
+$(READY): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) '.[test,fast]'
+	@touch $(VENV)/.demo $@
