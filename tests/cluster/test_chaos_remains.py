@@ -1,7 +1,7 @@
 """What chaos may not leave behind is seen: extra and missing objects, pods and owners, pods started anew."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -59,14 +59,55 @@ def plain(obj: Object) -> Object:
 WHOLE = (pod("svc-0"), pod("svc-0-1"))
 
 
-def test_a_correct_state_has_no_problems() -> None:
-    assert wrong(remains(*WHOLE)) == []
+CASES: Final[dict[str, tuple[Remains, list[str]]]] = {
+    "nothing": (remains(*WHOLE), []),
+    "another value": (
+        remains(*WHOLE, groups=(pod_group(minimum=4),)),
+        ["podgroups/svc spec.minMember: should be 2, is 4"],
+    ),
+    "a missing object": (remains(*WHOLE, groups=()), ["podgroups/svc : should be {'spec'"]),
+    "an owner that is gone": (
+        remains(*WHOLE, groups=(pod_group(owner="gone"),)),
+        ["podgroups/svc has no owner that exists: ['gone']"],
+    ),
+    "a pod too many": (remains(*WHOLE, pod("svc-1")), ["pods/svc-1: should be 0, is 1"]),
+    "a missing pod": (remains(WHOLE[0]), ["pods/svc-0-1: should be 1, is 0"]),
+    "a pod that waits": (
+        remains(WHOLE[0], pod("svc-0-1", node="")),
+        ["pods/svc-0-1 waits, though there is capacity"],
+    ),
+    "a pod that is being deleted": (
+        remains(WHOLE[0], pod("svc-0-1", deletionTimestamp="now")),
+        ["pods/svc-0-1 is being deleted"],
+    ),
+}
+TEMPLATES: Final[dict[str, tuple[dict[str, Any], list[str]]]] = {
+    "another command": ({"workerTemplate": template(seed=1)}, ["svc-0", "svc-0-1"]),
+    "another role": (
+        {"leaderTemplate": template(), "workerTemplate": template("another")},
+        ["svc-0-1"],
+    ),
+    "a leader of its own": ({"leaderTemplate": template(seed=1)}, ["svc-0"]),
+}
+"""Templates of the set, and the pods that are not of them."""
 
 
-def test_another_value_is_seen() -> None:
-    said = wrong(remains(*WHOLE, groups=(pod_group(minimum=4),)))
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wrong_is_said(case: str) -> None:
+    there, expected = CASES[case]
 
-    assert said == ["podgroups/svc spec.minMember: should be 2, is 4"]
+    said = wrong(there)
+
+    assert [one[: len(text)] for one, text in zip(said, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize("case", TEMPLATES)
+def test_pods_of_another_template_are_seen(case: str) -> None:
+    templates, pods = TEMPLATES[case]
+
+    said = wrong(remains(*WHOLE, **templates), **templates)
+
+    assert said == [f"pods/{name} is of a template that was changed" for name in pods]
 
 
 def gang(roles: str, required: int) -> Object:
@@ -95,65 +136,6 @@ def test_a_role_that_was_renamed_after_the_gate_opened_is_not_required(
     there = remains(*WHOLE, groups=(gang(recorded, required),))
 
     assert (problems(there, wanted, (SERVICE,)) == []) is is_right
-
-
-def test_a_missing_object_is_seen() -> None:
-    (said,) = wrong(remains(*WHOLE, groups=()))
-
-    assert said.startswith("podgroups/svc : should be {'spec'")
-
-
-def test_an_owner_that_is_gone_is_seen() -> None:
-    said = wrong(remains(*WHOLE, groups=(pod_group(owner="gone"),)))
-
-    assert said == ["podgroups/svc has no owner that exists: ['gone']"]
-
-
-def test_a_pod_too_many_is_seen() -> None:
-    said = wrong(remains(*WHOLE, pod("svc-1")))
-
-    assert said == ["pods/svc-1: should be 0, is 1"]
-
-
-def test_a_missing_pod_is_seen() -> None:
-    assert wrong(remains(WHOLE[0])) == ["pods/svc-0-1: should be 1, is 0"]
-
-
-def test_a_pod_that_waits_is_seen() -> None:
-    assert wrong(remains(WHOLE[0], pod("svc-0-1", node=""))) == [
-        "pods/svc-0-1 waits, though there is capacity"
-    ]
-
-
-def test_a_pod_that_is_being_deleted_is_seen() -> None:
-    said = wrong(remains(WHOLE[0], pod("svc-0-1", deletionTimestamp="now")))
-
-    assert said == ["pods/svc-0-1 is being deleted"]
-
-
-def test_pods_of_another_command_are_seen() -> None:
-    templates: Any = {"workerTemplate": template(seed=1)}
-
-    assert wrong(remains(*WHOLE, **templates), **templates) == [
-        "pods/svc-0 is of a template that was changed",
-        "pods/svc-0-1 is of a template that was changed",
-    ]
-
-
-def test_pods_of_another_role_are_seen() -> None:
-    templates: Any = {"leaderTemplate": template(), "workerTemplate": template("another")}
-
-    said = wrong(remains(*WHOLE, **templates), **templates)
-
-    assert said == ["pods/svc-0-1 is of a template that was changed"]
-
-
-def test_a_leader_is_of_its_own_template() -> None:
-    templates: Any = {"leaderTemplate": template(seed=1)}
-
-    said = wrong(remains(*WHOLE, **templates), **templates)
-
-    assert said == ["pods/svc-0 is of a template that was changed"]
 
 
 def test_a_pod_that_was_started_anew_is_seen() -> None:
