@@ -4,23 +4,54 @@ The minute is a real one: all other intervals of the controller are shorter than
 `make soak SOAK=idle` runs it.
 """
 
+import http.client
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import pytest
 
 from intent import Object
-from tests.cluster.test_controller_idle import RESTING, Idle, at_rest, reads, recorded
 from tests.cluster.testbed.api import path
-from tests.cluster.testbed.audit import words
+from tests.cluster.testbed.audit import come_to_rest, requests, words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.controllers import Required, required
+from tests.cluster.testbed.controllers import (
+    DECODE,
+    MONOLITHIC,
+    PREFILL,
+    SERVICE,
+    Required,
+    apply,
+    pod_group,
+    required,
+    told,
+)
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
+from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import named, read
 
 SECONDS: Final = 63.0
 """A minute, and the writes at its end."""
+
+
+RESTING: Final = "resting"
+WAITING: Final = named(read(PREFILL), "waiting-prefill", service="waiting")
+EMPTIED: Final = (
+    named(read(PREFILL), "resting-prefill", service=RESTING),
+    named(read(DECODE), "resting-decode", service=RESTING),
+)
+PODS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The requests of the controller while nothing changed."""
+
+    requests: list[Object]
+    writes: list[Object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +106,29 @@ def test_a_resting_role_costs_one_dry_run_and_one_write(minute: Minute) -> None:
 def pod_group_of(request: Object) -> str:
     """Return the path of the PodGroup that the minute changes."""
     return path("podgroups", request["objectRef"]["namespace"], RESTING)
+
+
+def recorded(cluster: Cluster, seconds: float) -> Idle:
+    """Wait, and return what the controller asked of the API server meanwhile."""
+    asked, wrote = len(requests(cluster)), len(writes(cluster))
+    time.sleep(seconds)
+    return Idle(requests(cluster)[asked:], writes(cluster)[wrote:])
+
+
+def reads(idle: Idle) -> list[Object]:
+    """Return the requests that read objects of installed kinds; the controller polls for the other kinds."""
+    return [
+        each
+        for each in idle.requests
+        if each["verb"] in {"list", "get"} and each["responseStatus"]["code"] != http.client.NOT_FOUND
+    ]
+
+
+def at_rest(cluster: Cluster, namespace: str) -> None:
+    """Apply a service of each sort, and wait until everything is done and reported."""
+    apply(cluster, namespace, PREFILL, DECODE, MONOLITHIC, WAITING, *EMPTIED)
+    for service in (SERVICE, "deepseek-r1-inference", RESTING):
+        until(partial(pod_group, cluster, namespace, service), f"the PodGroup of {service}")
+    until(lambda: told(cluster, namespace), "an Event reports the one that waits")
+    wait_pods(cluster, namespace, PODS)
+    come_to_rest(cluster)

@@ -11,7 +11,7 @@ import pytest
 
 from kube.client import SILENCE
 from tests.builders.patience import PATIENCE
-from tests.cluster.test_controller_intake import GANG, PATIENT
+from tests.cluster.test_controller_gangs import GANG, PATIENT
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, log_of
 from tests.cluster.testbed.controllers import (

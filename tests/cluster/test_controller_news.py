@@ -59,21 +59,6 @@ def relayed(fusioninfer: Cluster) -> Iterator[Relayed]:
             yield Relayed(line, ports[NAME])
 
 
-def test_changes_during_a_cut_connection_are_followed(
-    fusioninfer: Cluster, namespace: str, relayed: Relayed
-) -> None:
-    apply(fusioninfer, namespace, PREFILL)
-    until(lambda: known(relayed)["LeaderWorkerSet"] == 1, "the controller knows the first")
-
-    cut(relayed.line)
-    apply(fusioninfer, namespace, DECODE)
-    mend(relayed.line)
-
-    now = offline(namespace, PREFILL, DECODE)
-    assert now == becomes(lambda: pod_group(fusioninfer, namespace), now, SECONDS)
-    until(lambda: known(relayed) == there(fusioninfer), "the controller knows what there is")
-
-
 def test_objects_are_listed_again_after_the_api_server_lost_its_history(
     fusioninfer: Cluster, namespace: str, relayed: Relayed
 ) -> None:
@@ -92,14 +77,6 @@ def test_objects_are_listed_again_after_the_api_server_lost_its_history(
     assert left == becomes(lambda: required(fusioninfer, namespace), left, SECONDS), said(fusioninfer)
     until(lambda: known(relayed) == there(fusioninfer), "the controller knows what there is")
     assert (listed_again(fusioninfer) > before, alive(fusioninfer.processes[NAME])) == (True, True)
-
-
-def test_a_slow_api_server_is_followed_slowly(fusioninfer: Cluster, namespace: str, relayed: Relayed) -> None:
-    with slowed(relayed, 0.5):
-        apply(fusioninfer, namespace, PREFILL, DECODE)
-
-        now = offline(namespace, PREFILL, DECODE)
-        assert now == becomes(lambda: pod_group(fusioninfer, namespace), now)
 
 
 def test_a_controller_killed_between_dry_run_and_write_converges_to_the_command(

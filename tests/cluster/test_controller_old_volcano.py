@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import pytest
-
 from intent import Object
 from tests.cluster.testbed.api import create, get, items, path, update
 from tests.cluster.testbed.audit import writes
@@ -17,7 +15,6 @@ from tests.cluster.testbed.controllers import (
     SERVICE,
     apply,
     becomes,
-    controller_down,
     metric,
     offline,
     pod_group,
@@ -35,57 +32,19 @@ TRIAL: Final = {
 TOLD: Final = [(f"{SERVICE}-decode", "FI408"), (f"{SERVICE}-prefill", "FI408")]
 
 
-@pytest.fixture
-def old_volcano(fusioninfer: Cluster) -> Iterator[None]:
-    """Remove `subGroupPolicy` from the PodGroup's schema, as before Volcano 1.14."""
-    with old_schema(fusioninfer):
-        yield
-
-
-@pytest.mark.usefixtures("old_volcano")
-def test_no_pod_group_is_made_at_any_moment(fusioninfer: Cluster, namespace: str) -> None:
-    before = len(writes(fusioninfer))
-
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-    until(lambda: told(fusioninfer, namespace) == TOLD, "both members are told")
-
-    written = [each["requestURI"] for each in writes(fusioninfer)[before:]]
-    of_pod_groups = [uri for uri in written if "/podgroups" in uri]
-    assert of_pod_groups
-    assert all("dryRun=All" in uri for uri in of_pod_groups)
-    assert items(fusioninfer.api, path("podgroups", namespace)) == []
-
-
-@pytest.mark.usefixtures("old_volcano")
-def test_each_member_gets_one_event_though_the_leader_changes(fusioninfer: Cluster, namespace: str) -> None:
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-    until(lambda: told(fusioninfer, namespace) == TOLD, "both are told")
-    before = len(events(fusioninfer))
-
-    kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
-    with controller_down(fusioninfer):
-        pass
-    until(lambda: len(events(fusioninfer)) == before + len(TOLD), "the new leader sends its Events too")
-
-    assert told(fusioninfer, namespace) == TOLD
-
-
-@pytest.mark.usefixtures("old_volcano")
-def test_the_finding_is_counted(fusioninfer: Cluster, namespace: str) -> None:
-    port = fusioninfer.ports["sync-metrics"]
-    until(lambda: not counted(port), "earlier tests are forgotten")
-
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-
-    assert becomes(lambda: counted(port), len(TOLD)) == len(TOLD)
-
-
-def test_once_volcano_is_new_enough_the_pod_group_is_made(fusioninfer: Cluster, namespace: str) -> None:
-    port = fusioninfer.ports["sync-metrics"]
-    until(lambda: not counted(port), "earlier tests are forgotten")
+def test_no_pod_group_is_made_at_any_moment_until_volcano_is_new_enough(
+    fusioninfer: Cluster, namespace: str
+) -> None:
+    port, before = fusioninfer.ports["sync-metrics"], len(writes(fusioninfer))
     with old_schema(fusioninfer):
         apply(fusioninfer, namespace, PREFILL, DECODE)
-        until(lambda: counted(port), "it is refused")
+        until(lambda: told(fusioninfer, namespace) == TOLD, "both members are told")
+        assert becomes(lambda: counted(port), len(TOLD)) == len(TOLD)
+
+        of_pod_groups = [uri for uri in requested(fusioninfer)[before:] if "/podgroups" in uri]
+        assert of_pod_groups
+        assert all("dryRun=All" in uri for uri in of_pod_groups)
+        assert items(fusioninfer.api, path("podgroups", namespace)) == []
 
     kubectl(fusioninfer, "scale", "-n", namespace, f"leaderworkersets/{SERVICE}-decode", "--replicas=3")
 
@@ -125,6 +84,6 @@ def keeps(cluster: Cluster) -> bool:
     return "subGroupPolicy" in create(cluster.api, path("podgroups", "default"), TRIAL, dryRun="All")["spec"]
 
 
-def events(cluster: Cluster) -> list[Object]:
-    """Return the requests of the controller that write Events."""
-    return [each for each in writes(cluster) if each["objectRef"]["resource"] == "events"]
+def requested(cluster: Cluster) -> list[str]:
+    """Return where the controller wrote, dry runs too."""
+    return [each["requestURI"] for each in writes(cluster)]

@@ -225,7 +225,7 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{HELM}::test_nothing_of_ours_is_left",
     ),
     89: (
-        "tests/cluster/test_controller_lease.py::test_one_of_two_controllers_leads",
+        "tests/cluster/test_controller_lease.py::test_when_the_leader_is_killed_the_other_one_takes_over",
         f"{FAULTS}::test_two_controllers_never_write_at_once",
         f"{FAULTS}::test_two_controllers_with_wrong_clocks_never_write_at_once",
         f"{LEASE}::test_one_of_many_candidates_works",
@@ -245,11 +245,11 @@ ELSEWHERE: Final[dict[int, tuple[str, ...]]] = {
         f"{REFLECTOR}::test_a_truncated_line_causes_a_list",
         f"{REFLECTOR}::test_a_refused_watch_is_tried_again",
         f"{REFLECTOR}::test_a_silent_watch_is_ended",
-        "tests/cluster/test_controller_news.py::test_changes_during_a_cut_connection_are_followed",
+        "tests/cluster/test_controller_news.py::test_objects_are_listed_again_after_the_api_server_lost_its_history",
     ),
     93: (f"{REFLECTOR}::test_a_dropped_watch_causes_no_list",),
-    94: ("tests/cluster/test_controller_idle.py::test_an_idle_controller_writes_nothing",),
-    96: ("tests/cluster/test_controller_rights.py::test_it_uses_no_right_beyond_its_manifests",),
+    94: ("tests/cluster/test_isvc_drift.py::test_idle_it_writes_nothing",),
+    96: ("tests/cluster/test_isvc_rights.py::test_it_uses_all_rights_of_its_manifests_and_no_other",),
     100: (
         f"{WRITES}::test_a_server_side_dry_run_shows_the_expanded_object",
         f"{WRITES}::test_a_server_side_dry_run_stores_nothing",
