@@ -1,4 +1,4 @@
-"""Stored objects equal the offline output of the command, with what the API server and LWS add to anything.
+"""Admitted objects equal the offline output of the command, with what the API server and LWS add to anything.
 
 What they add is seen on a twin: the offline outcome, written without our annotations, so that we see nothing.
 """
@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-import pytest
 import yaml
 
 from fusioninfer.files import documents
@@ -19,7 +18,7 @@ from intent.settings import Settings
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.differences import Differences, differences
 from tests.cluster.testbed.ours import ROOT
-from tests.cluster.testbed.written import EXAMPLES, WHOLE, expanded_offline, listed, unannotated, written_part
+from tests.cluster.testbed.written import EXAMPLES, WHOLE, listed, unannotated, written_part
 
 GOLDEN: Final = ROOT / "tests" / "golden"
 DRY: Final = "--dry-run=server"
@@ -33,42 +32,14 @@ def is_plain(file: Path) -> bool:
 FILES: Final = (*filter(is_plain, sorted(EXAMPLES.glob("*.yaml"))), WHOLE)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_file_is_stored_as_it_is_expanded_offline(admission: Cluster, namespace: str, file: Path) -> None:
-    offline = expanded_offline(file)
-
-    stored = created(admission, namespace, [file])
-
-    assert gained(offline, stored) == gained(offline, created_plain(admission, namespace, offline))
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_stored_record_is_the_one_made_offline(admission: Cluster, namespace: str, file: Path) -> None:
-    offline = expanded_offline(file)
-
-    stored = created(admission, namespace, [file])
-
-    assert records(stored) == records(offline)
-
-
-def test_every_golden_file_is_admitted_as_it_is_expanded_offline(admission: Cluster, namespace: str) -> None:
-    files = list(accepted(GOLDEN))
-    offline = [each for file in files for each in composed(file)]
-
-    admitted = created(admission, namespace, files, DRY)
-
-    assert gained(offline, admitted) == gained(offline, created_plain(admission, namespace, offline, DRY))
-
-
-def test_every_golden_file_is_admitted_with_the_record_made_offline(
-    admission: Cluster, namespace: str
-) -> None:
-    files = list(accepted(GOLDEN))
+def test_every_file_is_admitted_as_it_is_expanded_offline(admission: Cluster, namespace: str) -> None:
+    files = [*accepted(GOLDEN), *FILES]
     offline = [each for file in files for each in composed(file)]
 
     admitted = created(admission, namespace, files, DRY)
 
     assert records(admitted) == records(offline)
+    assert gained(offline, admitted) == gained(offline, created_plain(admission, namespace, offline, DRY))
 
 
 def composed(file: Path) -> tuple[Object, ...]:

@@ -16,7 +16,6 @@ from tests.cluster.testbed.written import (
     SERVER_SIDE,
     WHOLE,
     Words,
-    engines,
     named,
     put,
     read,
@@ -34,12 +33,8 @@ TAKEN_AWAY = ("annotate", "leaderworkersets", NAME, "fusioninfer.io/service-")
 
 @pytest.mark.parametrize(
     ("first", "last"),
-    [
-        (CLIENT_SIDE, CLIENT_SIDE),
-        (SERVER_SIDE, (*SERVER_SIDE, "--force-conflicts")),
-        (("create",), ("replace",)),
-    ],
-    ids=["client-side", "server-side", "replace"],
+    [(CLIENT_SIDE, CLIENT_SIDE), (SERVER_SIDE, (*SERVER_SIDE, "--force-conflicts"))],
+    ids=["client-side", "server-side"],
 )
 def test_a_file_without_the_annotation_makes_it_equal_to_its_twin(
     admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, first: Words, last: Words
@@ -52,34 +47,14 @@ def test_a_file_without_the_annotation_makes_it_equal_to_its_twin(
     assert differences(*pair(admission, namespace)) == {}
 
 
-@pytest.mark.parametrize("first", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
 def test_kubectl_annotate_reverts_the_expansion_and_keeps_every_edit(
-    admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch, first: Words
-) -> None:
-    written_and_edited(admission, namespace, monkeypatch, first)
-
-    kubectl(admission, *TAKEN_AWAY, "--namespace", namespace)
-
-    assert differences(*pair(admission, namespace)) == {}
-
-
-def test_edits_meanwhile_are_expanded_too(
     admission: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written_and_edited(admission, namespace, monkeypatch, CLIENT_SIDE)
 
-    edited = engines(stored(admission, namespace, NAME))
+    kubectl(admission, *TAKEN_AWAY, "--namespace", namespace)
 
-    found = [(engine["command"], engine["env"][-1]["name"]) for engine in edited]
-    assert found == [(["ray"], "ADDED"), (["ray"], "ADDED")]
-
-
-def test_taking_it_away_warns_that_groups_restart(admission: Cluster, namespace: str) -> None:
-    put(admission, namespace, ("create",), ANNOTATED)
-
-    said = run_kubectl(admission, *TAKEN_AWAY, "--namespace", namespace).stderr
-
-    assert "Warning: FI521: removed: injected fields are reverted, and the groups restart" in said
+    assert differences(*pair(admission, namespace)) == {}
 
 
 def written_and_edited(
