@@ -1,19 +1,13 @@
 """Applied again after `kubectl delete --cascade=orphan`, an InferenceService takes back what it left."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-import pytest
-
-from intent import Object
 from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.answers import TAKES, answer
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import wait_pods
-from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker
 from tests.cluster.testbed.rollouts import generation
 from tests.cluster.testbed.services import MADE, is_ours, says, told, uids
@@ -29,58 +23,24 @@ SERVICE: Final = isvc(router(gateway=GATEWAY), worker(replicas=2), name=NAME)
 COMPLETE: Final = {"Ready": ("True", "ServiceReady"), "Active": ("True", "InferenceServiceAvailable")}
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """A service that was orphaned and applied again: uids before and after, its set, and what was said."""
+def test_no_object_and_no_pod_is_another_one_and_it_owns_all_again(
+    served: Cluster, routed_namespace: str
+) -> None:
+    namespace = routed_namespace
+    complete(served, namespace)
+    before, first = uids(served, namespace), generation(served, namespace, SET)
 
-    before: dict[str, str]
-    after: dict[str, str]
-    generations: tuple[int, int]
-    owners: set[tuple[str, str]]
-    uid: str
-    events: list[Object]
+    kubectl(served, "delete", "-n", namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
+    until(lambda: not owners(served, namespace, "leaderworkersets"), "it owns nothing any more")
+    apply(served, namespace, SERVICE)
+    uid = get(served.api, path("inferenceservices", namespace, NAME))["metadata"]["uid"]
+    until(lambda: {each for _, each in everybody(served, namespace)} == {uid}, "it owns all again")
+    says(served, namespace, NAME, COMPLETE)
 
-
-@pytest.fixture(scope="module")
-def returned(served: Cluster) -> Iterator[Returned]:
-    with new_namespace(served) as namespace:
-        complete(served, namespace)
-        before, first = uids(served, namespace), generation(served, namespace, SET)
-
-        kubectl(served, "delete", "-n", namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
-        until(lambda: not owners(served, namespace, "leaderworkersets"), "it owns nothing any more")
-        apply(served, namespace, SERVICE)
-        uid = get(served.api, path("inferenceservices", namespace, NAME))["metadata"]["uid"]
-        until(lambda: {each for _, each in everybody(served, namespace)} == {uid}, "it owns all again")
-        says(served, namespace, NAME, COMPLETE)
-
-        last = generation(served, namespace, SET)
-        yield Returned(
-            before,
-            uids(served, namespace),
-            (first, last),
-            everybody(served, namespace),
-            uid,
-            told(served, namespace, NAME),
-        )
-
-
-def test_no_object_and_no_pod_is_another_one(returned: Returned) -> None:
-    assert returned.after == returned.before
-
-
-def test_the_spec_of_its_set_was_not_changed(returned: Returned) -> None:
-    first, last = returned.generations
-
-    assert first == last
-
-
-def test_it_owns_everything_again(returned: Returned) -> None:
-    assert returned.owners == {("InferenceService", returned.uid)}
-
-
-def test_no_object_is_reported_as_owned_by_another(returned: Returned) -> None:
-    assert [each for each in returned.events if "FI871" in each["message"]] == []
+    assert uids(served, namespace) == before
+    assert generation(served, namespace, SET) == first
+    assert everybody(served, namespace) == {("InferenceService", uid)}
+    assert [each for each in told(served, namespace, NAME) if "FI871" in each["message"]] == []
 
 
 def complete(cluster: Cluster, namespace: str) -> None:

@@ -50,18 +50,6 @@ def test_one_that_grows_too_large_says_so_and_loses_its_counts(fusioninfer: Clus
     assert not {"components", "ready"} & said().keys()
 
 
-def test_scaling_restarts_nothing(served: Cluster, routed_namespace: str) -> None:
-    completed(served, routed_namespace, *ROLES)
-    before = rollout(served, routed_namespace, DECODE)
-
-    apply(served, routed_namespace, service(ROUTER, ROLES[1], decoder(replicas=3)))
-    until(lambda: generation(served, routed_namespace, DECODE) > 1, "it is scaled")
-    after = started(served, routed_namespace, DECODE)
-
-    assert before.revisions == after.revisions
-    assert before.pods.items() <= after.pods.items()
-
-
 def test_a_role_with_another_name_leaves_the_others_alone(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace, *ROLES)
     before = rollout(served, routed_namespace, PREFILL)
@@ -111,22 +99,6 @@ def test_without_disaggregation_only_decoders_start_anew(served: Cluster, routed
     assert before == rollout(served, routed_namespace, PREFILL).revisions
 
 
-def test_another_strategy_restarts_the_endpoint_picker_only(served: Cluster, routed_namespace: str) -> None:
-    completed(served, routed_namespace, router(httproute=ROUTE), worker())
-    before = rollout(served, routed_namespace, f"{NAME}-inference")
-    picker = generation_of(served, routed_namespace, "deployments", f"{NAME}-epp")
-
-    apply(served, routed_namespace, service(router(httproute=ROUTE, strategy="queue-size"), worker()))
-    until(lambda: "queue-scorer" in config(served, routed_namespace), "another configuration")
-    until(
-        lambda: generation_of(served, routed_namespace, "deployments", f"{NAME}-epp") > picker,
-        "the picker starts with it",
-    )
-    caught_up(served, routed_namespace)
-
-    assert before == rollout(served, routed_namespace, f"{NAME}-inference")
-
-
 def test_without_a_gang_the_pod_group_goes(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace, *ROLES)
 
@@ -134,10 +106,6 @@ def test_without_a_gang_the_pod_group_goes(served: Cluster, routed_namespace: st
 
     until(lambda: not pod_group(served, routed_namespace, NAME), "the PodGroup goes")
     assert becomes(lambda: schedulers(served, routed_namespace), {None}) == {None}
-
-
-def test_back_in_a_gang_it_has_a_pod_group(served: Cluster, routed_namespace: str) -> None:
-    completed(served, routed_namespace, *ROLES, schedulerName="default-scheduler")
 
     apply(served, routed_namespace, service(*ROLES))
 
@@ -170,17 +138,6 @@ def versions(cluster: Cluster, namespace: str) -> Mapping[str, Any]:
         name: (generation(cluster, namespace, name), rollout(cluster, namespace, name))
         for name in (PREFILL, DECODE)
     }
-
-
-def generation_of(cluster: Cluster, namespace: str, resource: str, name: str) -> int:
-    """Return how many specs an object has had."""
-    return int(get(cluster.api, path(resource, namespace, name))["metadata"]["generation"])
-
-
-def config(cluster: Cluster, namespace: str) -> str:
-    """Return the picker's configuration, without the scorer of the strategy before."""
-    text = str(get(cluster.api, path("configmaps", namespace, f"{NAME}-epp-config"))["data"]["config.yaml"])
-    return "" if "prefix-cache-scorer" in text else text
 
 
 def schedulers(cluster: Cluster, namespace: str) -> set[str | None]:

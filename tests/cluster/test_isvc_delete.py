@@ -22,15 +22,7 @@ PARTS: Final = 10
 
 
 def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: str) -> None:
-    completed(served, routed_namespace)
-
-    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
-
-    until(lambda: not labelled(served, routed_namespace), "nothing has our label")
-    until(lambda: not made(served, routed_namespace), "nothing of ours is left")
-
-
-def test_a_service_is_drained_before_it_is_deleted(served: Cluster, routed_namespace: str) -> None:
+    """It is drained first: paused, it keeps its pods, and the route that was deleted stays away."""
     completed(served, routed_namespace)
     pods = rollout(served, routed_namespace, f"{NAME}-inference")
 
@@ -40,27 +32,18 @@ def test_a_service_is_drained_before_it_is_deleted(served: Cluster, routed_names
     left = {resource for resource, _ in made(served, routed_namespace)}
     drained = rollout(served, routed_namespace, f"{NAME}-inference")
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}")
+
     until(lambda: not labelled(served, routed_namespace), "nothing has our label")
-
-    assert "httproutes" not in left
-    assert drained == pods
-
-
-def test_orphaning_deletes_no_dependent(served: Cluster, routed_namespace: str) -> None:
-    completed(served, routed_namespace)
-    before = uids(served, routed_namespace)
-
-    kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
-    until(lambda: re_owned(served, routed_namespace), "the controller has seen that it is gone")
-
-    assert before == uids(served, routed_namespace)
+    until(lambda: not made(served, routed_namespace), "nothing of ours is left")
+    assert ("httproutes" in left, drained) == (False, pods)
 
 
 def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) -> None:
     completed(served, routed_namespace)
+    kept = uids(served, routed_namespace)
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
     until(lambda: re_owned(served, routed_namespace), "the controller has seen that it is gone")
-    before = len(writes(served))
+    before, there = len(writes(served)), uids(served, routed_namespace)
 
     kubectl(served, "scale", "-n", routed_namespace, f"leaderworkersets/{NAME}-inference", "--replicas=3")
     wait_pods(served, routed_namespace, 6 + 1)
@@ -69,6 +52,7 @@ def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) ->
         each for each in writes(served)[before:] if each["objectRef"].get("namespace") == routed_namespace
     ]
     wrote = [words(request) for request in since]
+    assert there == kept
     assert ("patch", "leaderworkersets") not in wrote
 
 

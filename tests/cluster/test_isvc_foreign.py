@@ -6,14 +6,12 @@ import pytest
 
 from intent import Object
 from tests.builders.isvc import isvc, router, worker
-from tests.builders.lws import lws
-from tests.cluster.testbed.api import create, get, items, path
+from tests.cluster.testbed.api import create, get, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.controllers import apply
-from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.rollouts import rollout, started
-from tests.cluster.testbed.services import conditions, made, says, told
+from tests.cluster.testbed.services import conditions, says, told
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -45,21 +43,6 @@ def test_an_object_of_another_owner_is_left_alone(
     assert "fusioninfer" not in [each["manager"] for each in now["managedFields"]]
 
 
-def test_with_a_foreign_service_the_engines_run(served: Cluster, routed_namespace: str) -> None:
-    create(served.api, path("services", routed_namespace), FOREIGN_SERVICE)
-
-    apply(served, routed_namespace, isvc(router(), worker(), name=NAME))
-    initialized = ("True", "InferenceServiceCreating")
-    says(
-        served,
-        routed_namespace,
-        NAME,
-        {"RoutesReady": ("False", "RoutesRefused"), "Initialized": initialized},
-    )
-    wait_pods(served, routed_namespace, 2 + 1)
-    until(lambda: ("podgroups", NAME) in made(served, routed_namespace), "the PodGroup is made")
-
-
 def test_of_two_services_that_want_one_set_the_first_keeps_it(served: Cluster, routed_namespace: str) -> None:
     apply(served, routed_namespace, isvc(worker(name="b-c"), name="a"))
     before = started(served, routed_namespace, "a-b-c")
@@ -76,21 +59,3 @@ def test_of_two_services_that_want_one_set_the_first_keeps_it(served: Cluster, r
         after["ownerReferences"],
         rollout(served, routed_namespace, "a-b-c"),
     )
-
-
-def test_a_leaderworkerset_with_the_name_of_the_endpoint_picker_gets_an_event(
-    served: Cluster, routed_namespace: str
-) -> None:
-    apply(served, routed_namespace, isvc(router(), worker(), name=NAME))
-    until(lambda: ("services", f"{NAME}-epp") in made(served, routed_namespace), "the picker has its Service")
-    other = lws(service="other")
-
-    apply(served, routed_namespace, {**other, "metadata": {**other["metadata"], "name": f"{NAME}-epp"}})
-    about = f"involvedObject.kind=LeaderWorkerSet,involvedObject.name={NAME}-epp"
-
-    def warned() -> bool:
-        events = items(served.api, path("events", routed_namespace), fieldSelector=about)
-        return any("(FI821: " in each["message"] for each in events)
-
-    until(warned, "an Event says so")
-    says(served, routed_namespace, NAME, {"RoutesReady": ("False", "RoutesRefused")})

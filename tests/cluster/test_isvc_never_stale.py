@@ -12,7 +12,7 @@ import pytest
 
 from intent import Object
 from tests.builders.isvc import isvc, router, worker
-from tests.cluster.testbed.answers import LISTENER, REFUSES, TAKES, add_gateway, answer, program
+from tests.cluster.testbed.answers import TAKES, add_gateway, answer
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
@@ -127,44 +127,6 @@ def picker_pod(cluster: Cluster, namespace: str) -> str:
     return found[0]["metadata"]["name"] if found else ""
 
 
-def route_is_refused(cluster: Cluster, namespace: str) -> None:
-    """Let the gateway refuse the route."""
-    answer(cluster, namespace, NAME, REFUSES)
-
-
-def route_is_taken(cluster: Cluster, namespace: str) -> None:
-    """Let it take the route."""
-    answer(cluster, namespace, NAME, TAKES)
-
-
-def gateway_goes(cluster: Cluster, namespace: str) -> None:
-    """Delete the gateway; its controller is gone too, and takes nothing back."""
-    delete(cluster.api, path("gateways", namespace, "gateway"))
-
-
-def gateway_has_no_address(cluster: Cluster, namespace: str) -> None:
-    """Write the status of a Gateway without an address."""
-    program(cluster, namespace, "gateway", ("False", "AddressNotAssigned"))
-
-
-def gateway_is_programmed(cluster: Cluster, namespace: str) -> None:
-    """Write the status of a programmed Gateway."""
-    program(cluster, namespace, "gateway")
-
-
-def another_listener(cluster: Cluster, namespace: str) -> None:
-    """Change the gateway; its controller has not seen that."""
-    listeners = [LISTENER, {"name": "other", "port": 8080, "protocol": "HTTP"}]
-    patch(cluster.api, path("gateways", namespace, "gateway"), {"spec": {"listeners": listeners}})
-
-
-def another_hostname(cluster: Cluster, namespace: str) -> None:
-    """Change the route; no gateway has seen that."""
-    roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
-    roles[0]["httproute"] = {**HTTPROUTE, "hostnames": ["chat.example.com"]}
-    patch(cluster.api, path("inferenceservices", namespace, NAME), {"spec": {"roles": roles}})
-
-
 def node_goes(cluster: Cluster, namespace: str) -> None:
     """Lose the node of the second pod."""
     lose_node_of(cluster, namespace, f"{SET}-0-1")
@@ -222,33 +184,6 @@ TROUBLES: Final[dict[str, Trouble]] = {
         ("RoutesReady", "Ready"),
         {"RoutesReady": ("False", "PickerNotAvailable")},
     ),
-    "a gateway that refuses": Trouble(
-        route_is_refused,
-        route_is_taken,
-        ("RoutesReady", "Ready"),
-        {"RoutesReady": ("False", "RouteNotAccepted")},
-    ),
-    "a gateway that goes": Trouble(
-        gateway_goes, add_gateway, ("RoutesReady", "Ready"), {"RoutesReady": ("Unknown", "WaitingForGateway")}
-    ),
-    "a gateway that is not programmed": Trouble(
-        gateway_has_no_address,
-        gateway_is_programmed,
-        ("RoutesReady", "Ready"),
-        {"RoutesReady": ("False", "GatewayNotProgrammed")},
-    ),
-    "a gateway that nobody observed": Trouble(
-        another_listener,
-        gateway_is_programmed,
-        ("RoutesReady", "Ready"),
-        {"RoutesReady": ("Unknown", "WaitingForGateway")},
-    ),
-    "a route that nobody observed": Trouble(
-        another_hostname,
-        route_is_taken,
-        ("RoutesReady", "Ready"),
-        {"RoutesReady": ("Unknown", "WaitingForGateway")},
-    ),
     "a pod that fails": Trouble(
         pod_fails, pod_recovers, ("Ready", "Active"), {"Failed": ("True", "PodsFailing")}
     ),
@@ -287,26 +222,6 @@ def test_ready_is_true_only_if_every_part_is_ready(life: Life) -> None:
     ready = [true(status) for status in statuses(life) if "Ready" in true(status)]
 
     assert [found for found in ready if not {"Initialized", "Scheduled", "RoutesReady"} <= found] == []
-
-
-def test_all_of_a_status_speaks_of_one_generation(life: Life) -> None:
-    mixed = [
-        status
-        for status in statuses(life)
-        if {each["observedGeneration"] for each in status["conditions"]} != {status["observedGeneration"]}
-    ]
-
-    assert mixed == []
-
-
-def test_no_status_speaks_of_a_generation_to_come(life: Life) -> None:
-    early = [
-        obj
-        for obj in life.history
-        if obj.get("status", {}).get("observedGeneration", 0) > obj["metadata"]["generation"]
-    ]
-
-    assert early == []
 
 
 def test_a_recreated_service_does_not_own_the_old_objects(served: Cluster, routed_namespace: str) -> None:

@@ -8,11 +8,10 @@ import pytest
 from intent import Object
 from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import MERGE_PATCH, call, get, path
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, controller_down
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
-from tests.cluster.testbed.services import says, told
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -62,23 +61,6 @@ def test_after_that_an_autoscaler_scales_it_and_replicas_take_over_again(served:
     apply(served, three, asking(2))
 
     assert (scaled, becomes(lambda: replicas(served, three), 2)) == (4, 2)
-
-
-def test_an_autoscaler_beside_replicas_is_reported_and_not_fought(served: Cluster, three: str) -> None:
-    scale(served, three, 4, "autoscaler")
-    said = until(
-        lambda: [each for each in told(served, three, NAME) if "FI875" in each["message"]], "it is said"
-    )
-    says(served, three, NAME, {"Failed": ("True", "InferenceServiceFailed")})
-    caught_up(served, three)
-
-    assert (replicas(served, three), len(said)) == (4, 1)
-
-
-def test_a_manual_scale_is_reverted(served: Cluster, three: str) -> None:
-    kubectl(served, "scale", "-n", three, f"lws/{SET}", "--replicas=4")
-
-    assert becomes(lambda: replicas(served, three), 3) == 3
 
 
 def asking(count: int | None) -> Object:

@@ -1,4 +1,4 @@
-"""The status of story 4 through its life: no nodes, some, all; a pod fails, a node is lost, another image.
+"""The status of story 4 through its life: no nodes, some, all; another image, another replica.
 
 One InferenceService lives through it all; what was seen on the way stands in `Life`, and every state that was
 stored, of the InferenceService and of its LeaderWorkerSets, in the order of the writes.
@@ -16,7 +16,7 @@ from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.nodes import add_gpu_nodes, lose_node_of
+from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.services import conditions, says, states, status, story
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.watch import in_order, recorded
@@ -96,21 +96,6 @@ def nodes(count: int) -> Act:
     return add
 
 
-def not_ready(cluster: Cluster, namespace: str) -> None:
-    """Have one pod of prefill fail its readiness probe."""
-    report(cluster, namespace, "False")
-
-
-def ready_again(cluster: Cluster, namespace: str) -> None:
-    """Have it pass again."""
-    report(cluster, namespace, "True")
-
-
-def node_lost(cluster: Cluster, namespace: str) -> None:
-    """Lose the node of prefill's leader."""
-    lose_node_of(cluster, namespace, f"{PREFILL}-0")
-
-
 def another_image(cluster: Cluster, namespace: str) -> None:
     """Change the image of decode: nothing else betrays that something is under way."""
     before, _, after = story("story-4").read_text().rpartition(FIRST_IMAGE)
@@ -123,14 +108,6 @@ def one_more(cluster: Cluster, namespace: str) -> None:
     roles = get(cluster.api, path("inferenceservices", namespace, NAME))["spec"]["roles"]
     roles[1]["replicas"] = 3
     patch(cluster.api, path("inferenceservices", namespace, NAME), {"spec": {"roles": roles}})
-
-
-def report(cluster: Cluster, namespace: str, is_ready: str) -> None:
-    """Write the readiness of prefill's second pod into its status, as the kubelet does."""
-    where = path("pods", namespace, f"{PREFILL}-0-1")
-    said = get(cluster.api, where)["status"]["conditions"]
-    now = [{**each, "status": is_ready} if each["type"] == "Ready" else each for each in said]
-    patch(cluster.api, f"{where}/status", {"status": {"conditions": now}})
 
 
 def rolled(cluster: Cluster, namespace: str) -> None:
@@ -152,10 +129,6 @@ STEPS: Final[tuple[tuple[str, Act, dict[str, tuple[str, str]]], ...]] = (
     ("no nodes", no_nodes, {"Scheduled": NO_ROOM, "Ready": ("False", "NotScheduled")}),
     ("some nodes", nodes(2 + 4), {"Scheduled": ("True", "PartlyScheduled"), "Ready": READY}),
     ("all nodes", nodes(4), COMPLETE),
-    ("not ready", not_ready, {"Ready": ("False", "RoleNotReady")}),
-    ("ready again", ready_again, COMPLETE),
-    ("node lost", node_lost, {"Scheduled": NO_ROOM, "Ready": ("False", "NotScheduled")}),
-    ("node back", nodes(1), COMPLETE),
     ("another image", another_image, COMPLETE),
     ("one more", one_more, {"Scheduled": ("True", "PartlyScheduled"), "Ready": READY}),
 )
@@ -186,7 +159,6 @@ def test_with_room_for_some_it_says_what_the_rest_waits_for(life: Life) -> None:
         ("no nodes", (0, 0, "Pending"), (0, 0, "Pending")),
         ("some nodes", (1, 2, "Running"), (1, 4, "Deploying")),
         ("all nodes", (1, 2, "Running"), (2, 8, "Running")),
-        ("not ready", (0, 1, "Deploying"), (2, 8, "Running")),
         ("another image", (1, 2, "Running"), (2, 8, "Running")),
         ("one more", (1, 2, "Running"), (2, 8, "Deploying")),
     ],

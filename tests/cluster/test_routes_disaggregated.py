@@ -7,13 +7,11 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.container import ROUTING_PROXY
 from tests.builders.isvc import decoder, isvc, prefiller, router
 from tests.builders.lws import container, template
 from tests.cluster.testbed import flows
-from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, conditions, ready_when
-from tests.cluster.testbed.containers import report
-from tests.cluster.testbed.controllers import apply, becomes
+from tests.cluster.testbed.answers import add_gateway
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, serve, set_engines
 from tests.cluster.testbed.network import Network
@@ -37,7 +35,6 @@ FAILED: Final = {"llm-d-0.7": (200, False), "llm-d-0.4": (500, None)}
 work itself (`pkg/sidecar/proxy/connector_nixlv2.go`)."""
 PREFILLER: Final = "demo-prefill-0"
 DECODERS: Final = ("demo-decode-0", "demo-decode-1")
-READY: Final = ("True", "ServiceReady")
 IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 
 
@@ -71,19 +68,6 @@ def test_the_picked_decoder_receives_the_address_of_the_cache(split: Service, de
     assert handed_over["remote_engine_id"] == PREFILLER
 
 
-def test_endpoint_picker_and_sidecars_are_of_one_generation(split: Service) -> None:
-    sidecar = PICKERS[generation(split)].sidecar
-    sidecars = {
-        each["image"]
-        for engine in split.engines.values()
-        for each in engine.pod["spec"].get("initContainers", ())
-        if each["name"] == ROUTING_PROXY
-    }
-
-    assert sidecar is not None
-    assert sidecars == {sidecar.image}
-
-
 def test_every_prompt_is_prefilled_elsewhere(split: Service) -> None:
     before = len(received(split.engines[PREFILLER]))
 
@@ -105,31 +89,6 @@ def test_a_prefiller_that_fails_is_answered_as_the_generation_does(split: Servic
     set_engines(split, IDLE)
     handed_over = "kv_transfer_params" in answer.body["seen_body"] if answer.status == 200 else None
     assert (answer.status, handed_over) == FAILED[generation(split)]
-
-
-def test_it_is_ready_when_a_gateway_takes_its_route(split: Service) -> None:
-    cluster = split.there.cluster
-
-    answer(cluster, split.namespace, NAME, TAKES)
-    assert becomes(lambda: conditions(cluster, split.namespace, NAME).get("Ready"), READY) == READY
-
-
-def test_it_is_not_ready_when_its_gateway_refuses_the_route(split: Service) -> None:
-    answer(split.there.cluster, split.namespace, NAME, REFUSES)
-
-    said = ready_when(split.there.cluster, split.namespace, NAME, "RouteNotAccepted")
-
-    assert said == ("False", "RoutesNotReady")
-
-
-def test_it_is_not_ready_while_its_endpoint_picker_is_down(split: Service) -> None:
-    cluster = split.there.cluster
-    answer(cluster, split.namespace, NAME, TAKES)
-    report(cluster, split.picker.pod, split.picker.address, ready=False)
-
-    said = ready_when(cluster, split.namespace, NAME, "PickerNotAvailable")
-
-    assert said == ("False", "RoutesNotReady")
 
 
 def generation(service: Service) -> str:
