@@ -96,7 +96,7 @@ PARTS: Final = {
     "silence": _one("silence", "tests/cluster/silence_check.py"),
     "pickers": _one(
         "endpoint pickers",
-        *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "testbed")),
+        *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "generations")),
     ),
     "gitops": _one("gitops", "tests/cluster/test_gitops_sequences.py"),
     "upgrades": _one("upgrades", "tests/cluster/test_upgrade_stored.py"),

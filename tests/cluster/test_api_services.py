@@ -7,15 +7,14 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
-from tests.builders.isvc import decoder, isvc, prefiller, router, worker
+from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.lws import changed, container, lws, template
-from tests.cluster.testbed.api import await_object, items, patch, path
+from tests.cluster.testbed.api import await_object, items, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.engines import Engine, look, run_pods, set_engine
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
-from tests.cluster.testbed.services import says, status
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named
 
@@ -73,7 +72,7 @@ def answering(served: Served, port: str | int = 80) -> set[Any]:
 @pytest.fixture(scope="module")
 def nodes(served_network: Network) -> Iterator[Network]:
     """Have room for every pod."""
-    add_gpu_nodes(served_network.cluster, 12)
+    add_gpu_nodes(served_network.cluster, 8)
     yield served_network
     remove_nodes(served_network.cluster)
 
@@ -88,21 +87,16 @@ def annotated(nodes: Network) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def behind_ingress(nodes: Network) -> Iterator[Served]:
-    """An InferenceService whose router has an Ingress alone."""
-    entrance = router(strategy=None, ingress={"rules": [{"host": "chat.example.com"}]})
-    with namespace_on(nodes) as namespace:
-        apply(nodes.cluster, namespace, isvc(entrance, worker(), name="entry"))
-        yield run_all(nodes, namespace, "entry", 2)
-
-
-@pytest.fixture(scope="module")
 def split(nodes: Network) -> Iterator[Served]:
     """An InferenceService with a prefiller of two pods and a decoder of two pods, and no router."""
     two = {"multinode": {"nodeCount": 2}}
     with namespace_on(nodes) as namespace:
-        apply(nodes.cluster, namespace, isvc(prefiller(**two), decoder(replicas=2, **two), name="chat"))
-        yield run_all(nodes, namespace, "chat", 6)
+        apply(
+            nodes.cluster,
+            namespace,
+            isvc(prefiller(replicas=1, **two), decoder(replicas=1, **two), name="chat"),
+        )
+        yield run_all(nodes, namespace, "chat", 4)
 
 
 def test_leaders_answer_and_workers_are_not_asked(annotated: Served) -> None:
@@ -123,27 +117,5 @@ def test_a_leader_that_is_not_ready_is_not_asked(annotated: Served) -> None:
 
 
 def test_of_prefill_and_decode_the_leaders_of_the_decoders_answer(split: Served) -> None:
-    assert len(split.engines) == 6
-    until(lambda: answering(split) == {"chat-decode-0", "chat-decode-1"}, "the decoders' leaders are asked")
-
-
-def test_the_backend_of_the_ingress_reaches_leaders_only(behind_ingress: Served) -> None:
-    there = path("ingresses", behind_ingress.namespace, "entry-ingress")
-    (rule,) = await_object(behind_ingress.there.cluster.api, there)["spec"]["rules"]
-    (backend,) = [one["backend"]["service"] for one in rule["http"]["paths"]]
-
-    assert (rule["host"], backend["name"]) == ("chat.example.com", "entry-api")
-    port = backend["port"]["name"]
-    until(lambda: answering(behind_ingress, port) == {"entry-inference-0"}, "the leader alone is asked")
-
-
-def test_the_status_has_the_url_of_the_ingress(behind_ingress: Served) -> None:
-    cluster, namespace = behind_ingress.there.cluster, behind_ingress.namespace
-    await_object(cluster.api, path("ingresses", namespace, "entry-ingress"))
-    address = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
-
-    patch(cluster.api, path("ingresses", namespace, "entry-ingress", "status"), address)
-
-    url = "http://chat.example.com"
-    until(lambda: status(cluster, namespace, "entry").get("url") == url, "the status has the URL")
-    says(cluster, namespace, "entry", {"RoutesReady": ("True", "IngressCreated")})
+    assert len(split.engines) == 4
+    until(lambda: answering(split) == {"chat-decode-0"}, "the decoder's leader is asked")

@@ -1,4 +1,4 @@
-"""The rules beside the schemas of HTTPRoutes and Gateways are those of upstream.
+"""The rules beside the schemas of HTTPRoutes and Gateways are those of upstream; Istio takes our rule.
 
 They are compared with the definitions by their paths, and by valid and invalid specs with a real API server.
 """
@@ -7,12 +7,15 @@ from typing import Final
 
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from catalog.schemas import GATEWAY, HTTP_ROUTE
 from hack.upstream import ORIGINS, RULES, defined, nodes
 from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
+from sync.desired.render.routes import destination_rule
+from sync.desired.routes import Routes
 from tests.builders.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES
-from tests.cluster.testbed.api import APPLY_PATCH, ApiError, call, path
+from tests.cluster.testbed.api import APPLY_PATCH, ApiError, call, create, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 
@@ -64,3 +67,10 @@ def tried(cluster: Cluster, resource: str, spec: Object) -> Object:
     body = {"apiVersion": API_VERSION, "kind": KINDS[resource], "metadata": metadata, "spec": spec}
     target = f"{path(resource, 'default', 'tried')}?fieldManager=tests&force=true&dryRun=All"
     return call(cluster.api, "PATCH", target, body, APPLY_PATCH)
+
+
+def test_istio_s_own_schema_accepts_the_rule_for_the_endpoint_picker(routed: Cluster) -> None:
+    rule = destination_rule(Routes("default", "demo", picker=PICKERS["gie-1.5"], config="", port=1))
+
+    dry = {"dryRun": "All", "fieldValidation": "Strict"}
+    assert create(routed.api, path("destinationrules", "default"), rule, **dry)["spec"] == rule["spec"]

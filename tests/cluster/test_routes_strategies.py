@@ -17,7 +17,6 @@ from tests.cluster.testbed.flows import (
     answered,
     namespace_on,
     repicked,
-    request,
     serve,
     set_engines,
 )
@@ -28,12 +27,6 @@ NAME: Final = "demo"
 PODS: Final = ("demo-inference-0", "demo-inference-1", "demo-inference-2")
 IDLE: Final[Object] = {"waiting": 0, "running": 0, "cache": 0.1, "adapters": ""}
 ENGINE: Final = template(container(args=["org/M"], resources=None))
-SHEDDABLE: Final[Object] = {
-    "apiVersion": "inference.networking.x-k8s.io/v1alpha2",
-    "kind": "InferenceObjective",
-    "metadata": {"name": "sheddable"},
-    "spec": {"priority": -100, "poolRef": {"name": f"{NAME}-pool"}},
-}
 each_pod: Final = pytest.mark.parametrize("pod", PODS)
 
 
@@ -84,15 +77,6 @@ def test_requests_go_to_the_shortest_queue(by_queue: Service, pod: str) -> None:
     picked = Counter(answered(by_queue)["engine"] for _ in range(10))
 
     assert picked == {pod: 10}
-
-
-def test_requests_go_where_an_objective_lets_them(by_queue: Service) -> None:
-    set_engines(by_queue, IDLE | {"waiting": 50})
-    apply(by_queue.there.cluster, by_queue.namespace, SHEDDABLE)
-
-    until(lambda: asked_as(by_queue, "sheddable") == 429, "the picker knows the objective")
-
-    assert asked_as(by_queue, "unknown") == 200
 
 
 def test_its_metrics_are_served_to_everyone(by_queue: Service) -> None:
@@ -170,8 +154,3 @@ def uids(service: Service) -> dict[str, str]:
 def is_looked_at(stored: Object) -> bool:
     """Return whether the status speaks of what is asked for now: it is written last."""
     return bool(stored["status"]["observedGeneration"] == stored["metadata"]["generation"])
-
-
-def asked_as(service: Service, objective: str) -> int:
-    """Ask for tokens with an objective; return the status of the answer."""
-    return request(service, headers={"x-gateway-inference-objective": objective}).status

@@ -4,10 +4,9 @@ Of a pool's picker every request is asked, bodies in full duplex: with other mod
 Sources: GIE `docs/proposals/004-endpoint-picker-protocol`; Envoy `api/envoy/extensions/filters/http/`.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from intent import Object
 
@@ -97,88 +96,25 @@ def _asking(pool: str) -> Object:
 
 
 def _virtual_hosts(routes: list[Object]) -> list[Object]:
-    """Join the routes of each host name, as they do on one Gateway."""
-    hosts: dict[str, list[Object]] = {}
-    for route in routes:
-        for host in route["spec"].get("hostnames", ["*"]):
-            hosts.setdefault(host, []).extend(_routes(route))
-    return [
-        {"name": host, "domains": [host], "routes": sorted(found, key=_precision)}
-        for host, found in hosts.items()
-    ]
+    """Join the routes: nobody's names a host."""
+    found = [_route(rule) for route in routes for rule in route["spec"]["rules"]]
+    return [{"name": "*", "domains": ["*"], "routes": found}]
 
 
-def _routes(route: Object) -> list[Object]:
-    return [_route(rule, match) for rule in route["spec"]["rules"] for match in rule.get("matches", [{}])]
-
-
-def _route(rule: Object, match: Object) -> Object:
+def _route(rule: Object) -> Object:
+    """Lead all paths to the pool of a rule."""
     (backend,) = rule["backendRefs"]
-    if backend.get("kind") != "InferencePool":
-        raise ValueError(f"only InferencePools are known here: {backend}")
-    if unknown := match.keys() - {"path", "headers"}:
-        raise ValueError(f"only path and headers are known here: {unknown}")
+    unknown = {each.get("path", {}).get("value", "/") for each in rule.get("matches", ())} - {"/"}
+    if backend.get("kind") != "InferencePool" or unknown or rule.get("filters"):
+        raise ValueError(f"only InferencePools for all paths are known here: {rule}")
     overrides = {"overrides": {"grpc_service": _asking(backend["name"])["grpc_service"]}}
     kind = f"{TYPES}filters.http.ext_proc.v3.ExtProcPerRoute"
+    timeout = str(rule.get("timeouts", {}).get("request", "0s"))
     return {
-        "match": {
-            **_path(match.get("path", {})),
-            "headers": [_header(each) for each in match.get("headers", ())],
-        },
-        "route": {
-            "cluster": "picked",
-            "timeout": _timeout(rule),
-            "idle_timeout": "0s",
-            **_rewrite(rule, match),
-        },
+        "match": {"prefix": "/"},
+        "route": {"cluster": "picked", "timeout": timeout, "idle_timeout": "0s"},
         "typed_per_filter_config": {"envoy.filters.http.ext_proc": {"@type": kind, **overrides}},
     }
-
-
-def _path(path: Object) -> Object:
-    kind, value = path.get("type", "PathPrefix"), path.get("value", "/")
-    if kind == "Exact":
-        return {"path": value}
-    if kind == "RegularExpression":
-        return {"safe_regex": {"regex": value}}
-    return {"prefix": "/"} if value == "/" else {"path_separated_prefix": value.rstrip("/")}
-
-
-def _header(header: Object) -> Object:
-    kind = "safe_regex" if header.get("type") == "RegularExpression" else "exact"
-    value: Any = {"regex": header["value"]} if kind == "safe_regex" else header["value"]
-    return {"name": header["name"], "string_match": {kind: value}}
-
-
-def _timeout(rule: Object) -> str:
-    return str(rule.get("timeouts", {}).get("request", "0s"))
-
-
-def _rewrite(rule: Object, match: Object) -> Object:
-    """Rewrite the path as the rule's filters say."""
-    found: Object = {}
-    for each in rule.get("filters", ()):
-        if each["type"] != "URLRewrite":
-            raise ValueError(f"only URLRewrite is known here: {each}")
-        found = {"regex_rewrite": _substitution(each["urlRewrite"]["path"], match)}
-    return found
-
-
-def _substitution(path: Object, match: Object) -> Object:
-    """Replace the whole path, or its prefix: where nothing comes instead, the slash behind it goes too."""
-    if path["type"] == "ReplaceFullPath":
-        return {"pattern": {"regex": ".*"}, "substitution": path["replaceFullPath"]}
-    prefix = re.escape(match.get("path", {}).get("value", "/").rstrip("/"))
-    instead = path["replacePrefixMatch"].rstrip("/")
-    slashes = "" if instead else "/*"
-    return {"pattern": {"regex": f"^{prefix}{slashes}"}, "substitution": instead or "/"}
-
-
-def _precision(route: Object) -> tuple[bool, int, int]:
-    """Order as the Gateway API does: exact paths, longer ones, then more headers first."""
-    match = route["match"]
-    path = match.get("path") or match.get("path_separated_prefix") or match.get("prefix") or ""
-    return "path" not in match, -len(path), -len(match["headers"])
 
 
 def _picked() -> Object:
