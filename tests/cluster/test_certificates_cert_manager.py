@@ -3,15 +3,13 @@
 import json
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 import trustme
 import yaml
-from cryptography import x509
 
 from intent import Object
 from tests.cluster.testbed.admissions import CONFIGURATIONS, TOGETHER, bursts, call_at, trusted
@@ -28,8 +26,7 @@ from tests.cluster.testbed.cert_manager import (
 )
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
-from tests.cluster.testbed.controllers import metric
-from tests.cluster.testbed.mounts import mounted, swap
+from tests.cluster.testbed.mounts import mounted
 from tests.cluster.testbed.ours import MANIFESTS, wait_admission
 from tests.cluster.testbed.relay import Relay, relay
 from tests.cluster.testbed.replicas import Replica, served, start_replica
@@ -38,7 +35,6 @@ from tests.cluster.testbed.wait import until
 SECRET: Final = "fusioninfer-webhook-tls"
 INJECT: Final = "cert-manager.io/inject-ca-from"
 OWN: Final = "own-issuer"
-RELOADS: Final = "fusioninfer_tls_reloads_total"
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +79,7 @@ def test_no_call_fails_while_the_leaf_is_renewed_again_and_again(
     before = line.accepted
 
     with bursts(issued, line) as sent:
-        for _ in range(8):
+        for _ in range(3):
             renew(issued, LEAF)
             wait_served(issued, replica)
 
@@ -113,41 +109,6 @@ def test_a_renewed_authority_keeps_its_key(issued: Cluster) -> None:
     renew(issued, AUTHORITY)
 
     assert stored(issued, AUTHORITY, "tls.key") == key
-
-
-def mismatched(pair: dict[str, bytes]) -> dict[str, bytes]:
-    return {**pair, "tls.key": trustme.CA().issue_cert("localhost").private_key_pem.bytes()}
-
-
-def emptied(pair: dict[str, bytes]) -> dict[str, bytes]:
-    return dict.fromkeys(pair, b"")
-
-
-def expired(_pair: dict[str, bytes]) -> dict[str, bytes]:
-    before = trustme.CA().issue_cert("localhost", not_after=datetime(2020, 1, 1, tzinfo=UTC))
-    return {"tls.crt": before.cert_chain_pems[0].bytes(), "tls.key": before.private_key_pem.bytes()}
-
-
-@pytest.mark.parametrize("harm", [mismatched, emptied, expired])
-def test_a_broken_pair_is_not_served_and_no_call_fails(
-    issued: Cluster,
-    serving: tuple[Replica, Relay, Path],
-    harm: Callable[[dict[str, bytes]], dict[str, bytes]],
-) -> None:
-    replica, line, directory = serving
-    sound = {name: (directory / name).read_bytes() for name in ("tls.crt", "tls.key")}
-    refused = refusals(replica)
-
-    with bursts(issued, line) as sent:
-        swap(directory, harm(sound))
-        until(lambda: refusals(replica) > refused, "it is refused")
-        before = sent.count
-        until(lambda: sent.count > before, "a burst came after it")
-    not_after = metric(replica.metrics_port, "fusioninfer_tls_not_after_seconds")
-    swap(directory, sound)
-
-    assert sent.failures == []
-    assert not_after == ends(sound["tls.crt"])
 
 
 def test_an_issuer_of_ones_own_signs_what_the_chart_asks_for(issued: Cluster, helm: Path) -> None:
@@ -199,11 +160,3 @@ def annotate(cluster: Cluster, certificate: str | None) -> None:
 def wait_served(cluster: Cluster, replica: Replica) -> None:
     """Wait until handshakes show what the Secret holds now."""
     until(lambda: served(replica) == stored(cluster, SECRET, "tls.crt"), "the new leaf is served")
-
-
-def refusals(replica: Replica) -> float:
-    return metric(replica.metrics_port, RELOADS, result="refused")
-
-
-def ends(certificate: bytes) -> float:
-    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()

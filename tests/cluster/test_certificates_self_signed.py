@@ -16,11 +16,10 @@ from certs.issue import Pair
 from certs.rotation import Kept
 from intent import Object
 from tests.builders.patience import PATIENCE
-from tests.cluster.certificates.hurried import LOOK_SECONDS
 from tests.cluster.testbed.admissions import TOGETHER, bursts, call_at, trust, trusted
 from tests.cluster.testbed.api import ApiError, amend, apply, delete, get, items, patch, path
-from tests.cluster.testbed.audit import refused, requests, words, writes
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.audit import refused, requests, words
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.mounts import mounted
@@ -28,6 +27,7 @@ from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.replicas import HURRIED, Replicas, balanced, served, start_replica
 from tests.cluster.testbed.wait import until
+from tests.tiers import WHOLE
 
 NAMESPACE: Final = "fusioninfer-system"
 SECRET: Final = "fusioninfer-webhook-tls"
@@ -87,12 +87,12 @@ def test_no_call_fails_while_the_ca_is_replaced_repeatedly(
     before, count = line.accepted, len(kept(keeping).ca_certificates)
 
     with bursts(keeping, line) as sent:
-        for _ in range(4):
+        for _ in range(2):
             replace_ca(keeping)
             until(lambda: are_up_to_date(keeping, replicas), "every webhook serves it")
 
     assert sent.failures == []
-    assert len(kept(keeping).ca_certificates) - count == 4
+    assert len(kept(keeping).ca_certificates) - count == 2
     assert line.accepted - before > sent.count / TOGETHER, "each burst began on new connections"
 
 
@@ -136,28 +136,11 @@ def test_a_secret_that_changed_meanwhile_is_not_written_over(keeping: Cluster) -
         apply(keeping.api, WHERE, wanted, "fusioninfer", force=True)
 
 
-def test_when_nothing_is_due_nothing_is_written(keeping: Cluster) -> None:
-    until(lambda: trusted(keeping) == {kept(keeping).bundle}, "all is as it should be")
-    before = len(writes_of_certificates(keeping))
-
-    time.sleep(4 * LOOK_SECONDS)
-
-    assert len(writes_of_certificates(keeping)) == before
-
-
 def test_it_uses_only_rights_of_its_manifests(keeping: Cluster) -> None:
     asked = {words(each) for each in requests(keeping) if each["objectRef"]["resource"] in RESOURCES}
 
     assert asked == {(verb, resource) for verb in ("get", "patch") for resource in RESOURCES}
     assert refused(keeping) == []
-
-
-def test_it_may_read_no_other_secret(keeping: Cluster) -> None:
-    question = ("auth", "can-i", "get", "secrets/another", "--namespace", NAMESPACE)
-
-    answer = kubectl(keeping, *question, identity="sync", check=False)
-
-    assert answer.strip() == "no"
 
 
 def test_no_call_fails_while_the_controller_takes_over_a_secret_of_cert_manager(
@@ -178,6 +161,7 @@ def test_no_call_fails_while_the_controller_takes_over_a_secret_of_cert_manager(
     assert issuer.cert_pem.bytes() in kept(keeping).ca_certificates
 
 
+@pytest.mark.skipif(not WHOLE, reason="takes the lives of two certificates: `make soak SOAK=certificates`")
 def test_no_call_fails_while_serving_certificates_and_cas_expire(
     keeping: Cluster, replicas: Replicas, line: Relay
 ) -> None:
@@ -264,7 +248,3 @@ def apply_configuration(cluster: Cluster, webhooks: list[Object]) -> Object:
         "webhooks": webhooks,
     }
     return apply(cluster.api, VALIDATING, manifest, "kubectl", force=True)
-
-
-def writes_of_certificates(cluster: Cluster) -> list[Object]:
-    return [each for each in writes(cluster) if each["objectRef"]["resource"] in RESOURCES]

@@ -11,9 +11,8 @@ import pytest
 
 from intent import Object
 from tests.cluster.convergence.lockstep import Result, compared
-from tests.cluster.convergence.placed import Place, placed, written
 from tests.cluster.convergence.report import results, summary
-from tests.cluster.convergence.servers import OTHERS, Servers, serving
+from tests.cluster.convergence.servers import OTHERS, serving
 from tests.cluster.testbed.cluster import Cluster
 from tests.laws.convergence import clients, managed
 from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
@@ -70,25 +69,12 @@ def stored() -> Object:
     return found
 
 
-def test_an_object_is_the_same_after_it_was_placed(tmp_path: Path) -> None:
-    place = Place(Servers(None, tmp_path, tmp_path), "there", "s1")  # type: ignore[arg-type] # it is not called
-    there = placed(clients.install(stored()), place)
-
-    assert (there["metadata"]["name"], there["metadata"]["namespace"]) == ("s1", "there")
-    assert '"namespace":"there"' in there["metadata"]["annotations"][managed.LAST_APPLIED]
-    assert there["metadata"]["annotations"][clients.RELEASE_NAMESPACE] == "there"
-    assert written(there) == written(clients.install(stored()))
-
-
 def test_another_value_is_a_difference() -> None:
     other = copied(stored())
     other["spec"]["replicas"] = 7
 
     assert list(compared(stored(), other)) == [".spec.replicas: 7, expected 1"]
     assert list(compared(stored(), stored())) == []
-
-
-def test_an_object_on_one_side_is_a_difference() -> None:
     assert list(compared(stored(), None)) == ["there is one in the simulation only"]
     assert list(compared(None, stored())) == ["there is one in the cluster only"]
 

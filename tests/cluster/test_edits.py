@@ -4,15 +4,13 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final
 
-import pytest
-
 from intent import Object
 from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.api import get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.wait import until
-from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words, named, put
+from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, named, put
 from tests.laws.convergence.laws import is_launched
 
 NAME: Final = "x"
@@ -24,24 +22,19 @@ OTHER: Final = {**PROBED, "image": "vllm/vllm-openai:v0.19.0", "args": ["org/N",
 DSHM: Final = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
 SHM: Final = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - a path in a container
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
-LAUNCHERS: Final = pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native"])
-BY_APPLY: Final = pytest.mark.parametrize(
-    "apply", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"]
-)
 Edit = Callable[[Object], object]
 """Changes a pod template in place."""
 
 
-@LAUNCHERS
 def test_after_a_restart_by_hand_a_new_image_and_model_reach_every_pod(
-    admission: Cluster, namespace: str, launcher: str
+    admission: Cluster, namespace: str
 ) -> None:
-    first = apply(admission, namespace, file(PROBED, launcher=launcher))
+    first = apply(admission, namespace, file(PROBED))
     edit(admission, namespace, restart)
     replaced(admission, namespace, first)
 
     before = rollout(admission, namespace, NAME)
-    put(admission, namespace, CLIENT_SIDE, file(OTHER, launcher=launcher))
+    put(admission, namespace, CLIENT_SIDE, file(OTHER))
 
     found = replaced(admission, namespace, before.pods.values())
     assert {engine["image"] for engine in found} == {OTHER["image"]}
@@ -49,11 +42,10 @@ def test_after_a_restart_by_hand_a_new_image_and_model_reach_every_pod(
     assert all("org/M" not in words(engine) and is_launched(engine) for engine in found)
 
 
-@LAUNCHERS
 def test_an_edit_of_the_leaders_arguments_keeps_every_pod_launched(
-    admission: Cluster, namespace: str, launcher: str
+    admission: Cluster, namespace: str
 ) -> None:
-    before = apply(admission, namespace, file(PROBED, launcher=launcher))
+    before = apply(admission, namespace, file(PROBED, launcher="vllm-native"))
 
     edit(admission, namespace, append, TEMPLATES[0])
 
@@ -63,39 +55,26 @@ def test_an_edit_of_the_leaders_arguments_keeps_every_pod_launched(
     assert [engine["volumeMounts"][0]["name"] for engine in found] == ["dshm"] * SIZE
 
 
-@pytest.mark.parametrize("by", ["kubectl-edit", "kubectl-replace"])
 def test_an_edit_of_launched_arguments_equals_the_same_edit_of_the_file(
-    admission: Cluster, namespace: str, by: str
+    admission: Cluster, namespace: str
 ) -> None:
     before = apply(admission, namespace, file(PROBED))
 
-    (edit if by == "kubectl-edit" else edit_and_replace)(admission, namespace, append)
+    edit_and_replace(admission, namespace, append)
 
     replaced(admission, namespace, before)
     wanted = {**PROBED, "args": [*PROBED["args"], *LENGTH]}
     assert specs(admission, namespace, NAME) == fresh(admission, namespace, file(wanted))
 
 
-def test_pods_start_after_an_edit_of_an_injected_mount(admission: Cluster, namespace: str) -> None:
-    before = apply(admission, namespace, file(PROBED))
-
-    edit(admission, namespace, limit_mount)
-
-    found = replaced(admission, namespace, before)
-    assert all({**SHM, "subPath": "x"} in engine["volumeMounts"] for engine in found)
-
-
-@BY_APPLY
-def test_a_leader_template_that_is_added_reaches_the_leader_alone(
-    admission: Cluster, namespace: str, apply: Words
-) -> None:
+def test_a_leader_template_that_is_added_reaches_the_leader_alone(admission: Cluster, namespace: str) -> None:
     pod = template(container(env=[{"name": "A", "value": "1"}]), nodeSelector={"pool": "x"})
     own = template(container(env=[{"name": "B", "value": "1"}]))
-    put(admission, namespace, apply, named(lws(worker=pod), NAME))
+    put(admission, namespace, SERVER_SIDE, named(lws(worker=pod), NAME))
     before = started(admission, namespace, NAME).pods.values()
 
     wanted = named(lws(worker=pod, leader=own), NAME)
-    put(admission, namespace, apply, wanted)
+    put(admission, namespace, SERVER_SIDE, wanted)
 
     replaced(admission, namespace, before)
     assert specs(admission, namespace, NAME) == fresh(admission, namespace, wanted)
@@ -139,17 +118,6 @@ def restart(pod: Object) -> None:
 def append(pod: Object) -> None:
     """Add a flag to the engine's arguments."""
     pod["spec"]["containers"][0]["args"].extend(LENGTH)
-
-
-def limit_mount(pod: Object) -> None:
-    """Add a field to the injected mount."""
-    next(each for each in mounts_of(pod) if each["name"] == "dshm")["subPath"] = "x"
-
-
-def mounts_of(pod: Object) -> list[Object]:
-    """Return the mounts of the engine."""
-    found: list[Object] = pod["spec"]["containers"][0]["volumeMounts"]
-    return found
 
 
 # --- writes ---------------------------------------------------------------------------------------------

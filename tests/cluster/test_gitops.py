@@ -31,9 +31,7 @@ from tests.cluster.testbed.gitops import (
 )
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT
-from tests.cluster.testbed.releases import release
 from tests.cluster.testbed.rollouts import caught_up, generation, started
-from tests.cluster.testbed.upgrades import take_over
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import read
 
@@ -228,34 +226,6 @@ def test_the_table_of_the_page_is_what_the_tools_show(tools: Tools) -> None:
 # --- what else the page says ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options",
-    [CLIENT_SIDE, SERVER_SIDE, Options(replace=True)],
-    ids=["client-side", "server-side", "replace"],
-)
-def test_repeated_syncs_change_nothing_after_the_first(tools: Tools, options: Options) -> None:
-    manifest = file(tools, "-".join(["repeated", *map(str.lower, options)]))
-    name = manifest["metadata"]["name"]
-    tools.sync(manifest, options)
-    before = (generation(tools.cluster, tools.namespace, name), started(tools.cluster, tools.namespace, name))
-
-    said = [tools.sync(manifest, options)["phase"] for _ in range(3)]
-    caught_up(tools.cluster, tools.namespace)
-
-    after = (generation(tools.cluster, tools.namespace, name), started(tools.cluster, tools.namespace, name))
-    assert (said, after) == (["Succeeded"] * 3, before)
-
-
-def test_flux_applies_only_once(tools: Tools) -> None:
-    manifest = file(tools, "once")
-
-    assert [tools.flux.ask("apply", target=manifest)["action"] for _ in range(3)] == [
-        "created",
-        "unchanged",
-        "unchanged",
-    ]
-
-
 def test_drift_detection_of_helm_finds_and_corrects_the_edit_alone(tools: Tools) -> None:
     manifest = file(tools, "drifting")
     kubectl_writes("--server-side", "--field-manager=helm")(tools, manifest)
@@ -294,9 +264,7 @@ WRITES: Final[dict[str, Callable[[Tools, Object], object]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("before", "after"), [("kubectl", "argo-cd"), ("argo-cd", "argo-cd"), ("kubectl", "flux")]
-)
+@pytest.mark.parametrize(("before", "after"), [("argo-cd", "argo-cd"), ("kubectl", "flux")])
 def test_a_change_to_server_side_apply_restarts_nothing(tools: Tools, before: str, after: str) -> None:
     name = f"{before}-to-{after}"
     manifest = file(tools, name)
@@ -312,23 +280,6 @@ def test_a_change_to_server_side_apply_restarts_nothing(tools: Tools, before: st
     live = tools.live(manifest)
     assert live is not None
     assert "tolerations" not in pod_of(live)
-
-
-def test_another_release_of_the_webhook_changes_no_sync_status(
-    tools: Tools, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    manifest = file(tools, "upgraded")
-    tools.sync(manifest, RECOMMENDED)
-    before = started(tools.cluster, tools.namespace, "upgraded")
-    try:
-        take_over(tools.cluster, release(tmp_path_factory.mktemp("release")))
-        shown = tools.shows(manifest, RECOMMENDED)
-        tools.sync(manifest, RECOMMENDED)
-        caught_up(tools.cluster, tools.namespace)
-    finally:
-        take_over(tools.cluster, ROOT)
-
-    assert (shown, started(tools.cluster, tools.namespace, "upgraded")) == ([], before)
 
 
 # --- replicas -------------------------------------------------------------------------------------------
@@ -396,14 +347,11 @@ def test_replicas_that_flux_ignores_are_left_to_an_autoscaler(tools: Tools) -> N
 # --- InferenceServices ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
-def test_an_inferenceservice_is_in_sync_without_settings_and_its_objects_are_children(
-    tools: Tools, options: Options
-) -> None:
-    name = f"service-{len(options)}"
+def test_an_inferenceservice_is_in_sync_without_settings_and_its_objects_are_children(tools: Tools) -> None:
+    name = "service"
     manifest = isvc(name=name)
     manifest["metadata"]["namespace"] = tools.namespace
-    tools.sync(manifest, options)
+    tools.sync(manifest, CLIENT_SIDE)
     until(lambda: children(tools, manifest) >= made(tools, name), "everything is shown")
 
     shown = [tools.shows(manifest, one) for one in (CLIENT_SIDE, SERVER_SIDE, DRY_RUN, WITH_WEBHOOK)]

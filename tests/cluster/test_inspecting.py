@@ -1,11 +1,13 @@
-"""`fusioninfer check`, `why` and `diff` on the real API server: what each says after something is broken."""
+"""`fusioninfer check`, `why` and `diff` on the real API server, LWS and Volcano.
+
+What each says of every other trouble is in `tests/fusioninfer/cluster`, over the same readings.
+"""
 
 import copy
 import json
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -16,14 +18,12 @@ from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import cleaned
 from intent import Object
 from intent.annotations import PREFIX, QUEUE_NAME
-from tests.cluster.testbed.admissions import CONFIGURATIONS, trust
-from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.admissions import trust
+from tests.cluster.testbed.api import create, delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
-from tests.cluster.testbed.controllers import controller_down
 from tests.cluster.testbed.namespaces import empty_namespace
-from tests.cluster.testbed.nodes import add_gpu_nodes, place_picker, remove_nodes
+from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until
-from tests.sync.samples import routed as with_routes
 
 HOME: Final = "fusioninfer-system"
 MANAGER: Final = ("lws-system", "lws-controller-manager")
@@ -141,94 +141,12 @@ def test_a_sound_cluster_has_no_errors(installed: Cluster) -> None:
     assert (done.code, found) == (0, UNUSUAL | OF_CALLERS), done.value
 
 
-def test_before_an_installation_the_remains_of_another_are_a_warning(installed: Cluster) -> None:
-    done = run(installed, "check", "--pre")
-
-    found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
-    assert (done.code, found) == (0, UNUSUAL | {"no-remains": "warning"}), done.value
-
-
-def test_a_deleted_webhook_configuration_is_an_error(installed: Cluster) -> None:
-    with webhooks_gone(installed, CONFIGURATIONS[0]):
-        assert wrong_are(installed, {"mutating-configuration"})
-
-
 def test_a_wrong_ca_bundle_is_an_error_and_the_webhook_does_not_answer(installed: Cluster) -> None:
     trust(installed, trustme.CA().cert_pem.bytes())
     try:
         assert wrong_are(installed, {"ca-bundle-trusts", "webhook-answers"})
     finally:
         trust(installed, installed.authority_pem)
-
-
-def test_a_manager_of_leaderworkerset_without_pods_is_an_error(installed: Cluster) -> None:
-    where = path("deployments", *MANAGER)
-    patch(installed.api, where, {"spec": {"replicas": 0}})
-    try:
-        until(lambda: not available(installed, *MANAGER), "it is scaled down", seconds=PATIENCE)
-        assert wrong_are(installed, {"lws-manager"})
-    finally:
-        patch(installed.api, where, {"spec": {"replicas": 1}})
-        until(lambda: available(installed, *MANAGER), "it is back", seconds=PATIENCE)
-
-
-def test_the_gang_scheduling_of_leaderworkerset_is_an_error(installed: Cluster) -> None:
-    text = "gangSchedulingManagement:\n  schedulerProvider: volcano\n"
-    config = {"metadata": {"name": "lws-manager-config"}, "data": {"controller_manager_config.yaml": text}}
-    create(installed.api, path("configmaps", "lws-system"), config)
-    try:
-        assert wrong_are(installed, {"lws-gang-scheduling"})
-    finally:
-        delete(installed.api, path("configmaps", "lws-system", "lws-manager-config"))
-
-
-def test_a_controller_that_does_not_run_is_an_error(installed: Cluster) -> None:
-    with controller_down(installed):
-        delete(installed.api, path("leases", HOME, "fusioninfer-sync"))
-        assert wrong_are(installed, {"lease"})
-
-
-def test_without_rights_checks_are_unknown_and_not_errors(installed: Cluster) -> None:
-    found = states(installed, identity="guest")
-
-    assert "error" not in found.values()
-    assert {name for name, state in found.items() if state == "unknown"} >= {
-        *("mutating-configuration", "controller-rights", "podgroup-fields"),
-    }
-
-
-def test_a_cluster_that_cannot_be_reached_is_exit_code_2(installed: Cluster) -> None:
-    gone = kubeconfig(installed).read_text().replace(installed.url, "https://127.0.0.1:1")
-    kubeconfig(installed, "gone").write_text(gone)
-
-    done = run(installed, "check", identity="gone")
-
-    assert (done.code, done.value, "cannot read the cluster" in done.errors) == (2, None, True)
-
-
-@contextmanager
-def webhooks_gone(cluster: Cluster, *configurations: str) -> Iterator[None]:
-    """Delete webhook configurations for a while."""
-    stored = {where: get(cluster.api, where) for where in configurations}
-    for where in stored:
-        delete(cluster.api, where)
-    try:
-        until(lambda: not is_expanded(cluster), "the webhook is not called", seconds=PATIENCE)
-        yield
-    finally:
-        for where, found in stored.items():
-            kept = {key: found[key] for key in ("apiVersion", "kind", "webhooks")}
-            named = {"metadata": {"name": found["metadata"]["name"]}}
-            create(cluster.api, where.rpartition("/")[0], kept | named)
-        until(lambda: is_expanded(cluster), "the webhook is called again", seconds=PATIENCE)
-
-
-def is_expanded(cluster: Cluster) -> bool:
-    try:
-        made = create(cluster.api, path("leaderworkersets", "default"), role("x", "worker"), dryRun="All")
-    except ApiError:
-        return False
-    return f"{PREFIX}expansion" in made["metadata"]["annotations"]
 
 
 # --- why --------------------------------------------------------------------------------------------
@@ -251,18 +169,6 @@ def role(name: str, component_type: str, size: int = 2) -> Object:
             "replicas": 1,
             "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": {"containers": [engine]}}},
         },
-    }
-
-
-def served_by_two() -> Object:
-    """Return a role of an InferenceService, of one replica on two nodes."""
-    template = role("x", "worker")["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    return {
-        "name": "engine",
-        "componentType": "worker",
-        "replicas": 1,
-        "multinode": {"nodeCount": 2},
-        "template": template,
     }
 
 
@@ -378,34 +284,6 @@ def test_why_follows_a_service_from_its_first_role_to_its_last_crash(
     assert becomes(served, space, "OutOfMemory")
 
 
-def test_why_names_a_missing_webhook(installed: Cluster, routed_namespace: str) -> None:
-    with webhooks_gone(installed, *CONFIGURATIONS):
-        apply(installed, routed_namespace, role("x", "worker"))
-        done = run(installed, "why", "lws/x", "--namespace", routed_namespace)
-
-    assert (done.code, done.value["cause"]["reason"]) == (1, "WebhookMissing")
-    assert becomes(installed, routed_namespace, "NotExpanded", "lws/x")
-
-
-def test_why_names_the_endpoint_picker_then_the_missing_gateway(served: Cluster, space: str) -> None:
-    (node, *_) = add_gpu_nodes(served, 2)
-    service = with_routes(served_by_two())
-    service["metadata"] = {"name": "r1"}
-    apply(served, space, service)
-    assert becomes(served, space, "PickerNotAvailable", "isvc/r1")
-
-    place_picker(served, space, node)
-    assert becomes(served, space, "WaitingForGateway", "r1")
-    done = run(served, "why", "r1", "--namespace", space)
-    assert "missing: Gateway infra/shared" in done.value["cause"]["message"]
-
-
-def test_an_unknown_service_is_exit_code_2(served: Cluster) -> None:
-    done = run(served, "why", "nothing")
-
-    assert (done.code, "nothing: not found in namespace default" in done.errors) == (2, True)
-
-
 # --- diff -------------------------------------------------------------------------------------------
 
 
@@ -461,10 +339,3 @@ def test_what_diff_announces_is_what_apply_and_the_controller_do(
         "everything is as announced",
         seconds=PATIENCE,
     )
-
-
-def test_an_object_that_admission_denies_is_exit_code_2(served: Cluster, space: str) -> None:
-    done = differences(served, space, role("p", "prefil"))
-
-    assert done.code == 2
-    assert "FI104" in done.value["errors"][0]

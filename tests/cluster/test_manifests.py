@@ -10,9 +10,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from hack.manifests.objects import MANIFESTS, parsed
+from hack.manifests.objects import MANIFESTS
 from intent import Object
-from sync import WORKERS
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 
@@ -140,24 +139,6 @@ def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
     assert NAMESPACE not in text
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "replica=3",
-        'backstop.actions=["Deny","Warn"]',
-        'settings.launcher="unknown"',
-        "sync.workers=0",
-        "sync.qps=-1",
-        'sync.logLevel="loud"',
-    ],
-)
-def test_a_value_that_cannot_be_is_refused(helm: Path, value: str) -> None:
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        rendered(helm, value)
-
-    assert "values don't meet the specifications of the schema" in refused.value.stderr
-
-
 @pytest.mark.parametrize("setting", ["", 'certificates.mode="cert-manager"', "monitoring.enabled=true"])
 def test_helm_3_makes_the_same_objects(helm: Path, helm_3: Path, setting: str) -> None:
     settings = [setting] if setting else []
@@ -172,30 +153,6 @@ def test_helm_3_refuses_a_value_that_cannot_be(helm_3: Path) -> None:
         rendered(helm_3, "replica=3")
 
     assert "values don't meet the specifications of the schema" in refused.value.stderr
-
-
-def test_the_flags_of_the_controller_are_values(helm: Path) -> None:
-    made = by_name(rendered(helm, "sync.workers=16", "sync.qps=0.5", 'sync.logLevel="debug"'))
-
-    found = parsed(
-        made["Deployment", "fusioninfer-sync"]["spec"]["template"]["spec"]["containers"][0]["args"]
-    )
-    assert (found["workers"], found["qps"], found["log_level"]) == (16, 0.5, "debug")
-
-
-def test_flags_without_a_value_have_their_defaults(helm: Path) -> None:
-    made = by_name(rendered(helm, "sync.workers=null", "sync.qps=null", "sync.logLevel=null"))
-
-    args = made["Deployment", "fusioninfer-sync"]["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert (parsed(args)["workers"], [one for one in args if "null" in one or "nil" in one]) == (WORKERS, [])
-
-
-def test_roles_of_users_that_are_not_aggregated_have_no_labels_for_it(helm: Path) -> None:
-    made = by_name(rendered(helm, "userRoles.aggregate=false"))
-
-    roles = [made["ClusterRole", name] for name in ("fusioninfer-view", "fusioninfer-edit")]
-    labels = {label for each in roles for label in each["metadata"]["labels"]}
-    assert not {label for label in labels if label.startswith("rbac.authorization.k8s.io/")}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -37,24 +37,6 @@ def test_a_role_of_kubernetes_includes_inferenceservices(
     assert {verb for verb in READ | WRITE if may(fusioninfer, theirs, verb, "--subresource=status")} <= READ
 
 
-def test_a_user_with_edit_creates_changes_and_deletes_one(fusioninfer: Cluster, theirs: str) -> None:
-    bind(fusioninfer, theirs, "edit")
-    until(lambda: may(fusioninfer, theirs, "create"), "the role is aggregated")
-
-    as_user(fusioninfer, theirs, "apply", "-f-", stdin=json.dumps(isvc(name="mine")))
-    as_user(fusioninfer, theirs, "annotate", RESOURCE, "mine", "note=one")
-    as_user(fusioninfer, theirs, "delete", RESOURCE, "mine", "--wait=false")
-
-
-def test_a_user_with_view_only_reads(fusioninfer: Cluster, theirs: str) -> None:
-    bind(fusioninfer, theirs, "view")
-    until(lambda: may(fusioninfer, theirs, "get"), "the role is aggregated")
-
-    assert NAME in as_user(fusioninfer, theirs, "get", "isvc", "--output=name")
-    assert "forbidden" in refused(fusioninfer, theirs, "annotate", RESOURCE, NAME, "note=one")
-    assert "forbidden" in refused(fusioninfer, theirs, "delete", RESOURCE, NAME)
-
-
 def test_a_role_holds_in_its_namespace_only(fusioninfer: Cluster, theirs: str) -> None:
     bind(fusioninfer, theirs, "edit")
     until(lambda: may(fusioninfer, theirs, "create"), "the role is aggregated")
@@ -72,14 +54,3 @@ def may(cluster: Cluster, namespace: str, verb: str, *words: str) -> bool:
     """Return whether the user may do something with InferenceServices."""
     asked = ("auth", "can-i", verb, RESOURCE, *words, f"--as={USER}", "--namespace", namespace)
     return run_kubectl(cluster, *asked).stdout.strip() == "yes"
-
-
-def as_user(cluster: Cluster, namespace: str, *words: str, stdin: str = "") -> str:
-    return kubectl(cluster, *words, f"--as={USER}", "--namespace", namespace, stdin=stdin)
-
-
-def refused(cluster: Cluster, namespace: str, *words: str) -> str:
-    """Return the error of a command that must fail."""
-    done = run_kubectl(cluster, *words, f"--as={USER}", "--namespace", namespace)
-    assert done.returncode != 0
-    return done.stderr
