@@ -1,7 +1,7 @@
 """Specs of HorizontalPodAutoscalers without their target, and rollout strategies: valid ones and others.
 
 They are checked here, and compared with a real API server and LeaderWorkerSet's webhook
-(`tests/cluster/test_autoscaling_rules.py`).
+(`tests/cluster/test_rules.py`).
 """
 
 from typing import Any, Final

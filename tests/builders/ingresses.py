@@ -1,6 +1,6 @@
 """Valid specs of Ingresses; and invalid ones, with the path of the error.
 
-They are checked here, and compared with a real API server (`tests/cluster/test_ingress_rules.py`).
+They are checked here, and compared with a real API server (`tests/cluster/test_rules.py`).
 """
 
 from typing import Any, Final

@@ -32,19 +32,21 @@ def test_a_second_apply_writes_nothing(served: Cluster, routed_namespace: str) -
     assert before == {**versions(served, routed_namespace), **before}
 
 
-def test_one_that_grows_too_large_says_so_and_loses_its_counts(fusioninfer: Cluster, namespace: str) -> None:
-    where, disabled = path("inferenceservices", namespace, NAME), {"fusioninfer.io/inject": "disabled"}
+def test_one_that_grows_too_large_says_so_and_loses_its_counts(
+    served: Cluster, routed_namespace: str
+) -> None:
+    where, disabled = path("inferenceservices", routed_namespace, NAME), {"fusioninfer.io/inject": "disabled"}
     small, large = (
         service(worker(template={"spec": {"containers": [{"name": "engine", "image": "i", "args": [text]}]}}))
         for text in ("x", "x" * 400_000)
     )
 
     def said() -> Object:
-        return dict(get(fusioninfer.api, where).get("status", {}))
+        return dict(get(served.api, where).get("status", {}))
 
-    apply(fusioninfer, namespace, small)
+    apply(served, routed_namespace, small)
     until(lambda: {"components", "ready"} <= said().keys(), "the counts")
-    patch(fusioninfer.api, where, {"metadata": {"annotations": disabled}, "spec": large["spec"]})
+    patch(served.api, where, {"metadata": {"annotations": disabled}, "spec": large["spec"]})
 
     until(lambda: "FI904" in str(said()), "the size is reported")
     assert not {"components", "ready"} & said().keys()
