@@ -58,7 +58,7 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "PLAN_CASES": {"soak": 150},
     "KSERVE_INPUTS": {"test": 6, "soak": 10_000},
     "LLMD_MERGES": {"test": 1000, "soak": 20_000},
-    "TEMPLATE_APPLIES": {"test": 20, "soak": 100},
+    "TEMPLATE_APPLIES": {"test": 6, "soak": 100},
 }
 """By law, how often it is tried in a tier; a tier without a count has that of `test`. A variable of the
 environment by that name wins."""

@@ -12,15 +12,13 @@ import yaml
 from intent import Object
 from sync.kinds import sealed
 from tests.builders.templates import template
-from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.api import ApiError, create, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.ours import SHARED
 from tests.cluster.testbed.wait import until
 from tests.docs.test_template_examples import SERVICES, TEMPLATES
 from tests.tiers import count
 
-WEBHOOK: Final = f"system:serviceaccount:{SHARED}:fusioninfer-webhook"
 TIMES: Final = count("TEMPLATE_APPLIES")
 """How often a template and its service are applied at once; `make soak` says 100."""
 ENGINE: Final = {
@@ -32,7 +30,6 @@ ENGINE: Final = {
     "resources": {"limits": {"nvidia.com/gpu": 8}},
 }
 PODS: Final = {"template": {"spec": {"containers": [ENGINE], "priorityClassName": "models"}}}
-NEWER: Final = {"template": {"spec": {"priorityClassName": "newer"}}}
 SHORT: Final = """\
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
@@ -110,64 +107,6 @@ def test_the_examples_are_admitted_without_warnings(
     )
 
 
-def test_a_dry_run_before_the_template_exists_warns(templated: Cluster, namespace: str) -> None:
-    code, text = applied(templated, namespace, short("early"), "--dry-run=server")
-    assert code == 0, text
-    assert "FI951" in text
-
-    code, text = applied(templated, namespace, short("early"))
-    assert code != 0
-    assert f"does not exist in namespace {namespace} or {SHARED}" in text
-
-
-def test_a_template_of_the_operator_serves_all_namespaces(templated: Cluster, namespace: str) -> None:
-    create(templated.api, path("inferencetemplates", SHARED), written(SHARED, name="shared"))
-
-    code, text = applied(templated, namespace, short("a", "shared"))
-
-    assert code == 0, text
-    assert engine(templated, namespace, "a")["image"] == ENGINE["image"]
-    delete(templated.api, path("inferencetemplates", SHARED, "shared"))
-
-
-def test_a_template_of_another_namespace_is_out_of_reach(templated: Cluster, namespace: str) -> None:
-    with new_namespace(templated) as other:
-        create(templated.api, path("inferencetemplates", other), written(other, name="theirs"))
-
-        code, text = applied(templated, namespace, short("a", "theirs"))
-
-    assert code != 0
-    assert "does not exist" in text
-
-
-def test_a_changed_or_deleted_template_changes_no_service(templated: Cluster, namespace: str) -> None:
-    where = path("inferencetemplates", namespace)
-    create(templated.api, where, written(namespace))
-    assert applied(templated, namespace, short("a"))[0] == 0
-    before = get(templated.api, path("leaderworkersets", namespace, "a"))
-
-    other = {"template": {"spec": {"priorityClassName": "other"}}}
-    patch(templated.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": [PODS, other]}})
-    assert applied(templated, namespace, short("a"))[0] == 0
-    delete(templated.api, path("inferencetemplates", namespace, "base"))
-    code, text = applied(templated, namespace, short("a"))
-
-    assert code == 0, text
-    after = get(templated.api, path("leaderworkersets", namespace, "a"))
-    assert after["metadata"]["generation"] == before["metadata"]["generation"]
-
-
-def test_a_refresh_takes_the_new_content(templated: Cluster, namespace: str) -> None:
-    create(templated.api, path("inferencetemplates", namespace), written(namespace))
-    assert applied(templated, namespace, short("a"))[0] == 0
-    changed_to(templated, namespace, PODS, NEWER)
-
-    kubectl(templated, "annotate", "--namespace", namespace, "leaderworkerset/a", "fusioninfer.io/refresh=1")
-
-    found = get(templated.api, path("leaderworkersets", namespace, "a"))
-    assert found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["priorityClassName"] == "newer"
-
-
 # --- the objects themselves --------------------------------------------------------------------------
 
 
@@ -182,13 +121,11 @@ def test_a_refresh_takes_the_new_content(templated: Cluster, namespace: str) -> 
         ({"for": "router"}, "Unsupported value"),
     ],
 )
-@pytest.mark.parametrize("where", ["", SHARED])
-def test_a_mistake_in_a_template_is_denied_in_every_namespace(
-    templated: Cluster, namespace: str, pods: Object, says: str, where: str
+def test_a_mistake_in_a_template_is_denied(
+    templated: Cluster, namespace: str, pods: Object, says: str
 ) -> None:
-    placed = where or namespace
     with pytest.raises(ApiError) as refused:
-        create(templated.api, path("inferencetemplates", placed), written(placed, pods, name="wrong"))
+        create(templated.api, path("inferencetemplates", namespace), written(namespace, pods, name="wrong"))
 
     assert says in str(refused.value)
 
@@ -223,18 +160,6 @@ def test_everything_that_a_template_may_say_is_stored(templated: Cluster, namesp
 
     assert stored["spec"] == whole["spec"]
     assert "base" in kubectl(templated, "get", "ift", "--namespace", namespace)
-
-
-def test_the_webhook_may_get_templates_and_nothing_else(templated: Cluster) -> None:
-    listed = kubectl(templated, "auth", "can-i", "--list", f"--as={WEBHOOK}", "--namespace", "default")
-    ours = [
-        line
-        for line in listed.splitlines()
-        if "authorization.k8s.io" not in line and "authentication.k8s.io" not in line
-    ]
-
-    assert [line.split()[0] for line in ours if line and "[]  " in line and "[get]" not in line] == []
-    assert any("inferencetemplates.fusioninfer.io" in line and line.endswith("[get]") for line in ours)
 
 
 # --- without validation ------------------------------------------------------------------------------
@@ -289,23 +214,6 @@ def service(namespace: str, **fields: Any) -> Object:
     }
 
 
-def condition(there: Cluster, namespace: str, name: str) -> Object:
-    """Return a condition of the service; empty before it is written."""
-    found = get(there.api, path("inferenceservices", namespace, "llm")).get("status", {})
-    return next((one for one in found.get("conditions", []) if one["type"] == name), {})
-
-
-def priority(there: Cluster, namespace: str) -> str:
-    found = get(there.api, path("leaderworkersets", namespace, "llm-inference"))
-    name: str = found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["priorityClassName"]
-    return name
-
-
-def changed_to(there: Cluster, namespace: str, *pods: Object) -> None:
-    """Change the template."""
-    patch(there.api, path("inferencetemplates", namespace, "base"), {"spec": {"pods": list(pods)}})
-
-
 def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) -> None:
     where = path("inferenceservices", namespace)
     create(templated.api, where, service(namespace))
@@ -322,50 +230,3 @@ def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) ->
     )
     assert engine(templated, namespace, "llm-inference")["image"] == ENGINE["image"]
     until(lambda: "FI951" not in failure(), "the condition is gone")
-
-
-def test_a_changed_template_is_shown_and_restarts_nothing(templated: Cluster, namespace: str) -> None:
-    create(templated.api, path("inferencetemplates", namespace), written(namespace))
-    create(templated.api, path("inferenceservices", namespace), service(namespace))
-    until(
-        lambda: condition(templated, namespace, "TemplatesApplied").get("status") == "True",
-        "the status says that the role has its template",
-    )
-
-    changed_to(templated, namespace, PODS, NEWER)
-
-    until(
-        lambda: condition(templated, namespace, "TemplatesApplied").get("reason") == "TemplateChanged",
-        "the status says that the template was changed",
-    )
-    assert priority(templated, namespace) == "models"
-
-
-def test_a_service_that_follows_keeps_what_it_has_while_the_template_cannot_be_used(
-    templated: Cluster, namespace: str
-) -> None:
-    create(templated.api, path("inferencetemplates", namespace), written(namespace))
-    create(templated.api, path("inferenceservices", namespace), service(namespace, followTemplates=True))
-    until(lambda: items(templated.api, path("leaderworkersets", namespace)), "the role exists")
-    unset = {"template": {"spec": {"priorityClassName": "class-$(parallelism.tensor)"}}}
-
-    changed_to(templated, namespace, PODS, unset)
-
-    until(
-        lambda: "FI950" in condition(templated, namespace, "Failed").get("message", ""),
-        "the status says which variable has no value",
-    )
-    assert priority(templated, namespace) == "models"
-    changed_to(templated, namespace, PODS, NEWER)
-    until(lambda: priority(templated, namespace) == "newer", "the role follows")
-    until(
-        lambda: condition(templated, namespace, "TemplatesApplied").get("status") == "True",
-        "the status says that the role has its template",
-    )
-
-    delete(templated.api, path("inferencetemplates", namespace, "base"))
-    until(
-        lambda: "deleted" in condition(templated, namespace, "TemplatesApplied").get("message", ""),
-        "the status says that the template was deleted",
-    )
-    assert priority(templated, namespace) == "newer"

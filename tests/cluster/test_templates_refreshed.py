@@ -1,6 +1,5 @@
 """`fusioninfer refresh` on the real API server: what it says, what it writes, and which pods restart."""
 
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any, Final
@@ -138,32 +137,3 @@ def test_roles_are_refreshed_by_their_service_and_follow_if_it_says_so(
     wait_restarted(templated, namespace, before, "v3")
     assert refresh(templated, namespace, "--dry-run") == (0, [])
     assert len(items(templated.api, path("leaderworkersets", namespace))) == len(ROLES)
-
-
-def test_a_template_that_admission_refuses_delays_no_other_edit_of_a_service_that_follows(
-    templated: Cluster, namespace: str
-) -> None:
-    follows = copy.deepcopy(SERVICE)
-    follows["spec"]["followTemplates"] = True
-    apply(templated, namespace, follows)
-    wait_pods(templated, namespace, 4)
-    before, base = uids(templated, namespace), path("inferencetemplates", namespace, "base")
-    service, sets = path("inferenceservices", namespace, "llm"), path("leaderworkersets", namespace)
-
-    def refused() -> bool:
-        return "$(model.name)" in json.dumps(get(templated.api, service).get("status", {}))
-
-    def replicas() -> list[int]:
-        return [one["spec"]["replicas"] for one in items(templated.api, sets)]
-
-    label = {"metadata": {"labels": {"model": "$(model.name)"}}}
-    patch(templated.api, base, {"spec": {"pods": [{"template": content("v2")["template"] | label}]}})
-    until(refused, "the status says why the template is refused")
-    roles = copy.deepcopy(follows["spec"]["roles"])
-    for role in roles:
-        role["replicas"] = 2
-    patch(templated.api, service, {"spec": {"roles": roles}})
-
-    until(lambda: replicas() == [2] * len(ROLES), "every role has the new replicas")
-    assert before.items() <= uids(templated, namespace).items()
-    assert disks(templated, namespace) == {"v1"}
