@@ -109,6 +109,10 @@ PARTS: Final = {
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),
     "tables": _one("tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py"),
     "templates": _one("templates", "tests/cluster/test_templates.py"),
+    "oracles": _one(
+        "schemas, templates and merges of others",
+        *(f"tests/cluster/test_{name}.py" for name in ("file_schemas", "gotemplate", "merge")),
+    ),
     "plan": _plan,
     "kserve": _one(
         "KServe and llm-d",

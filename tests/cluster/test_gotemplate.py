@@ -20,11 +20,12 @@ from tests.cluster.gotemplates import (
     sources,
     template,
 )
+from tests.tiers import count
 
 SEED: Final = 20261123
-SERVICES: Final = 40
+SERVICES: Final = 10
 """Random services with which each of KServe's templates is rendered."""
-RANDOM: Final = 4000
+RANDOM: Final = count("GO_TEMPLATES")
 Question = tuple[str, Value, str]
 
 

@@ -125,8 +125,8 @@ def changed_by(path: str, value: Any) -> Object:
     return made
 
 
-def written(cluster: Cluster, namespace: str, service: Object, **query: str) -> Object:
-    return create(cluster.api, path("inferenceservices", namespace), service, dryRun="All", **query)
+def written(cluster: Cluster, service: Object, **query: str) -> Object:
+    return create(cluster.api, path("inferenceservices", "default"), service, dryRun="All", **query)
 
 
 def offline(service: Object) -> set[str]:
@@ -144,34 +144,32 @@ def fields(status: Object) -> set[str]:
 
 
 @pytest.mark.parametrize(("path", "value"), GOOD.values(), ids=GOOD)
-def test_a_valid_service_is_accepted_by_both(
-    admission: Cluster, namespace: str, path: str, value: Any
-) -> None:
+def test_a_valid_service_is_accepted_by_both(admission: Cluster, path: str, value: Any) -> None:
     service = changed_by(path, value)
 
     assert [one for one in check(service) if one.severity == "error"] == []
-    assert written(admission, namespace, service, fieldValidation="Strict")["kind"] == "InferenceService"
+    assert written(admission, service, fieldValidation="Strict")["kind"] == "InferenceService"
 
 
 @pytest.mark.parametrize(("path", "value"), BAD.values(), ids=BAD)
 def test_an_invalid_service_is_rejected_by_both_at_the_same_field(
-    admission: Cluster, namespace: str, path: str, value: Any
+    admission: Cluster, path: str, value: Any
 ) -> None:
     service = changed_by(path, value)
 
     with pytest.raises(ApiError) as refused:
-        written(admission, namespace, service, fieldValidation="Strict")
+        written(admission, service, fieldValidation="Strict")
 
     assert "admission webhook" not in refused.value.body["message"]
     assert offline(service) == fields(refused.value.body)
 
 
-def test_a_number_beyond_its_format_is_rejected_by_the_webhook(admission: Cluster, namespace: str) -> None:
+def test_a_number_beyond_its_format_is_rejected_by_the_webhook(admission: Cluster) -> None:
     """The API server leaves formats of numbers to the types of Go, which a custom resource does not have."""
     service = changed_by(f"{CONTAINER}.ports", [{"containerPort": 2**31}])
 
     with pytest.raises(ApiError, match="must be a number of type int32") as refused:
-        written(admission, namespace, service, fieldValidation="Strict")
+        written(admission, service, fieldValidation="Strict")
 
     assert "admission webhook" in refused.value.body["message"]
     assert offline(service) == fields(refused.value.body)
@@ -189,12 +187,12 @@ SPECS: Final[dict[str, Object]] = {
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_an_unknown_field_is_dropped_for_other_clients(admission: Cluster, namespace: str, name: str) -> None:
+def test_an_unknown_field_is_dropped_for_other_clients(admission: Cluster, name: str) -> None:
     value = SPECS[name]
     at = f"spec.roles.0.{name}"
     service = changed_by(at, {**value, "added": {"a": 1}})
 
-    stored = written(admission, namespace, service, fieldValidation="Ignore")
+    stored = written(admission, service, fieldValidation="Ignore")
 
     assert stored["spec"]["roles"][0][name] == value
     assert offline(service) == {f"spec.roles[0].{name}.added"}
@@ -222,19 +220,17 @@ CASES_BAD: Final = [
 
 @pytest.mark.parametrize(("field", "name", "spec"), CASES_GOOD)
 def test_a_valid_spec_is_accepted_as_its_author_wrote_it(
-    admission: Cluster, namespace: str, field: str, name: str, spec: Object
+    admission: Cluster, field: str, name: str, spec: Object
 ) -> None:
     service = changed_by(f"spec.roles.0.{field}", spec)
 
-    stored = written(admission, namespace, service, fieldValidation="Strict")
+    stored = written(admission, service, fieldValidation="Strict")
 
     assert stored["spec"] == service["spec"], name
 
 
 @pytest.mark.parametrize(("field", "name", "spec"), CASES_BAD)
-def test_an_invalid_spec_is_rejected(
-    admission: Cluster, namespace: str, field: str, name: str, spec: Object
-) -> None:
+def test_an_invalid_spec_is_rejected(admission: Cluster, field: str, name: str, spec: Object) -> None:
     """By the API server, or by the webhook where a rule is beyond the schema.
 
     A strict decoder reports the fields of an object in place of a list, and nothing else.
@@ -242,7 +238,7 @@ def test_an_invalid_spec_is_rejected(
     service = changed_by(f"spec.roles.0.{field}", spec)
 
     with pytest.raises(ApiError) as refused:
-        written(admission, namespace, service, fieldValidation="Strict")
+        written(admission, service, fieldValidation="Strict")
 
     assert offline(service), name
     assert all(one.startswith(tuple(offline(service))) for one in fields(refused.value.body)), name

@@ -15,9 +15,10 @@ import pytest
 from intent import Object
 from intent.merge import MERGE_KEYS, SETS, are_items, identity, merged
 from tests.intent.test_merge import CASES
+from tests.tiers import count
 
 SEED: Final = 20261123
-RANDOM: Final = 3000
+RANDOM: Final = count("STRATEGIC_MERGES")
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 DIFFERENCES: Final[dict[str, str]] = {
