@@ -111,7 +111,7 @@ PARTS: Final = {
     "templates": _one("templates", "tests/cluster/test_templates.py"),
     "oracles": _one(
         "schemas, templates and merges of others",
-        *(f"tests/cluster/test_{name}.py" for name in ("file_schemas", "gotemplate", "merge")),
+        *(f"tests/cluster/test_{name}.py" for name in ("bounds", "file_schemas", "gotemplate", "merge")),
     ),
     "plan": _plan,
     "kserve": _one(

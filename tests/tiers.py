@@ -56,6 +56,7 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "FUZZ_SECONDS": {"soak": 1800},
     "GITOPS_SEQUENCES": {"test": 3, "soak": 64},
     "PLAN_CASES": {"soak": 150},
+    "BOUNDS": {"test": 60, "soak": 1000},
     "FILE_SCHEMAS": {"test": 2, "soak": 20},
     "GO_TEMPLATES": {"test": 1000, "soak": 8000},
     "KSERVE_INPUTS": {"test": 6, "soak": 10_000},

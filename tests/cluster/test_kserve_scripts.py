@@ -151,26 +151,22 @@ def compared(
             yield f"{one.name}: {pod}", arguments(theirs, stand_in), launch[1:]
 
 
-def test_arguments_of_samples_are_those_of_the_script(
-    source: Path, presets: list[Object], stand_in: Path
-) -> None:
-    rows = list(compared(samples(source), presets, stand_in))
-
-    assert len(rows) >= LEAST
-    assert {name: found for name, theirs, ours in rows if (found := unexplained(theirs, ours))} == {}
-
-
-def test_arguments_of_fixtures_are_those_of_the_script(
-    source: Path, presets: list[Object], stand_in: Path
-) -> None:
-    rows = list(compared(fixtures(source), presets, stand_in))
-
-    assert len(rows) >= LEAST
-    assert {name: found for name, theirs, ours in rows if (found := unexplained(theirs, ours))} == {}
+@pytest.fixture(scope="module")
+def rows(source: Path, presets: list[Object], stand_in: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """The arguments by the script and ours, by pod of a sample or a fixture."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for inputs in (samples(source), fixtures(source)):
+        some = list(compared(inputs, presets, stand_in))
+        assert len(some) >= LEAST
+        found |= {name: (theirs, ours) for name, theirs, ours in some}
+    return found
 
 
-def test_every_difference_occurs(source: Path, presets: list[Object], stand_in: Path) -> None:
-    rows = list(compared([*samples(source), *fixtures(source)], presets, stand_in))
-    pairs = [(flags(theirs), flags(ours)) for _, theirs, ours in rows if differences(theirs, ours)]
+def test_arguments_are_those_of_the_script(rows: dict[str, tuple[list[str], list[str]]]) -> None:
+    assert {name: found for name, pair in rows.items() if (found := unexplained(*pair))} == {}
+
+
+def test_every_difference_occurs(rows: dict[str, tuple[list[str], list[str]]]) -> None:
+    pairs = [(flags(theirs), flags(ours)) for theirs, ours in rows.values() if differences(theirs, ours)]
 
     assert [row.reason for row in DIFFERENCES if not any(_holds(row, *pair) for pair in pairs)] == []

@@ -9,16 +9,16 @@ from intent import Object
 from tests.builders.autoscaling import external, scaling
 from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.patience import PATIENCE
-from tests.cluster.testbed.api import MERGE_PATCH, call, create, delete, get, items, patch, path
+from tests.cluster.testbed.api import MERGE_PATCH, call, create, delete, get, items, path
 from tests.cluster.testbed.audit import stored, words
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, controller_down, required
 from tests.cluster.testbed.groups import bound
 from tests.cluster.testbed.metrics import Metrics, autoscaling
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.rollouts import caught_up, rollout
-from tests.cluster.testbed.services import says, status, told
+from tests.cluster.testbed.services import says, status
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -163,23 +163,6 @@ def test_a_minimum_of_zero_is_refused_by_kubernetes_and_reported(served: Cluster
     assert replicas(served, namespace) == 1
 
 
-def test_an_autoscaler_without_a_metric_is_reported_until_there_is_one(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    del metrics.values[namespace, "queue"]
-    apply(served, namespace, asking(scaling=QUEUE))
-    events = until(
-        lambda: [one for one in told(served, namespace, NAME) if "FI879" in one["message"]],
-        "it is reported",
-    )
-    says(served, namespace, NAME, HEALTHY)
-
-    metrics.values[namespace, "queue"] = 20
-    scaled_to(served, namespace, 4)
-
-    assert "unable to" in events[0]["message"]
-
-
 # --- from one to another ----------------------------------------------------------------------------------
 
 
@@ -212,91 +195,7 @@ def truths(autoscaler: Object) -> set[str]:
     return {one["type"] for one in found if one["status"] == "True"}
 
 
-def test_scaling_that_is_removed_keeps_the_replicas(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    metrics.values[namespace, "queue"] = 20
-    apply(served, namespace, asking(scaling=QUEUE))
-    scaled_to(served, namespace, 4)
-
-    apply(served, namespace, asking())
-    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
-    caught_up(served, namespace)  # Kubernetes' autoscaler too: it may decide once more
-    metrics.values[namespace, "queue"] = 1
-    caught_up(served, namespace)
-
-    assert replicas(served, namespace) == 4
-
-
-def test_there_and_back_several_times_ends_with_the_last_one(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    metrics.values[namespace, "queue"] = 20
-    for fields in ({"replicas": 2}, {"scaling": QUEUE}, {"replicas": 3}, {"scaling": QUEUE}, {"replicas": 1}):
-        apply(served, namespace, asking(**fields))
-
-    scaled_to(served, namespace, 1)
-    until(lambda: not autoscalers(served, namespace), "no autoscaler is left")
-    says(served, namespace, NAME, HEALTHY)
-
-
 # --- other hands ------------------------------------------------------------------------------------------
-
-
-def test_edits_and_the_deletion_of_the_autoscaler_are_undone(served: Cluster, namespace: str) -> None:
-    apply(served, namespace, asking(scaling=QUEUE))
-    scaled_to(served, namespace, 2)
-    where = path("horizontalpodautoscalers", namespace, DECODE)
-
-    for change in (
-        {"spec": {"maxReplicas": 50}},
-        {"spec": {"metrics": [external({"type": "Value", "value": 1})]}},
-        {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}},
-        {"metadata": {"labels": {"fusioninfer.io/service": None}}},
-        {"metadata": {"ownerReferences": None}},
-    ):
-        before = autoscalers(served, namespace)[DECODE]
-        patch(served.api, where, change)
-        until(lambda kept=before: like(autoscalers(served, namespace)[DECODE], kept), f"{change} is undone")  # type: ignore[misc] # mypy cannot infer a lambda with a default
-    delete(served.api, where)
-
-    until(lambda: DECODE in autoscalers(served, namespace), "it is made again")
-    scaled_to(served, namespace, 2)
-
-
-def like(one: Object, other: Object) -> bool:
-    """Return whether two autoscalers have the same spec, label and owners."""
-    parts = (("spec",), ("metadata", "labels"), ("metadata", "ownerReferences"))
-    return all(_at(one, *part) == _at(other, *part) for part in parts)
-
-
-def _at(obj: Object, *steps: str) -> Any:
-    for step in steps:
-        obj = obj.get(step, {})
-    return obj
-
-
-def test_two_autoscalers_of_one_role_are_reported(served: Cluster, namespace: str) -> None:
-    apply(served, namespace, asking(scaling=QUEUE))
-    scaled_to(served, namespace, 2)
-
-    own(served, namespace)
-    until(lambda: "FI878" in failure(served, namespace), "it is reported")
-    ambiguous = until(lambda: reasons(served, namespace, "AmbiguousSelector"), "Kubernetes says so too")
-    delete(served.api, path("horizontalpodautoscalers", namespace, "mine"))
-
-    says(served, namespace, NAME, HEALTHY)
-    assert ambiguous
-
-
-def reasons(cluster: Cluster, namespace: str, reason: str) -> list[str]:
-    """Return the autoscalers with a reason in their conditions."""
-    found = autoscalers(cluster, namespace).items()
-    return [
-        name
-        for name, one in found
-        if any(each["reason"] == reason for each in one.get("status", {}).get("conditions", ()))
-    ]
 
 
 def test_an_autoscaler_beside_replicas_is_reported_obeyed_and_forgotten(
@@ -320,24 +219,6 @@ def test_an_autoscaler_beside_replicas_is_reported_obeyed_and_forgotten(
 
     says(served, namespace, NAME, HEALTHY)
     assert (unscaled, fought) == (2, [])
-
-
-def test_kubectl_autoscale_of_a_role_without_replicas_is_no_error(served: Cluster, namespace: str) -> None:
-    apply(served, namespace, asking())
-    scaled_to(served, namespace, 1)
-
-    kubectl(served, "autoscale", "-n", namespace, f"lws/{DECODE}", "--min=2", "--max=4", "--cpu=50%")
-
-    scaled_to(served, namespace, 2)
-    says(served, namespace, NAME, HEALTHY)
-    apply(served, namespace, asking(scaling=QUEUE))
-    until(lambda: "FI871" in failure(served, namespace), "the name is taken")
-    delete(served.api, path("horizontalpodautoscalers", namespace, DECODE))
-    until(
-        lambda: autoscalers(served, namespace).get(DECODE, {}).get("metadata", {}).get("ownerReferences"),
-        "made",
-    )
-    says(served, namespace, NAME, HEALTHY)
 
 
 def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: str) -> None:

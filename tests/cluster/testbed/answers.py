@@ -6,7 +6,6 @@ from typing import Final
 from intent import Object
 from tests.cluster.testbed.api import await_object, create, get, patch, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.wait import until
 
 CONTROLLER: Final = {"controllerName": "example.com/gateway"}
 """Whom an HTTPRoute wants named; an InferencePool does not take it in every version."""
@@ -28,12 +27,10 @@ def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None
     program(cluster, namespace, name)
 
 
-def program(
-    cluster: Cluster, namespace: str, gateway: str, said: tuple[str, str] = ("True", "Programmed")
-) -> None:
+def program(cluster: Cluster, namespace: str, gateway: str) -> None:
     """Write the condition Programmed of a Gateway, once there is one."""
     where = path("gateways", namespace, gateway)
-    verdicts = {"Accepted": TAKES, "Programmed": said}
+    verdicts = {"Accepted": TAKES, "Programmed": ("True", "Programmed")}
     found = _conditions(await_object(cluster.api, where)["metadata"]["generation"], verdicts)
     patch(cluster.api, f"{where}/status", {"status": {"conditions": found}})
 
@@ -65,16 +62,6 @@ def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tupl
     stored = get(cluster.api, path("inferenceservices", namespace, service))
     found = stored.get("status", {}).get("conditions", ())
     return {each["type"]: (each["status"], each["reason"]) for each in found}
-
-
-def ready_when(cluster: Cluster, namespace: str, service: str, reason: str) -> tuple[str, str]:
-    """Wait until RoutesReady has a reason; return what Ready says in the same status."""
-
-    def found() -> dict[str, tuple[str, str]]:
-        said = conditions(cluster, namespace, service)
-        return said if said.get("RoutesReady", ("", ""))[1] == reason else {}
-
-    return until(found, f"RoutesReady is {reason}")["Ready"]
 
 
 def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -27,20 +27,12 @@ LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
 MONOLITHIC, PREFILL, DECODE = (EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 SERVICE: Final = "deepseek-r1-disagg"
 """The service of the two files of prefill and decode."""
-Meanwhile = Callable[[Cluster], AbstractContextManager[None]]
-"""What happens to the controller in the meantime."""
 Required = tuple[int, dict[str, tuple[int, int]]]
 """minMember, and by policy how many groups of which size; 0 and none without PodGroup."""
 CODE: Final = re.compile(r"\((FI\d{3}): ")
 
 
 # --- processes --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def controller_up(_cluster: Cluster) -> Iterator[None]:
-    """Leave the controller as it is for a while."""
-    yield
 
 
 @contextmanager

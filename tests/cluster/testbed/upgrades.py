@@ -152,22 +152,18 @@ def take_over(cluster: Cluster, source: Path, *, controller: bool = False) -> No
 # --- what is stored
 
 
-def now(upgraded: Upgraded, name: str) -> tuple[Object, Rollout]:
-    """Return spec, revisions and pods of an object, once the controllers did what they were asked."""
+def not_as_before(upgraded: Upgraded, *names: str) -> list[str]:
+    """Name the objects whose spec, revisions or pods changed, once the controllers caught up."""
     cluster, namespace = upgraded.cluster, upgraded.namespace
     caught_up(cluster, namespace)
-    return spec_of(cluster, namespace, name), rollout(cluster, namespace, name)
+    now = {name: (spec_of(cluster, namespace, name), rollout(cluster, namespace, name)) for name in names}
+    return [name for name, found in now.items() if found != (upgraded.specs[name], upgraded.rollouts[name])]
 
 
 def spec_of(cluster: Cluster, namespace: str, name: str) -> Object:
     """Return a spec in one form: LWS writes quantities its own way, and kubectl as the file does."""
     found: Object = canonical(stored(cluster, namespace, name)["spec"])
     return found
-
-
-def before(upgraded: Upgraded, name: str) -> tuple[Object, Rollout]:
-    """Return what they were before the other release came."""
-    return upgraded.specs[name], upgraded.rollouts[name]
 
 
 def with_image(lws: Object) -> Object:
