@@ -36,11 +36,11 @@ from typing import Any, Final, NamedTuple, TextIO
 
 import pytest
 
-from hack.mutants.covered import PYTEST, ROOMS, Covered, copied, file_of, files, record
+from hack.mutants.covered import FEWER, PYTEST, ROOMS, Covered, copied, file_of, files, record
 from hack.mutants.edits import Edit, identified
 from hack.mutants.forks import CAUGHT, SURVIVED, Outcome, Tests, forked, key_of, renewed
 
-TESTS: Final = '-m "not cluster and not ray" --ignore=tests/bench --ignore=tests/checks --ignore=tests/image'
+TESTS: Final = '-m "not slow" --ignore=tests/checks'
 WARM: Final = ("aiohttp", "click", "cryptography.x509", "kubernetes", "msgspec", "orjson", "pydantic", "yaml")
 """Libraries that most tests import."""
 ANEW: Final = (3, 12)
@@ -227,7 +227,7 @@ def run(tests: str, listed: Path, results: Path) -> None:
         words = (f"--tests={tests}", "work", str(listed.absolute()), str(results.absolute()))
         own = {"PYTHONPATH": str(folder / "tree"), "PYTHONDONTWRITEBYTECODE": "1"}
         command = (sys.executable, "-m", "hack.mutants", *words)
-        subprocess.run(command, cwd=folder / "tree", env={**os.environ, **own}, check=True)
+        subprocess.run(command, cwd=folder / "tree", env={**os.environ, **FEWER, **own}, check=True)
 
 
 def read(path: Path) -> list[dict[str, Any]]:

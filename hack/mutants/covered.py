@@ -26,7 +26,9 @@ from hack.mutants.edits import Edit
 
 ROOMS: Final = ("webhook", "intent", "catalog", "sync", "kube", "certs", "importer", "plan", "fusioninfer")
 CACHE: Final = Path.home() / ".cache/fusioninfer/mutants"
-PYTEST: Final = ("-n0", "-q", "-pno:cacheprovider", "--hypothesis-profile=unit")
+PYTEST: Final = ("-n0", "-q", "-pno:cacheprovider")
+FEWER: Final = {"TIER": "test", "HYPOTHESIS_EXAMPLES": "15", "CONVERGENCE_SEQUENCES": "20"}
+"""The tests with real components are left out, and laws tried less often (tests/tiers.py)."""
 FIRST, MOST, SECONDS = 40, 400, 60.0
 """How many tests run first, a few of each file; how many in all, and for how long."""
 PROCESS: Final = " ("
@@ -78,7 +80,7 @@ def record(folder: Path, tests: str) -> None:
     start.mkdir(exist_ok=True)
     (start / "sitecustomize.py").write_text("import coverage; coverage.process_startup()\n")
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
-    environment |= {"PYTHONPATH": f"{tree}:{start}", "COVERAGE_PROCESS_START": str(settings)}
+    environment |= {**FEWER, "PYTHONPATH": f"{tree}:{start}", "COVERAGE_PROCESS_START": str(settings)}
     run = (sys.executable, "-m", "pytest", "-phack.mutants.covered", *PYTEST, *shlex.split(tests))
     subprocess.run(run, cwd=tree, env=environment, check=False)
     combine = (sys.executable, "-m", "coverage", "combine", "-q", f"--rcfile={settings}")
