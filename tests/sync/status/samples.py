@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any, Final
 
+import pytest
+
 from intent import Object
 from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
@@ -13,6 +15,8 @@ from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes, status
 
+Case = tuple[Observed, str] | tuple[Observed, str, str]
+"""What is observed, the status and reason of a condition, and its message if that matters."""
 NOW: Final = "2026-01-01T12:00:00Z"
 LATER: Final = "2026-01-01T12:00:05Z"
 GPUS: Final = (("nvidia.com/gpu", 8),)
@@ -120,3 +124,19 @@ def reason(kind: str, observed: Observed) -> tuple[str, str]:
 def message(kind: str, observed: Observed) -> str:
     """Return the message of one condition."""
     return str(condition(kind, observed)["message"])
+
+
+def judged(kind: str, observed: Observed, said: str) -> tuple[str, str]:
+    """Return status and reason of one condition, and its message as far as `said` asks for it."""
+    found = condition(kind, observed)
+    return f"{found['status']} {found['reason']}", str(found["message"]) if said else ""
+
+
+def each(**tables: dict[str, Case]) -> pytest.MarkDecorator:
+    """Return a test's cases: tables by the condition that they are about."""
+    rows = {
+        f"{kind}: {name}": (kind, row[0], row[1], "".join(row[2:]))
+        for kind, table in tables.items()
+        for name, row in table.items()
+    }
+    return pytest.mark.parametrize(("kind", "observed", "verdict", "said"), rows.values(), ids=rows)

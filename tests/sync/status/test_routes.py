@@ -1,17 +1,38 @@
 """The condition RoutesReady: answers of gateways, and the endpoint picker."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from intent.errors import FieldError
-from sync.observed.condition import ObservedCondition
 from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes
-from tests.sync.status.samples import GATEWAY, RULE, gateway, message, reason, route, routes, said, seen
+from tests.sync.status.samples import (
+    GATEWAY,
+    RULE,
+    Case,
+    each,
+    gateway,
+    judged,
+    message,
+    reason,
+    route,
+    routes,
+    said,
+    seen,
+)
 
-OTHER = Parent("infra", "other")
+OTHER: Final = Parent("infra", "other")
+YES: Final = ParentStatus(GATEWAY, said(), said())
+NO_LISTENER: Final = ParentStatus(
+    GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said()
+)
+NO_PARENT: Final = ParentStatus(OTHER, said("False", "NoMatchingParent"))
+NO_MAP: Final = said("False", "InvalidParameters", "no such ConfigMap")
+INVALID: Final = (gateway(programmed=said("False", "Invalid")),)
+POOL: Final = InferencePool("r1-pool")
+REPLACED: Final = Deployment(available=True, current=True, replacing=True)
 
 
 def observed(**fields: Any) -> Observed:
@@ -19,27 +40,155 @@ def observed(**fields: Any) -> Observed:
     return seen(routes=routes(**fields))
 
 
-def refused(why: str, text: str = "no") -> ParentStatus:
-    """Return an answer that accepts the route and cannot resolve its references."""
-    return ParentStatus(GATEWAY, said(), said("False", why, text))
+def refused(why: str, text: str = "no") -> Observed:
+    """Return routes whose gateway accepts the route and cannot resolve its references."""
+    return observed(http_route=route(ParentStatus(GATEWAY, said(), said("False", why, text))))
 
 
-def test_a_service_without_routes_is_ready() -> None:
-    assert reason("RoutesReady", seen()) == ("True", "NoRoutesWanted")
+def pool(*answers: ParentStatus) -> InferencePool:
+    return InferencePool("r1-pool", answers)
 
 
-def test_routes_that_gateways_accept_are_ready() -> None:
-    assert reason("RoutesReady", observed()) == ("True", "RoutesAccepted")
-    assert message("RoutesReady", observed()) == "accepted by Gateway team-a/gw, picked by llm-d-0.7"
+def alone(ingress: Ingress | None) -> Observed:
+    """Return a service whose router has an Ingress and nothing else."""
+    return seen(routes=ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress))
+
+
+OF_ROUTES: Final[dict[str, Case]] = {
+    "no routes": (seen(), "True NoRoutesWanted"),
+    "accepted": (observed(), "True RoutesAccepted", "accepted by Gateway team-a/gw, picked by llm-d-0.7"),
+    "a finding is the cause of their absence": (observed(pool=None, errors=(RULE,)), "False RoutesRefused"),
+    "being applied": (replace(observed(), settled=False), "Unknown NotObserved"),
+    "not all stored": (observed(settled=False), "Unknown NotObserved"),
+    "an own route": (observed(http_route=None, attached=False, pool=POOL), "True NoHTTPRouteWanted"),
+    "an own route needs no gateway": (
+        observed(attached=False, pool=POOL, gateways=INVALID),
+        "True NoHTTPRouteWanted",
+    ),
+    "an own route that is refused": (
+        observed(
+            http_route=None,
+            attached=False,
+            pool=pool(ParentStatus(OTHER, said("False", "NotSupportedByParent"))),
+        ),
+        "False PoolNotAccepted",
+    ),
+}
+OF_PARENTS: Final[dict[str, Case]] = {
+    "a refusal is quoted": (
+        observed(http_route=route(NO_LISTENER)),
+        "False RouteNotAccepted",
+        "Gateway team-a/gw refuses the HTTPRoute (NotAllowedByListeners: namespace not allowed)",
+    ),
+    "BackendNotFound": (refused("BackendNotFound"), "False RefsNotResolved"),
+    "RefNotPermitted": (refused("RefNotPermitted"), "False RefsNotResolved"),
+    "one of two controllers is enough": (
+        observed(http_route=route(ParentStatus(GATEWAY, said(), said("False", "InvalidKind")), YES)),
+        "True RoutesAccepted",
+    ),
+    "every parent must accept": (
+        observed(http_route=replace(route(YES, NO_PARENT), parents=(GATEWAY, OTHER))),
+        "False RouteNotAccepted",
+    ),
+    "a former parent does not count": (observed(http_route=route(NO_PARENT, YES)), "True RoutesAccepted"),
+    "no parents": (observed(http_route=route(parents=())), "False RouteNotAccepted"),
+    "no answer": (
+        observed(http_route=route(ParentStatus(GATEWAY))),
+        "Unknown WaitingForGateway",
+        "no answer for HTTPRoute r1-httproute from Gateway team-a/gw",
+    ),
+}
+OF_GATEWAYS: Final[dict[str, Case]] = {
+    "not programmed": (
+        observed(gateways=(gateway(programmed=said("False", "AddressNotAssigned", "no address is free")),)),
+        "False GatewayNotProgrammed",
+        "Gateway team-a/gw is not programmed (AddressNotAssigned: no address is free)",
+    ),
+    "not yet programmed": (
+        observed(gateways=(gateway(programmed=said("Unknown", "Pending")),)),
+        "Unknown WaitingForGateway",
+        "not known to be programmed: Gateway team-a/gw",
+    ),
+    "no condition": (
+        observed(gateways=(gateway(programmed=None),)),
+        "Unknown WaitingForGateway",
+        "not known to be programmed: Gateway team-a/gw",
+    ),
+    "that of another route": (
+        observed(gateways=(gateway(), replace(INVALID[0], name="other"))),
+        "True RoutesAccepted",
+    ),
+    "a refused route comes first": (
+        observed(http_route=route(NO_LISTENER), gateways=INVALID),
+        "False RouteNotAccepted",
+    ),
+}
+OF_POOLS: Final[dict[str, Case]] = {
+    "refused": (
+        observed(pool=pool(ParentStatus(GATEWAY, said("False", "NotSupportedByParent", "no")))),
+        "False PoolNotAccepted",
+    ),
+    "without its endpoint picker": (
+        observed(pool=pool(ParentStatus(GATEWAY, said(), said("False", "InvalidExtensionRef")))),
+        "False RefsNotResolved",
+    ),
+    "no answers": (observed(pool=POOL), "Unknown WaitingForGateway"),
+    "the answer of a former gateway": (
+        observed(pool=pool(ParentStatus(OTHER, said(), said()))),
+        "Unknown WaitingForGateway",
+    ),
+    "the author's": (
+        observed(picker=None, picked=False, own_pool="theirs"),
+        "True RoutesAccepted",
+        "accepted by Gateway team-a/gw",
+    ),
+    "the author's does not exist": (
+        observed(pool=None, picker=None, picked=False, own_pool="theirs"),
+        "False PoolMissing",
+        "there is no InferencePool theirs in this namespace",
+    ),
+    "the author's cannot be read": (
+        observed(pool=None, own_pool="theirs", unknown={"InferencePool": "it cannot be read"}),
+        "Unknown NotObserved",
+    ),
+}
+OF_PICKERS: Final[dict[str, Case]] = {
+    "being replaced": (observed(picker=REPLACED), "Unknown NotObserved"),
+    "of an earlier generation": (observed(picker=Deployment(available=True)), "Unknown NotObserved"),
+}
+OF_INGRESSES: Final[dict[str, Case]] = {
+    "alone": (
+        alone(Ingress("r1-ingress", ("10.0.0.1",))),
+        "True IngressCreated",
+        "Ingress r1-ingress has 10.0.0.1",
+    ),
+    "no address": (
+        alone(Ingress("r1-ingress")),
+        "True IngressCreated",
+        "Ingress r1-ingress has no address yet",
+    ),
+    "missing": (alone(None), "False RouteMissing", "missing: Ingress"),
+    "missing beside a route": (observed(wants_ingress=True), "False RouteMissing"),
+    "beside a route": (observed(wants_ingress=True, ingress=Ingress("r1-ingress")), "True RoutesAccepted"),
+}
+
+
+@each(
+    routes=OF_ROUTES,
+    parents=OF_PARENTS,
+    gateways=OF_GATEWAYS,
+    pools=OF_POOLS,
+    pickers=OF_PICKERS,
+    ingresses=OF_INGRESSES,
+)
+def test_routes_are_ready_or_say_why_not(kind: str, observed: Observed, verdict: str, said: str) -> None:
+    assert kind
+    assert judged("RoutesReady", observed, said) == (verdict, said)
 
 
 @pytest.mark.parametrize(
     ("part", "name"),
-    [
-        ("pool", "InferencePool"),
-        ("picker", "Deployment of the endpoint picker"),
-        ("http_route", "HTTPRoute"),
-    ],
+    [("pool", "InferencePool"), ("picker", "Deployment of the endpoint picker"), ("http_route", "HTTPRoute")],
 )
 def test_a_missing_object_is_named(part: str, name: str) -> None:
     assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
@@ -48,11 +197,8 @@ def test_a_missing_object_is_named(part: str, name: str) -> None:
     assert reason("RoutesReady", unread) == ("Unknown", "NotObserved")
 
 
-def test_a_finding_about_routes_is_the_cause_of_their_absence() -> None:
-    found = observed(pool=None, errors=(RULE,))
-
-    assert reason("RoutesReady", found) == ("False", "RoutesRefused")
-    assert reason("Failed", found) == ("True", "InferenceServiceFailed")
+def test_a_finding_about_routes_is_a_failure() -> None:
+    assert reason("Failed", observed(pool=None, errors=(RULE,))) == ("True", "InferenceServiceFailed")
 
 
 def test_requests_without_their_priority_are_served_and_the_reason_is_named() -> None:
@@ -65,220 +211,38 @@ def test_requests_without_their_priority_are_served_and_the_reason_is_named() ->
     assert reason("Failed", found) == ("False", "NothingFailed")
 
 
-def test_a_gateway_that_refuses_the_route_is_quoted() -> None:
-    no = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said())
-    found = observed(http_route=route(no))
-
-    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
-    assert message("RoutesReady", found) == (
-        "Gateway team-a/gw refuses the HTTPRoute (NotAllowedByListeners: namespace not allowed)"
-    )
-
-
-def test_a_gateway_without_inference_pool_support_is_named() -> None:
-    found = observed(http_route=route(refused("InvalidKind", "kind InferencePool")))
-
-    assert reason("RoutesReady", found) == ("False", "GatewayWithoutInferencePool")
-    assert "Gateway team-a/gw does not know InferencePool" in message("RoutesReady", found)
-
-
-@pytest.mark.parametrize("why", ["BackendNotFound", "RefNotPermitted"])
-def test_a_reference_that_cannot_be_resolved_is_reported(why: str) -> None:
-    assert reason("RoutesReady", observed(http_route=route(refused(why)))) == ("False", "RefsNotResolved")
-
-
-def test_one_of_two_controllers_that_accepts_the_route_is_enough() -> None:
-    yes = ParentStatus(GATEWAY, said(), said())
-
-    assert reason("RoutesReady", observed(http_route=route(refused("InvalidKind"), yes)))[0] == "True"
-
-
-def test_every_parent_must_accept_the_route() -> None:
-    both = route(
-        ParentStatus(GATEWAY, said(), said()), ParentStatus(OTHER, said("False", "NoMatchingParent"))
-    )
-    found = observed(http_route=replace(both, parents=(GATEWAY, OTHER)))
-
-    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
-
-
-def test_a_gateway_that_is_no_longer_a_parent_does_not_count() -> None:
-    former = route(
-        ParentStatus(OTHER, said("False", "NoMatchingParent")), ParentStatus(GATEWAY, said(), said())
-    )
-
-    assert reason("RoutesReady", observed(http_route=former))[0] == "True"
-
-
-def test_a_gateway_without_an_answer_makes_it_unknown() -> None:
-    found = observed(http_route=route(ParentStatus(GATEWAY)))
-
-    assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
-    assert message("RoutesReady", found) == "no answer for HTTPRoute r1-httproute from Gateway team-a/gw"
-
-
-def test_a_gateway_that_is_not_programmed_is_quoted() -> None:
-    no = said("False", "AddressNotAssigned", "no address is free")
-    found = observed(gateways=(gateway(programmed=no),))
-
-    assert reason("RoutesReady", found) == ("False", "GatewayNotProgrammed")
-    assert message("RoutesReady", found) == (
-        "Gateway team-a/gw is not programmed (AddressNotAssigned: no address is free)"
-    )
-
-
-def test_a_gateway_that_its_controller_refuses_is_quoted_with_the_cause() -> None:
-    no = gateway(accepted=said("False", "InvalidParameters", "no such ConfigMap"), programmed=None)
-
-    assert reason("RoutesReady", observed(gateways=(no,))) == ("False", "GatewayNotProgrammed")
-    assert "InvalidParameters: no such ConfigMap" in message("RoutesReady", observed(gateways=(no,)))
-
-
-@pytest.mark.parametrize("programmed", [None, said("Unknown", "Pending")])
-def test_a_gateway_that_is_not_yet_programmed_makes_it_unknown(
-    programmed: ObservedCondition | None,
-) -> None:
-    found = observed(gateways=(gateway(programmed=programmed),))
-
-    assert reason("RoutesReady", found) == ("Unknown", "WaitingForGateway")
-    assert message("RoutesReady", found) == "not known to be programmed: Gateway team-a/gw"
-
-
-def test_a_gateway_of_another_route_of_the_service_does_not_count() -> None:
-    other = replace(gateway(programmed=said("False", "Invalid")), name="other")
-
-    assert reason("RoutesReady", observed(gateways=(gateway(), other)))[0] == "True"
-
-
-def test_a_refused_route_comes_before_an_unprogrammed_gateway() -> None:
-    no = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners"), said())
-    found = observed(http_route=route(no), gateways=(gateway(programmed=said("False", "Invalid")),))
-
-    assert reason("RoutesReady", found) == ("False", "RouteNotAccepted")
-
-
-def test_a_service_with_its_own_route_needs_no_gateway() -> None:
-    gateways = (gateway(programmed=said("False", "Invalid")),)
-    found = observed(attached=False, pool=InferencePool("r1-pool"), gateways=gateways)
-
-    assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
-
-
-def test_a_route_without_parents_is_reported() -> None:
-    assert reason("RoutesReady", observed(http_route=route(parents=()))) == ("False", "RouteNotAccepted")
-
-
-def test_a_gateway_that_refuses_the_pool_is_quoted() -> None:
-    pool = InferencePool("r1-pool", (ParentStatus(GATEWAY, said("False", "NotSupportedByParent", "no")),))
-
-    assert reason("RoutesReady", observed(pool=pool)) == ("False", "PoolNotAccepted")
-
-
-def test_a_pool_without_its_endpoint_picker_is_reported() -> None:
-    pool = InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said("False", "InvalidExtensionRef")),))
-
-    assert reason("RoutesReady", observed(pool=pool)) == ("False", "RefsNotResolved")
-
-
-def test_a_pool_without_answers_makes_it_unknown() -> None:
-    assert reason("RoutesReady", observed(pool=InferencePool("r1-pool"))) == ("Unknown", "WaitingForGateway")
-
-
-def test_a_former_gateway_does_not_count_for_the_pool() -> None:
-    pool = InferencePool("r1-pool", (ParentStatus(OTHER, said(), said()),))
-
-    assert reason("RoutesReady", observed(pool=pool)) == ("Unknown", "WaitingForGateway")
-
-
-def test_an_unavailable_endpoint_picker_is_reported_with_its_cause() -> None:
-    picker = Deployment(available=False, message="exceeded quota", current=True)
-
-    assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
-    assert message("RoutesReady", observed(picker=picker)).endswith("not available: exceeded quota")
-
-
-def test_an_endpoint_picker_that_is_being_replaced_is_not_current() -> None:
-    picker = Deployment(available=True, current=True, replacing=True)
-
-    assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
-
-
-def test_an_endpoint_picker_that_is_not_replaced_in_time_is_not_available() -> None:
-    picker = Deployment(available=True, current=True, replacing=True, message="timed out")
-
-    assert reason("RoutesReady", observed(picker=picker)) == ("False", "PickerNotAvailable")
-    assert message("RoutesReady", observed(picker=picker)).endswith("the previous one serves: timed out")
-
-
-def test_an_endpoint_picker_of_an_earlier_generation_proves_nothing() -> None:
-    picker = Deployment(available=True, current=False)
-
-    assert reason("RoutesReady", observed(picker=picker)) == ("Unknown", "NotObserved")
-
-
-def test_routes_that_are_being_applied_prove_nothing() -> None:
-    assert reason("RoutesReady", replace(observed(), settled=False)) == ("Unknown", "NotObserved")
-
-
-def test_routes_that_are_not_all_stored_prove_nothing() -> None:
-    assert reason("RoutesReady", observed(settled=False)) == ("Unknown", "NotObserved")
-
-
-def test_a_service_with_its_own_route_needs_none_of_ours() -> None:
-    found = observed(http_route=None, attached=False, pool=InferencePool("r1-pool"))
-
-    assert reason("RoutesReady", found) == ("True", "NoHTTPRouteWanted")
-
-
-def test_an_own_route_that_is_refused_is_reported() -> None:
-    pool = InferencePool("r1-pool", (ParentStatus(OTHER, said("False", "NotSupportedByParent")),))
-
-    assert reason("RoutesReady", observed(http_route=None, attached=False, pool=pool))[1] == "PoolNotAccepted"
-
-
-# --- an Ingress alone -------------------------------------------------------------------------------
-
-
-def alone(ingress: Ingress | None) -> Observed:
-    """Return a service whose router has an Ingress and nothing else."""
-    return seen(routes=ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress))
-
-
-def test_an_ingress_alone_needs_no_endpoint_picker() -> None:
-    ready = alone(Ingress("r1-ingress", ("10.0.0.1",)))
-
-    assert reason("RoutesReady", ready) == ("True", "IngressCreated")
-    assert message("RoutesReady", ready) == "Ingress r1-ingress has 10.0.0.1"
-
-
-def test_an_ingress_whose_controller_reports_no_address_counts() -> None:
-    assert message("RoutesReady", alone(Ingress("r1-ingress"))) == "Ingress r1-ingress has no address yet"
-
-
-def test_an_ingress_that_is_missing_is_named() -> None:
-    assert reason("RoutesReady", alone(None)) == ("False", "RouteMissing")
-    assert "Ingress" in message("RoutesReady", alone(None))
-
-
-def test_an_ingress_beside_a_route_must_exist_too() -> None:
-    assert reason("RoutesReady", observed(wants_ingress=True)) == ("False", "RouteMissing")
-    assert reason("RoutesReady", observed(wants_ingress=True, ingress=Ingress("r1-ingress"))) == (
-        "True",
-        "RoutesAccepted",
-    )
-
-
-def test_a_pool_of_the_author_that_does_not_exist_is_named() -> None:
-    found = observed(pool=None, picker=None, picked=False, own_pool="theirs")
-
-    assert reason("RoutesReady", found) == ("False", "PoolMissing")
-    unread = observed(pool=None, own_pool="theirs", unknown={"InferencePool": "it cannot be read"})
-    assert reason("RoutesReady", unread) == ("Unknown", "NotObserved")
-    assert message("RoutesReady", found) == "there is no InferencePool theirs in this namespace"
-
-
-def test_routes_to_a_pool_of_the_author_need_no_endpoint_picker() -> None:
-    found = observed(picker=None, picked=False, own_pool="theirs")
-
-    assert reason("RoutesReady", found) == ("True", "RoutesAccepted")
-    assert message("RoutesReady", found) == "accepted by Gateway team-a/gw"
+@pytest.mark.parametrize(
+    ("found", "why", "words"),
+    [
+        (
+            refused("InvalidKind", "kind InferencePool"),
+            "GatewayWithoutInferencePool",
+            "Gateway team-a/gw does not know InferencePool",
+        ),
+        (
+            observed(
+                gateways=(
+                    gateway(
+                        accepted=said("False", "InvalidParameters", "no such ConfigMap"), programmed=None
+                    ),
+                )
+            ),
+            "GatewayNotProgrammed",
+            "InvalidParameters: no such ConfigMap",
+        ),
+        (
+            observed(picker=Deployment(available=False, message="exceeded quota", current=True)),
+            "PickerNotAvailable",
+            "not available: exceeded quota",
+        ),
+        (
+            observed(picker=replace(REPLACED, message="timed out")),
+            "PickerNotAvailable",
+            "the previous one serves: timed out",
+        ),
+    ],
+    ids=["gateway", "its controller", "endpoint picker", "not replaced in time"],
+)
+def test_a_cause_is_quoted(found: Observed, why: str, words: str) -> None:
+    assert reason("RoutesReady", found) == ("False", why)
+    assert words in message("RoutesReady", found)
