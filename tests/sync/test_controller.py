@@ -1,12 +1,10 @@
 """The controller against a fake API server: what it writes, reports, repairs, and leaves alone."""
 
 import asyncio
-import copy
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from catalog.codes import CODES
 from intent.settings import Settings
@@ -57,12 +55,8 @@ def pod_group_writes(api: Api) -> list[str]:
 
 
 @pytest.mark.usefixtures("running")
-def test_a_complete_service_gets_its_pod_group(api: Api) -> None:
+def test_a_complete_service_gets_its_pod_group_in_one_write(api: Api) -> None:
     assert api.objects[PG]["spec"]["minMember"] == 4
-
-
-@pytest.mark.usefixtures("running")
-def test_one_write_is_enough(api: Api) -> None:
     assert api.writes == [("PATCH", PG)]
 
 
@@ -79,19 +73,20 @@ async def test_a_dry_run_precedes_the_write(api: Api, start: Start, eventually: 
     assert tried[:2] == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
 
 
-async def test_an_incomplete_service_has_no_pod_group(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_an_incomplete_service_is_told_what_is_missing_which_opens_the_gate(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
     api.put(PREFILL, lws("p"))
-
-    start()
+    controller = start()
     await eventually(lambda: bool(api.findings()))
 
     assert (PG in api.objects, reasons(api)) == (False, [("p", "WaitingForRole")])
-
-
-async def test_the_missing_role_opens_the_gate(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(PREFILL, lws("p"))
-    start()
-    await eventually(lambda: bool(api.findings()))
+    row = CODES["FI410"]
+    waits = (
+        "service r1 waits for a decoder: apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
+    )
+    assert api.findings()[0]["message"] == f"{waits} (FI410: {row.remedy}. Often: {row.cause})"
+    assert controller.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"}) == 1
 
     api.put(DECODE, lws("d", "decoder"))
 
@@ -107,30 +102,6 @@ async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
     api.edit(DECODE, replicas=0)
 
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
-
-
-@pytest.mark.usefixtures("running")
-async def test_a_resize_is_written(api: Api, eventually: Eventually) -> None:
-    group = copy.deepcopy(api.objects[DECODE]["spec"]["leaderWorkerTemplate"])
-
-    api.edit(DECODE, leaderWorkerTemplate=group | {"size": 6})
-
-    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 8)
-
-
-@pytest.mark.usefixtures("running")
-async def test_a_deleted_role_leaves_the_others(api: Api, eventually: Eventually) -> None:
-    api.remove(DECODE)
-
-    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
-
-
-@pytest.mark.usefixtures("running")
-async def test_the_pod_group_is_deleted_with_the_last_member(api: Api, eventually: Eventually) -> None:
-    api.remove(DECODE)
-    api.remove(PREFILL)
-
-    await eventually(lambda: PG not in api.objects)
 
 
 async def test_a_deleted_service_is_forgotten(api: Api, running: Controller, eventually: Eventually) -> None:
@@ -179,36 +150,7 @@ async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventu
     )
 
 
-@pytest.mark.usefixtures("running")
-async def test_a_pod_group_made_by_volcano_is_not_pruned(api: Api) -> None:
-    own = {"namespace": "team-a", "name": "podgroup-1", "labels": {"fusioninfer.io/service": "r1"}}
-
-    api.put(POD_GROUP.path("team-a", "podgroup-1"), {"kind": "PodGroup", "metadata": own, "spec": {}})
-    await quiet()
-
-    assert POD_GROUP.path("team-a", "podgroup-1") in api.objects
-
-
-@pytest.mark.usefixtures("running")
-async def test_members_that_disagree_change_nothing(api: Api, eventually: Eventually) -> None:
-    before = api.objects[PG]
-    other = lws("d", "decoder")
-    other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
-
-    api.put(DECODE, other)
-    await eventually(lambda: len(api.findings()) == 2)
-
-    assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
-
-
 # --- repairs ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("running")
-async def test_a_manual_edit_is_reverted(api: Api, eventually: Eventually) -> None:
-    api.edit(PG, minMember=1)
-
-    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
 
 
 async def test_a_repair_is_counted(api: Api, running: Controller, eventually: Eventually) -> None:
@@ -224,24 +166,13 @@ async def test_a_repair_is_counted(api: Api, running: Controller, eventually: Ev
 
 
 @pytest.mark.usefixtures("running")
-async def test_min_resources_are_removed(api: Api, eventually: Eventually) -> None:
-    api.edit(PG, minResources={"nvidia.com/gpu": 32}, minTaskMember={"prefill": 1})
+async def test_what_others_add_is_removed(api: Api, eventually: Eventually) -> None:
+    added = {"minResources": {"nvidia.com/gpu": 32}, "minTaskMember": {"prefill": 1}}
+    added |= {"priorityClassName": "high"}
 
-    await eventually(lambda: not {"minResources", "minTaskMember"} & api.objects[PG]["spec"].keys())
+    api.edit(PG, **added)
 
-
-@pytest.mark.usefixtures("running")
-async def test_a_priority_that_no_member_has_is_removed(api: Api, eventually: Eventually) -> None:
-    api.edit(PG, priorityClassName="high")
-
-    await eventually(lambda: "priorityClassName" not in api.objects[PG]["spec"])
-
-
-@pytest.mark.usefixtures("running")
-async def test_a_deleted_pod_group_is_created_again(api: Api, eventually: Eventually) -> None:
-    api.remove(PG)
-
-    await eventually(lambda: PG in api.objects)
+    await eventually(lambda: not added.keys() & api.objects[PG]["spec"].keys())
 
 
 @pytest.mark.usefixtures("running")
@@ -328,29 +259,15 @@ async def test_the_event_of_a_persistent_finding_is_repeated(
     await eventually(lambda: [event["count"] for event in api.findings()] == [3])
 
 
-async def test_an_event_has_the_code_the_remedy_and_the_cause(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(PREFILL, lws("p"))
-
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    row = CODES["FI410"]
-    waits = (
-        "service r1 waits for a decoder: apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
-    )
-    told = f"{waits} (FI410: {row.remedy}. Often: {row.cause})"
-    assert api.findings()[0]["message"] == told
-
-
-async def test_a_finding_that_returns_is_reported_again(
+async def test_members_that_disagree_change_nothing_and_are_told_again_when_they_do_so_again(
     api: Api, running: Controller, eventually: Eventually
 ) -> None:
     other = lws("d", "decoder")
     other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
+    before = api.objects[PG]
     api.put(DECODE, other)
     await eventually(lambda: len(api.findings()) == 2)
+    assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
     api.put(DECODE, lws("d", "decoder"))
     await eventually(lambda: not running.recorder.findings[KEY])
 
@@ -383,16 +300,6 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventua
     await eventually(lambda: reasons(api) == [("d", "LeaderWorkerSetGangScheduling")])
 
 
-async def test_findings_are_counted(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(PREFILL, lws("p"))
-
-    controller = start()
-    await eventually(lambda: bool(api.findings()))
-
-    value = controller.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"})
-    assert value == 1
-
-
 # --- an old Volcano ---------------------------------------------------------------------------------
 
 
@@ -421,68 +328,47 @@ async def test_an_old_volcano_is_detected_by_its_image(
     assert (api.kept("podgroups"), too_old) == ([], 1)
 
 
-@pytest.mark.usefixtures("service")
-async def test_a_crd_that_prunes_subgroups_gets_no_pod_group(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+def prunes(api: Api) -> None:
     api.prune = lambda obj: obj["spec"].pop("subGroupPolicy", None)
 
-    start()
-    await eventually(lambda: len(api.findings()) == 2)
 
-    assert (pod_group_writes(api), reasons(api)[0]) == ([], ("d", "VolcanoTooOld"))
-
-
-@pytest.mark.usefixtures("service")
-async def test_a_crd_without_subgroups_gets_no_pod_group(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    def refuse(request: web.Request) -> web.Response | None:
-        message = "failed to create typed patch object: .spec.subGroupPolicy: field not declared in schema"
-        return status(500, "", message) if request.method == "PATCH" else None
-
-    api.fault = refuse
-    start()
-    await eventually(lambda: len(api.findings()) == 2)
-
-    assert reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")]
+def knows_no_subgroups(api: Api) -> None:
+    message = "failed to create typed patch object: .spec.subGroupPolicy: field not declared in schema"
+    api.fault = lambda request: status(500, "", message) if request.method == "PATCH" else None
 
 
-@pytest.mark.usefixtures("service")
-async def test_a_missing_volcano_is_reported_to_the_authors(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+def is_missing(api: Api) -> None:
     api.absent = {"podgroups"}
-    start()
 
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("crd", [prunes, knows_no_subgroups, is_missing])
+async def test_a_crd_without_subgroups_gets_no_pod_group(
+    api: Api, start: Start, eventually: Eventually, crd: Callable[[Api], None]
+) -> None:
+    crd(api)
+
+    start()
     await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
+
+    assert api.kept("podgroups") == []
 
 
 # --- errors -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_refused_pod_group_is_reported(api: Api, start: Start, eventually: Eventually) -> None:
-    def refuse(request: web.Request) -> web.Response | None:
-        message = "queue gpu is not open"
-        return status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
-
-    api.fault = refuse
-    start()
-    await eventually(lambda: len(api.findings()) == 2)
-
-    assert "queue gpu is not open" in api.findings()[0]["message"]
-
-
-@pytest.mark.usefixtures("service")
-async def test_a_refused_write_is_tried_again(
+async def test_a_refused_pod_group_is_reported_and_tried_again(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
-    answers = [status(403, "Forbidden", "queue gpu is not open", "r1")]
-    api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
-
+    message = "queue gpu is not open"
+    api.fault = lambda request: status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
     start()
+    await eventually(lambda: len(api.findings()) == 2)
+    assert message in api.findings()[0]["message"]
+
+    api.fault = lambda _request: None
 
     await eventually(lambda: PG in api.objects)
 

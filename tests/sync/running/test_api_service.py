@@ -45,11 +45,6 @@ def foreign() -> Object:
 
 
 @pytest.mark.usefixtures("made")
-async def test_the_members_own_it(api: Api) -> None:
-    assert [one["name"] for one in api.objects[API]["metadata"]["ownerReferences"]] == ["w"]
-
-
-@pytest.mark.usefixtures("made")
 async def test_another_port_is_followed(api: Api, eventually: Eventually) -> None:
     metadata = copy.deepcopy(api.objects[WORKER]["metadata"])
     metadata["annotations"]["fusioninfer.io/expansion"] = '{"v":1,"serves":{"port":9000}}'

@@ -84,29 +84,18 @@ async def test_a_manual_scale_is_left_to_the_autoscaler(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_edit_of_the_autoscaler_is_reverted(api: Api, eventually: Eventually) -> None:
-    api.edit(AUTOSCALER, maxReplicas=99)
-
-    await eventually(lambda: api.objects[AUTOSCALER]["spec"]["maxReplicas"] == 4)
-
-
-@pytest.mark.usefixtures("served")
-async def test_another_target_is_reverted(api: Api, eventually: Eventually) -> None:
-    api.edit(AUTOSCALER, scaleTargetRef={"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"})
-
-    await eventually(lambda: api.objects[AUTOSCALER]["spec"]["scaleTargetRef"]["kind"] == "LeaderWorkerSet")
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_deleted_autoscaler_is_made_again(api: Api, eventually: Eventually) -> None:
+async def test_the_autoscaler_is_repaired_made_again_and_changed_by_its_author(
+    api: Api, eventually: Eventually
+) -> None:
+    spec = copy.deepcopy(api.objects[AUTOSCALER]["spec"])
+    other = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    for edit in ({"maxReplicas": 99}, {"scaleTargetRef": other}):
+        api.edit(AUTOSCALER, **edit)
+        await eventually(lambda: api.objects[AUTOSCALER]["spec"] == spec)
     api.remove(AUTOSCALER)
-
     await eventually(lambda: AUTOSCALER in api.objects)
     assert replicas(api) == 5
 
-
-@pytest.mark.usefixtures("served")
-async def test_a_change_of_scaling_changes_the_autoscaler(api: Api, eventually: Eventually) -> None:
     api.put(SERVICE, scaled(2, maxReplicas=8))
 
     await eventually(lambda: api.objects[AUTOSCALER]["spec"]["maxReplicas"] == 8)
@@ -123,17 +112,12 @@ async def test_scaling_that_is_removed_keeps_the_replicas(api: Api, eventually: 
 
 
 @pytest.mark.usefixtures("served")
-async def test_replicas_in_place_of_scaling_are_applied(api: Api, eventually: Eventually) -> None:
+async def test_replicas_in_place_of_scaling_are_applied_and_a_late_scale_is_reverted(
+    api: Api, eventually: Eventually
+) -> None:
     api.put(SERVICE, asking(2, replicas=2))
-
     await eventually(lambda: AUTOSCALER not in api.objects and replicas(api) == 2)
     await eventually(lambda: reported(api, "Failed") == "NothingFailed")
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_late_scale_by_the_deleted_autoscaler_is_reverted(api: Api, eventually: Eventually) -> None:
-    api.put(SERVICE, asking(2, replicas=2))
-    await eventually(lambda: AUTOSCALER not in api.objects and replicas(api) == 2)
 
     scale(api, 5, KUBERNETES)
 

@@ -12,9 +12,9 @@ from sync.desired.service import Desired
 from sync.observed.managed_fields import Takeover
 from sync.observed.snapshot import Situation, Snapshot
 from tests.sync.conftest import Eventually, Start, quiet
-from tests.sync.fake_api import Api, status
+from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, lws, prefill, role, routed
-from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod, reported
+from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod
 
 ROUTE = ROUTES["HTTPRoute"]
 
@@ -51,10 +51,6 @@ def test_a_new_service_is_told_what_was_made(api: Api) -> None:
     (routes,) = told(api, "RoutesCreated")
     assert routes.startswith("created ServiceAccount r1-epp, ")
     assert routes.endswith(", HTTPRoute r1-httproute")
-
-
-@pytest.mark.usefixtures("served")
-def test_events_about_what_is_usual_are_normal(api: Api) -> None:
     assert {(one["reason"], one["type"]) for one in api.kept("events")} == {
         ("Created", "Normal"),
         ("GangOpened", "Normal"),
@@ -215,13 +211,3 @@ async def test_a_service_has_few_events_whatever_happens_to_it(
         await quiet()
 
     assert len(api.kept("events")) - before <= 5
-
-
-@pytest.mark.usefixtures("served")
-async def test_the_status_is_written_where_events_are_refused(api: Api, eventually: Eventually) -> None:
-    api.fault = lambda r: status(403, "Forbidden") if r.path.endswith("/events") else None
-
-    api.remove(ROUTE)
-    await eventually(lambda: ROUTE in api.objects)
-
-    assert reported(api, "RoutesReady") == "PickerNotAvailable"

@@ -28,28 +28,31 @@ from tests.sync.served import (
 pytestmark = pytest.mark.usefixtures("admission")
 
 
-async def test_missing_crds_block_the_routes_only(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_missing_crds_block_the_routes_that_require_them_until_they_are_installed(
+    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
 
     start()
     await eventually(lambda: bool(api.findings()))
+    await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
 
     assert {PREFILL, DECODE, PG, ROUTES["ConfigMap"]} <= api.objects.keys()
-
-
-async def test_an_event_names_the_missing_crds(api: Api, start: Start, eventually: Eventually) -> None:
-    api.absent = {"inferencepools", "httproutes", "gateways"}
-    api.put(SERVICE, routed())
-
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    message = api.findings()[0]["message"]
-    assert message.startswith(
+    assert not {ROUTES["Deployment"], ROUTES["HTTPRoute"]} & api.objects.keys()
+    assert (reported(api, "Progressing"), reported(api, "Initialized")) == (
+        "Held",
+        "InferenceServiceCreating",
+    )
+    assert api.findings()[0]["message"].startswith(
         "this cluster has no InferencePool of inference.networking.k8s.io/v1; "
         "install the CRDs of the Gateway API Inference Extension (FI870: "
     )
+
+    api.absent = set()
+
+    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
 async def test_a_missing_istio_blocks_its_rule_only(api: Api, start: Start, eventually: Eventually) -> None:
@@ -94,32 +97,6 @@ async def test_an_objective_follows_the_priority_of_its_service(
     change(api, SERVICE, spec=routed()["spec"])
 
     await eventually(lambda: objective not in api.objects)
-
-
-async def test_objects_that_require_a_missing_kind_are_not_tried(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.absent = {"inferencepools"}
-    api.put(SERVICE, routed())
-
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    assert not {ROUTES["Deployment"], ROUTES["HTTPRoute"]} & api.objects.keys()
-
-
-async def test_crds_installed_later_need_no_restart(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
-    api.absent = {"inferencepools", "httproutes", "gateways"}
-    api.put(SERVICE, routed())
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    api.absent = set()
-
-    await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
 async def test_missing_kinds_do_not_concern_services_without_routes(

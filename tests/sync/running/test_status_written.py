@@ -13,7 +13,7 @@ from sync.kinds import GATEWAYS, POD
 from sync.runtime.apply_history import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import inference_service, routed
+from tests.sync.samples import inference_service
 from tests.sync.served import (
     HOME,
     LISTENER,
@@ -210,21 +210,6 @@ async def test_the_status_and_the_events_agree(api: Api, start: Start, eventuall
 
     code = api.findings()[0]["message"].rpartition("(")[2][:5]
     await eventually(lambda: f"({code})" in condition(api, "Failed").get("message", ""))
-
-
-async def test_the_status_reports_whether_everything_is_stored(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.absent = {"inferencepools"}
-    api.put(SERVICE, routed())
-
-    start()
-
-    await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
-    assert (reported(api, "Progressing"), reported(api, "Initialized")) == (
-        "Held",
-        "InferenceServiceCreating",
-    )
 
 
 @pytest.mark.usefixtures("served")
