@@ -20,34 +20,26 @@ def leader_worker_set(spec: Object, **status: Any) -> Object:
     return {"metadata": {"name": "r1-decode", "generation": 3}, "spec": spec, "status": status}
 
 
-def test_replicas_are_those_of_the_spec() -> None:
-    assert lws.project(leader_worker_set({"replicas": 4})).replicas == 4
+@pytest.mark.parametrize(("spec", "replicas"), [({"replicas": 4}, 4), ({}, 1)])
+def test_replicas_are_those_of_the_spec_or_one(spec: Object, replicas: int) -> None:
+    assert lws.project(leader_worker_set(spec)).replicas == replicas
 
 
-def test_replicas_default_to_one() -> None:
-    assert lws.project(leader_worker_set({})).replicas == 1
+@pytest.mark.parametrize(
+    ("status", "observed", "current"),
+    [
+        ({"observedGeneration": 3}, 3, True),
+        ({"observedGeneration": 2}, 2, False),
+        ({}, 0, False),
+        ({"conditions": [condition("Available", "True", observedGeneration=2)]}, 2, False),
+        ({"replicas": 1}, 3, True),
+    ],
+    ids=["current", "earlier", "none", "of conditions", "without a generation"],
+)
+def test_a_status_is_of_the_generation_that_it_names(status: Object, observed: int, *, current: bool) -> None:
+    row = lws.project(leader_worker_set({}, **status))
 
-
-def test_a_status_of_this_generation_is_current() -> None:
-    assert lws.project(leader_worker_set({}, observedGeneration=3)).current
-
-
-def test_a_status_of_an_earlier_generation_is_not() -> None:
-    assert not lws.project(leader_worker_set({}, observedGeneration=2)).current
-
-
-def test_no_status_is_not_current() -> None:
-    assert not lws.project(leader_worker_set({})).current
-
-
-def test_conditions_have_the_generation_where_the_status_lacks_it() -> None:
-    said = condition("Available", "True", observedGeneration=2)
-
-    assert lws.project(leader_worker_set({}, conditions=[said])).observed == 2
-
-
-def test_a_status_without_a_generation_counts_as_current() -> None:
-    assert lws.project(leader_worker_set({}, replicas=1)).current
+    assert (row.observed, row.current) == (observed, current)
 
 
 @pytest.mark.parametrize(("status", "updating"), [("True", True), ("False", False)])

@@ -48,25 +48,17 @@ def test_a_pod_has_the_size_of_its_group(written: Any, read: int) -> None:
     assert project(found).group_size == read
 
 
-def test_a_pod_with_a_node_is_scheduled() -> None:
+def held(message: str) -> Object:
+    return pod(conditions=[{"type": "PodScheduled", "status": "False", "message": message}])
+
+
+def test_a_pod_is_scheduled_by_its_node_and_ready_by_its_condition() -> None:
+    """Without a node it has the scheduler's message, up to a length."""
+    waits = project(held("0/4 nodes are available"))
+
     assert project(pod({"nodeName": "n1"})).scheduled
-
-
-def test_a_pod_without_a_node_has_the_schedulers_message() -> None:
-    said = {"type": "PodScheduled", "status": "False", "message": "0/4 nodes are available"}
-
-    row = project(pod(conditions=[said]))
-
-    assert (row.scheduled, row.held) == (False, "0/4 nodes are available")
-
-
-def test_a_long_message_is_truncated() -> None:
-    said = {"type": "PodScheduled", "status": "False", "message": "no " * 1000}
-
-    assert len(project(pod(conditions=[said])).held) == 200
-
-
-def test_a_pod_is_ready_by_its_condition() -> None:
+    assert (waits.scheduled, waits.held, waits.ready) == (False, "0/4 nodes are available", False)
+    assert len(project(held("no " * 1000)).held) == 200
     assert project(pod(conditions=[{"type": "Ready", "status": "True"}])).ready
 
 
@@ -97,31 +89,47 @@ def test_accelerators_of_all_containers_are_summed_up() -> None:
     assert row.accelerators == (("nvidia.com/gpu", 16),)
 
 
-@pytest.mark.parametrize("reason", ["CrashLoopBackOff", "ImagePullBackOff", "CreateContainerConfigError"])
-def test_a_container_that_cannot_start_is_a_failure(reason: str) -> None:
-    row = project(container({"waiting": {"reason": reason, "message": "back-off"}}))
-
-    assert row.failure == Failure("vllm", reason, "back-off")
+def going(obj: Object) -> Object:
+    """Return a pod that is being deleted."""
+    return obj | {"metadata": obj["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
 
-def test_an_init_container_that_cannot_start_is_a_failure() -> None:
-    waiting = {"waiting": {"reason": "ErrImagePull"}}
-
-    row = project(pod(initContainerStatuses=[{"name": "routing-proxy", "state": waiting}]))
-
-    assert row.failure == Failure("routing-proxy", "ErrImagePull")
+def waiting(reason: str, message: str = "") -> Object:
+    return container({"waiting": {"reason": reason, "message": message}})
 
 
-def test_a_container_that_is_being_created_is_no_failure() -> None:
-    assert project(container({"waiting": {"reason": "ContainerCreating"}})).failure is None
+KILLED = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+ONCE = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1}
+PULL = {"name": "routing-proxy", "state": {"waiting": {"reason": "ErrImagePull"}}}
+EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
 
 
-def test_a_container_between_two_crashes_is_a_failure() -> None:
-    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-
-    row = project(container({"running": {}}, lastState=ended, restartCount=3, ready=False))
-
-    assert row.failure == Failure("vllm", "CrashLoopBackOff", "ended with code 137 (OOMKilled)")
+@pytest.mark.parametrize(
+    ("obj", "failure"),
+    [
+        (waiting("CrashLoopBackOff", "back-off"), Failure("vllm", "CrashLoopBackOff", "back-off")),
+        (waiting("ImagePullBackOff"), Failure("vllm", "ImagePullBackOff")),
+        (waiting("CreateContainerConfigError"), Failure("vllm", "CreateContainerConfigError")),
+        (pod(initContainerStatuses=[PULL]), Failure("routing-proxy", "ErrImagePull")),
+        (waiting("ContainerCreating"), None),
+        (
+            container({"running": {}}, lastState=KILLED, restartCount=3, ready=False),
+            Failure("vllm", "CrashLoopBackOff", "ended with code 137 (OOMKilled)"),
+        ),
+        (
+            going(container({"terminated": {}}, **ONCE)),
+            Failure("vllm", "CrashLoopBackOff", "ended with code 1 (Error)"),
+        ),
+        (going(waiting("ImagePullBackOff")), None),
+        (pod(**EVICTED), Failure("", "Evicted", "the node was low on memory")),
+    ],
+    ids=[
+        *("crash loop", "image", "configuration", "init container", "being created", "between two crashes"),
+        *("deleted after its first restart", "deleted while waiting", "as a whole"),
+    ],
+)
+def test_a_container_that_cannot_run_is_a_failure(obj: Object, failure: Failure | None) -> None:
+    assert project(obj).failure == failure
 
 
 @pytest.mark.parametrize(
@@ -133,29 +141,5 @@ def test_a_recovered_container_is_no_failure(fields: Object) -> None:
     assert project(container({"running": {}}, **(crashed | fields))).failure is None
 
 
-def test_a_pod_deleted_after_its_first_restart_has_its_exit_code() -> None:
-    crashed = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1}
-    obj = container({"terminated": {}}, **crashed)
-    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-
-    assert project(obj).failure == Failure("vllm", "CrashLoopBackOff", "ended with code 1 (Error)")
-
-
-def test_a_pod_being_deleted_has_no_waiting_failure() -> None:
-    obj = container({"waiting": {"reason": "ImagePullBackOff"}})
-    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-
-    assert project(obj).failure is None
-
-
-def test_a_pod_that_failed_as_a_whole_has_its_reason() -> None:
-    row = project(pod(phase="Failed", reason="Evicted", message="the node was low on memory"))
-
-    assert row.failure == Failure("", "Evicted", "the node was low on memory")
-
-
 def test_a_pod_being_deleted_is_marked() -> None:
-    obj = pod()
-    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-
-    assert project(obj).deleting
+    assert project(going(pod())).deleting

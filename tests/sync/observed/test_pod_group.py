@@ -104,18 +104,8 @@ def test_a_pod_group_made_by_lws_names_its_lws() -> None:
     assert pod_group(obj).made_for == "d"
 
 
-def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
-    """Return a condition."""
-    return {"type": kind, "status": status, "message": message, **fields}
+@pytest.mark.parametrize(("status", "message"), [("True", "6/6 tasks"), ("False", "")])
+def test_volcanos_message_is_kept_while_the_gang_is_unschedulable(status: str, message: str) -> None:
+    said = {"type": "Unschedulable", "status": status, "message": "6/6 tasks"}
 
-
-def test_volcanos_message_is_kept_while_the_gang_is_unschedulable() -> None:
-    said = condition("Unschedulable", "True", "6/6 tasks in gang unschedulable")
-
-    assert pod_group({"status": {"conditions": [said]}}).message == "6/6 tasks in gang unschedulable"
-
-
-def test_volcanos_message_is_dropped_when_it_is_schedulable() -> None:
-    said = condition("Unschedulable", "False", "6/6 tasks in gang unschedulable")
-
-    assert pod_group({"status": {"conditions": [said]}}).message == ""
+    assert pod_group({"status": {"conditions": [said]}}).message == message

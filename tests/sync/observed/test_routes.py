@@ -27,37 +27,21 @@ def matching(path: Object) -> Object:
     return {"rules": [{"matches": [{"path": path}]}]}
 
 
-def test_a_parent_is_in_the_namespace_of_its_route() -> None:
-    assert routes.project_http_route(route({"parentRefs": [{"name": "gw"}]})).parents == (
-        Parent("team-a", "gw"),
-    )
+def test_a_parent_is_in_the_namespace_of_its_route_or_a_listener_elsewhere() -> None:
+    refs = [{"name": "gw"}, {"name": "gw", "namespace": "infra", "sectionName": "https", "port": 443}]
+
+    found = routes.project_http_route(route({"parentRefs": refs})).parents
+
+    assert found == (Parent("team-a", "gw"), Parent("infra", "gw", "https", 443))
 
 
-def test_a_parent_may_be_a_listener_elsewhere() -> None:
-    ref = {"name": "gw", "namespace": "infra", "sectionName": "https", "port": 443}
-
-    assert routes.project_http_route(route({"parentRefs": [ref]})).parents == (
-        Parent("infra", "gw", "https", 443),
-    )
-
-
-def test_an_answer_to_this_generation_counts() -> None:
-    accepted = routes.project_http_route(route({}, answer())).answers[0].accepted
-
-    assert accepted is not None
-    assert accepted.status == "True"
-
-
-@pytest.mark.parametrize("generation", [0, 1])
-def test_an_answer_to_an_earlier_generation_does_not(generation: int) -> None:
-    assert routes.project_http_route(route({}, answer(generation))).answers[0].accepted is None
-
-
-def test_the_answers_of_a_pool_are_read_as_those_of_a_route() -> None:
-    assert (
-        routes.project_pool(route({}, answer())).answers
-        == routes.project_http_route(route({}, answer())).answers
-    )
+@pytest.mark.parametrize(("generation", "status"), [(0, None), (1, None), (2, "True")])
+def test_only_an_answer_to_this_generation_of_a_route_or_pool_counts(
+    generation: int, status: str | None
+) -> None:
+    for project in (routes.project_http_route, routes.project_pool):
+        accepted = project(route({}, answer(generation))).answers[0].accepted
+        assert (accepted and accepted.status) == status
 
 
 @pytest.mark.parametrize(
@@ -92,15 +76,10 @@ def programmed(observed: int) -> Object:
     return {"metadata": {"generation": 2}, "status": {"conditions": [said]}}
 
 
-def test_a_gateway_has_its_condition_programmed() -> None:
-    assert routes.project_gateway(programmed(2)).programmed == ObservedCondition(
-        "Programmed", "False", "Invalid", observed=2
-    )
+def test_a_gateway_has_its_condition_programmed_of_this_generation() -> None:
+    found = [routes.project_gateway(programmed(observed)).programmed for observed in (0, 1, 2)]
 
-
-@pytest.mark.parametrize("observed", [0, 1])
-def test_a_condition_of_an_earlier_generation_does_not_count(observed: int) -> None:
-    assert routes.project_gateway(programmed(observed)).programmed is None
+    assert found == [None, None, ObservedCondition("Programmed", "False", "Invalid", observed=2)]
 
 
 def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
@@ -115,28 +94,27 @@ def picker(*conditions: Object, observed: int = 2, **status: int) -> Object:
     return {"metadata": {"name": "r1-epp", "generation": 2, "labels": labels}, "status": told}
 
 
-def test_a_deployment_is_available_by_one_pod_of_several() -> None:
-    said = condition("Progressing", "False", "has timed out progressing")
-
-    row = routes.project_deployment(picker(said, replicas=2, updatedReplicas=2, availableReplicas=1))
-
-    assert (row.available, row.replacing) == (True, False)
+STALLED = condition("Progressing", "False", "has timed out progressing")
+READY = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 1}
 
 
-def test_a_deployment_without_pods_is_not_available_by_its_condition() -> None:
-    assert not routes.project_deployment(picker(condition("Available", "True"), replicas=2)).available
+@pytest.mark.parametrize(
+    ("obj", "available", "replacing", "current"),
+    [
+        (picker(STALLED, **READY), True, False, True),
+        (picker(condition("Available", "True"), replicas=2), False, True, True),
+        (picker(**READY | {"updatedReplicas": 1}), True, True, True),
+        (picker(observed=1, availableReplicas=1), True, False, False),
+    ],
+    ids=["one pod of several", "a condition alone", "a pod of an earlier template", "an old status"],
+)
+def test_a_deployment_is_available_by_its_pods(
+    obj: Object, *, available: bool, replacing: bool, current: bool
+) -> None:
+    row = routes.project_deployment(obj)
 
-
-def test_a_deployment_with_a_pod_of_an_earlier_template_is_being_replaced() -> None:
-    assert routes.project_deployment(picker(replicas=2, updatedReplicas=1, availableReplicas=1)).replacing
-
-
-def test_a_deployment_names_its_generation_of_endpoint_pickers() -> None:
-    assert routes.project_deployment(picker()).picker == "gie-1.4"
-
-
-def test_a_deployment_with_an_old_status_is_not_current() -> None:
-    assert not routes.project_deployment(picker(observed=1, availableReplicas=1)).current
+    assert (row.available, row.replacing, row.current) == (available, replacing, current)
+    assert row.picker == "gie-1.4"
 
 
 def test_a_refused_pod_comes_before_other_conditions() -> None:
