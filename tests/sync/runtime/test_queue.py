@@ -9,28 +9,6 @@ from tests.builders.patience import PATIENCE
 A, B = ("ns", "a"), ("ns", "b")
 
 
-async def test_a_key_added_twice_is_returned_once() -> None:
-    queue = Queue(workers=4)
-    for key in (A, B, A):
-        queue.add(key)
-
-    looked = [await queue.get(), await queue.get()]
-
-    assert (looked, [*queue.ready]) == ([A, B], [])
-
-
-async def test_a_key_added_during_its_reconcile_is_returned_again() -> None:
-    queue = Queue(workers=4)
-    queue.add(A)
-    await queue.get()
-
-    queue.add(A)
-
-    assert A not in queue.ready
-    queue.done(A)
-    assert await queue.get() == A
-
-
 async def test_a_key_may_be_added_with_a_delay() -> None:
     queue = Queue(workers=4)
 

@@ -1,9 +1,7 @@
 """Properties that hold for any rows and any stored status."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -104,19 +102,7 @@ OBSERVED = st.builds(
 )
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
 """What may be stored: anything, or the status of other rows."""
-PROJECTIONS: Final[tuple[Callable[[Object], object], ...]] = (
-    *(pod.project, lws.project, pod_group),
-    *(routes.project_deployment, routes.project_http_route, routes.project_pool, routes.project_gateway),
-)
-
 often = settings(suppress_health_check=[HealthCheck.too_slow])
-
-
-@often
-@given(OBJECTS)
-def test_any_object_can_be_projected(obj: Object) -> None:
-    for projection in PROJECTIONS:
-        projection(obj)
 
 
 @often
