@@ -1,7 +1,7 @@
 """The plan of a service's routes, and what blocks it."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -57,40 +57,176 @@ def isvc(**router: Any) -> InferenceServiceIntent:
     return InferenceServiceIntent(*KEY, router=made, uid="uid-isvc")
 
 
-def test_without_a_request_there_are_no_routes() -> None:
-    assert plan(worker(routing=Routing())) == RoutePlan()
+Case = tuple[str, tuple[Member, ...], dict[str, Any]]
+SERVICE: Final = InferenceServiceIntent(*KEY)
+QUEUES: Final = Routing("queue-size")
+UNROUTED: Final = worker(routing=Routing())
+GOING: Final = worker(routing=Routing(), deleting=True)
+DECODES: Final = decode(routing=PD)
+PRESET: Final = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
+PARSED: Final = f"{PRESET}parser: {{pluginRef: queue-scorer}}\n"
+NO_EFFECT: Final = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace(
+    "lruCapacityPerServer", "lru"
+)
 
 
-def test_a_strategy_makes_routes() -> None:
-    assert routes(worker(port=81)).port == 81
+def case(outcome: str, *members: Member, **known: Any) -> Case:
+    return outcome, members, known
 
 
-def test_the_endpoint_picker_is_the_configured_one() -> None:
-    assert routes(worker(), settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.2"]
+PLANS: Final[dict[str, Case]] = {
+    "no request": case("none", UNROUTED),
+    "a service without a router": case("none", UNROUTED, service=SERVICE),
+    "a removed router has no effect through its members": case("none", worker(), service=SERVICE),
+    "an InferenceService without its LWS": case("held", service=isvc(strategy="queue-size")),
+    "LWS being deleted": case("held", GOING, service=isvc(strategy="queue-size")),
+    "the last LWS goes, and there is no InferenceService": case("none", worker(deleting=True)),
+    "members being deleted do not count": case(
+        "routes", worker("old", deleting=True, routing=QUEUES), worker()
+    ),
+    "a configuration that stops the picker": case(
+        "held FI811 w", worker(routing=Routing(config="kind: Other"))
+    ),
+    "a parameter without effect": case("routes FI818 w", worker(routing=Routing(config=NO_EFFECT))),
+    "members that disagree": case("held FI806 d p", prefill(routing=QUEUES), DECODES),
+    "a decoder without the strategy": case(
+        "held FI807 d2", prefill(), DECODES, decode("d2", role_name="decode-2")
+    ),
+    "a prefiller alone": case("held FI808 p", prefill(routing=PD)),
+    "a decoder alone": case("held FI808 d", DECODES),
+    "both routed alike": case("routes FI802 d p", prefill(), decode(routing=CACHE)),
+    "a worker does not disaggregate": case("held FI801 w", worker(routing=PD)),
+    "a picker that cannot": case(
+        "held FI805 d p", prefill(), DECODES, settings=Settings(disaggregated_picker="gie-1.5")
+    ),
+    "the common picker has its sidecar": case(
+        "routes", prefill(), decode(routing=replace(PD, picker="llm-d-0.7"))
+    ),
+    "the default picker remembers prefillers": case("routes", prefill(), DECODES),
+    "one that forgets them": case(
+        "routes FI822 d p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
+    ),
+    "a strategy and a configuration": case("held FI804 w", worker(routing=Routing("queue-size", config="x"))),
+    "a gateway without a strategy": case(
+        "none FI803 d p", prefill(routing=Routing(gateway="gate")), decode()
+    ),
+    "leaders with two ports": case("held FI809 d p", prefill(port=8001), DECODES),
+    "a configuration checked for a chosen generation": case(
+        "held FI812 w", worker(routing=Routing(config=PARSED, picker="gie-1.2"))
+    ),
+    "the same for the operator's": case("routes", worker(routing=Routing(config=PARSED))),
+}
 
 
-def test_prefillers_and_decoders_get_an_endpoint_picker_that_supports_them() -> None:
-    assert routes(prefill(), decode(routing=PD)).picker is PICKERS[SETTINGS.disaggregated_picker]
+@pytest.mark.parametrize(("outcome", "members", "known"), PLANS.values(), ids=PLANS)
+def test_routes_are_made_or_held_and_members_are_told_why(
+    outcome: str, members: tuple[Member, ...], known: dict[str, Any]
+) -> None:
+    found = plan(*members, **known)
+
+    assert found.routes is None or not found.hold
+    made = "routes" if found.routes else "held" if found.hold else "none"
+    told = (*sorted({code for _, code in codes(found)}), *sorted(name for name, _ in codes(found)))
+    assert " ".join((made, *told)) == outcome
 
 
-def test_an_authors_configuration_is_used_as_it_is() -> None:
-    text = f"{yaml.dump(presets(PICKERS['gie-1.5'])['queue-size'])}# mine\n"
-
-    assert routes(worker(routing=Routing(config=text))).config == text
+OWN_GATEWAY: Final = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"})
 
 
-def test_a_configuration_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
-    found = plan(worker(routing=Routing(config="kind: Other")))
-
-    assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
+def made(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, ...]:
+    return field, value, members, known
 
 
-def test_a_configuration_with_a_parameter_without_effect_is_rolled_out() -> None:
-    config = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace("lruCapacityPerServer", "lru")
+GATE: Final = {"parentRefs": [{"name": "gate"}]}
+MINE: Final = {"parentRefs": [{"name": "g"}]}
+MADE: Final[dict[str, tuple[Any, ...]]] = {
+    "the port is the leaders'": made("port", 81, worker(port=81)),
+    "the operator's generation": made(
+        "picker", PICKERS["gie-1.2"], worker(), settings=Settings(picker="gie-1.2")
+    ),
+    "one that disaggregates": made("picker", PICKERS[SETTINGS.disaggregated_picker], prefill(), DECODES),
+    "the author's generation": made(
+        "picker",
+        PICKERS["gie-1.3"],
+        worker(routing=Routing("queue-size", picker="gie-1.3")),
+        settings=Settings(picker="gie-1.2"),
+    ),
+    "the author's configuration": made(
+        "config", f"{PRESET}# mine\n", worker(routing=Routing(config=f"{PRESET}# mine\n"))
+    ),
+    "with adapters too": made("config", PRESET, worker(routing=Routing(config=PRESET), has_adapters=True)),
+    "annotations of one member count for all": made(
+        "http_route",
+        GATE,
+        prefill(routing=Routing(gateway="gate")),
+        decode(routing=Routing("pd-disaggregation")),
+    ),
+    "a gateway in another namespace": made(
+        "http_route", {"parentRefs": [{"name": "gate", "namespace": "infra"}]}, worker()
+    ),
+    "no gateway": made("http_route", {}, worker(routing=QUEUES)),
+    "hostnames": made(
+        "http_route",
+        GATE | {"hostnames": ["a.b", "c.d"]},
+        worker(routing=Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))),
+    ),
+    "the operator's replicas": made("replicas", 2, worker(), settings=Settings(picker_replicas=2)),
+    "the author's replicas": made(
+        "replicas", 3, worker(routing=replace(CACHE, picker_replicas=3)), settings=Settings(picker_replicas=2)
+    ),
+    "the router's replicas": made(
+        "replicas", 2, worker(), service=isvc(strategy="queue-size", picker_replicas=2)
+    ),
+    "the router's generation": made(
+        "picker", PICKERS["gie-1.2"], worker(), service=isvc(strategy="queue-size", picker="gie-1.2")
+    ),
+    "a rule for Istio": made("destination_rule", True, worker(), settings=Settings(destination_rules=True)),
+    "none without TLS": made(
+        "destination_rule", False, worker(), settings=Settings(destination_rules=True, secure_serving=False)
+    ),
+    "none by default": made("destination_rule", False, worker()),
+    "a conflicting role takes no part": made(
+        "members",
+        (("d", "uid-d"), ("p", "uid-p")),
+        prefill(),
+        DECODES,
+        member("late", created="2027", port=81),
+    ),
+    "the router decides for its members": made(
+        "http_route", MINE, UNROUTED, service=isvc(strategy="queue-size", http_route=MINE)
+    ),
+    "the InferenceService owns them": made("owner", (KEY[1], "uid-isvc"), UNROUTED, service=OWN_GATEWAY),
+    "the router's gateway is the parent": made(
+        "http_route", {"parentRefs": [{"name": f"{KEY[1]}-gateway"}]}, UNROUTED, service=OWN_GATEWAY
+    ),
+    "the author's parent stays beside it": made(
+        "http_route",
+        MINE,
+        UNROUTED,
+        service=isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=MINE),
+    ),
+    "priorities of service and adapter": made(
+        "objectives",
+        ((KEY[1], 100), (f"{KEY[1]}.acme-law", -100)),
+        worker(),
+        service=replace(
+            isvc(strategy="queue-size", priority="Critical"), adapters=(("acme/Law", "Sheddable"),)
+        ),
+    ),
+    "a priority of the adapter alone": made(
+        "objectives",
+        ((f"{KEY[1]}.law", 7),),
+        worker(),
+        service=replace(isvc(strategy="queue-size"), adapters=(("law", "7"),)),
+    ),
+}
 
-    found = plan(worker(routing=Routing(config=config)))
 
-    assert (found.routes is not None, codes(found)) == (True, {("w", "FI818")})
+@pytest.mark.parametrize(("field", "value", "members", "known"), MADE.values(), ids=MADE)
+def test_what_is_asked_for_is_planned(
+    field: str, value: Any, members: tuple[Member, ...], known: dict[str, Any]
+) -> None:
+    assert getattr(routes(*members, **known), field) == value
 
 
 def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
@@ -100,111 +236,30 @@ def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
     assert "lora-affinity-scorer" not in without.config
 
 
-def test_a_configuration_of_the_author_is_used_as_it_is_with_adapters_too() -> None:
-    own = "plugins:\n- type: queue-scorer\n- type: max-score-picker\n"
+@pytest.mark.parametrize(
+    ("prefills", "words"),
+    [(Routing(gateway="other"), "the gateway (p: other)"), (Routing(config="a\nb\n"), "(p: a ...)")],
+)
+def test_a_disagreement_names_the_members_and_the_first_line_of_their_values(
+    prefills: Routing, words: str
+) -> None:
+    other = PD if prefills.gateway else Routing(config="c\nd\n")
 
-    found = routes(worker(routing=Routing(config=own), has_adapters=True))
-
-    assert found.config == own
-
-
-def test_an_adapter_with_a_priority_has_an_objective_of_its_own() -> None:
-    service = replace(isvc(strategy="queue-size", priority="Critical"), adapters=(("acme/Law", "Sheddable"),))
-
-    assert routes(worker(), service=service).objectives == ((KEY[1], 100), (f"{KEY[1]}.acme-law", -100))
-
-
-def test_an_adapter_may_have_a_priority_without_one_of_the_service() -> None:
-    service = replace(isvc(strategy="queue-size"), adapters=(("law", "7"),))
-
-    assert routes(worker(), service=service).objectives == ((f"{KEY[1]}.law", 7),)
-
-
-def test_the_annotations_of_one_member_count_for_all() -> None:
-    found = routes(prefill(routing=Routing(gateway="gate")), decode(routing=Routing("pd-disaggregation")))
-
-    assert found.http_route == {"parentRefs": [{"name": "gate"}]}
-
-
-def test_a_gateway_may_be_in_another_namespace() -> None:
-    assert routes(worker()).http_route == {"parentRefs": [{"name": "gate", "namespace": "infra"}]}
-
-
-def test_without_a_gateway_there_is_no_http_route() -> None:
-    assert routes(worker(routing=Routing("queue-size"))).http_route == {}
-
-
-def test_hostnames_are_added_to_the_route() -> None:
-    asked = Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))
-
-    assert routes(worker(routing=asked)).http_route["hostnames"] == ["a.b", "c.d"]
-
-
-def test_members_that_disagree_keep_the_routes_as_they_are() -> None:
-    found = plan(prefill(routing=Routing("queue-size")), decode(routing=PD))
-
-    assert (found.routes, found.hold, codes(found)) == (None, True, {("p", "FI806"), ("d", "FI806")})
-
-
-def test_a_disagreement_names_the_members_and_their_values() -> None:
-    found = plan(prefill(routing=Routing(gateway="other")), decode(routing=PD))
-
-    assert "the gateway (p: other)" in str(found.findings[0].error)
-
-
-def test_a_disagreement_on_a_configuration_does_not_print_it() -> None:
-    found = plan(prefill(routing=Routing(config="a\nb\n")), decode(routing=Routing(config="c\nd\n")))
-
-    assert "(p: a ...)" in str(found.findings[0].error)
-
-
-def test_a_decoder_without_the_strategy_takes_no_part_in_the_kv_transfer() -> None:
-    found = plan(prefill(), decode(routing=PD), decode("d2", role_name="decode-2"))
-
-    assert (found.hold, codes(found)) == (True, {("d2", "FI807")})
-
-
-@pytest.mark.parametrize("there", [prefill(routing=PD), decode(routing=PD)])
-def test_one_side_alone_waits_for_the_other(there: Member) -> None:
-    found = plan(there)
-
-    assert (found.routes, found.hold, codes(found)) == (None, True, {(there.name, "FI808")})
+    assert words in str(plan(prefill(routing=prefills), decode(routing=other)).findings[0].error)
 
 
 def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
-    assert [one["metadata"]["name"] for one in preview([decode(routing=PD)], SETTINGS).objects] == ["r1-api"]
-
-
-def test_prefillers_and_decoders_are_routed_alike_if_asked_and_their_authors_are_told() -> None:
-    found = plan(prefill(), decode(routing=CACHE))
-
-    assert (found.routes is None, codes(found)) == (False, {("p", "FI802"), ("d", "FI802")})
-
-
-def test_a_worker_does_not_disaggregate() -> None:
-    assert codes(plan(worker(routing=PD))) == {("w", "FI801")}
+    assert [one["metadata"]["name"] for one in preview([DECODES], SETTINGS).objects] == ["r1-api"]
 
 
 def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives() -> None:
-    found = plan(prefill(), decode(routing=PD), settings=Settings(disaggregated_picker="gie-1.5"))
+    found = plan(prefill(), DECODES, settings=Settings(disaggregated_picker="gie-1.5"))
+    chosen = plan(prefill(routing=Routing(picker="gie-1.5")), DECODES)
 
-    assert {finding.error.code for finding in found.findings} == {"FI805"}
-    assert found.hold
     assert "gie-1.5" in found.findings[0].error.message
     assert "llm-d-0.4 or llm-d-0.7" in found.findings[0].error.message
-
-
-def test_an_author_chooses_the_generation_for_one_service() -> None:
-    chosen = worker(routing=Routing("queue-size", picker="gie-1.3"))
-
-    assert routes(chosen, settings=Settings(picker="gie-1.2")).picker is PICKERS["gie-1.3"]
-
-
-def test_a_generation_that_an_author_chose_and_that_cannot_disaggregate_is_refused() -> None:
-    found = plan(prefill(routing=Routing(picker="gie-1.5")), decode(routing=PD))
-
-    refused = [finding.error for finding in found.findings if finding.error.code == "FI805"]
-    assert {error.path for error in refused} == {"metadata.annotations[fusioninfer.io/picker]"}
+    refused = {one.error.path for one in chosen.findings if one.error.code == "FI805"}
+    assert refused == {"metadata.annotations[fusioninfer.io/picker]"}
 
 
 def test_members_that_disagree_on_the_endpoint_picker_keep_the_routes() -> None:
@@ -215,137 +270,10 @@ def test_members_that_disagree_on_the_endpoint_picker_keep_the_routes() -> None:
     assert (found.hold, codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
 
 
-def test_a_configuration_is_checked_against_the_generation_that_its_author_chose() -> None:
-    config = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"]) + "parser: {pluginRef: queue-scorer}\n"
-
-    found = plan(worker(routing=Routing(config=config, picker="gie-1.2")))
-
-    assert codes(found) == {("w", "FI812")}
-    assert codes(plan(worker(routing=Routing(config=config)))) == set()
-
-
 def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() -> None:
-    found = plan(prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=PD))
+    found = plan(prefill(routing=Routing(picker="llm-d-0.4")), DECODES)
 
     assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
-
-
-def test_a_decoder_with_the_common_endpoint_picker_has_its_sidecar() -> None:
-    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.7")))
-
-    assert (found.hold, codes(found)) == (False, set())
-
-
-def test_an_endpoint_picker_that_forgets_prefillers_is_accepted_with_a_warning() -> None:
-    found = plan(prefill(), decode(routing=replace(PD, picker="llm-d-0.4")))
-
-    assert (found.routes is None, codes(found)) == (False, {("p", "FI822"), ("d", "FI822")})
-
-
-def test_the_default_endpoint_picker_remembers_prefillers() -> None:
-    assert codes(plan(prefill(), decode(routing=PD))) == set()
-
-
-def test_the_operator_sets_the_number_of_endpoint_pickers() -> None:
-    assert routes(worker(), settings=Settings(picker_replicas=2)).replicas == 2
-
-
-def test_the_author_sets_the_number_of_endpoint_pickers() -> None:
-    chosen = worker(routing=replace(CACHE, picker_replicas=3))
-
-    assert routes(chosen, settings=Settings(picker_replicas=2)).replicas == 3
-
-
-def test_the_endpoint_picker_of_a_router_is_that_of_its_inference_service() -> None:
-    found = routes(worker(), service=isvc(strategy="queue-size", picker="gie-1.2", picker_replicas=2))
-
-    assert (found.picker.name, found.replicas) == ("gie-1.2", 2)
-
-
-@pytest.mark.parametrize(("tls", "told"), [(True, True), (False, False)])
-def test_istio_gets_a_rule_where_tls_is_used(tls: bool, told: bool) -> None:  # noqa: FBT001 - a table
-    settings = Settings(destination_rules=True, secure_serving=tls)
-
-    assert routes(worker(), settings=settings).destination_rule == told
-
-
-def test_there_is_no_rule_for_istio_unless_it_is_enabled() -> None:
-    assert not routes(worker()).destination_rule
-
-
-def test_a_strategy_and_a_configuration_exclude_each_other() -> None:
-    assert codes(plan(worker(routing=Routing("queue-size", config="x")))) == {("w", "FI804")}
-
-
-def test_a_gateway_without_a_strategy_has_no_effect() -> None:
-    found = plan(prefill(routing=Routing(gateway="gate")), decode())
-
-    assert (found.routes, found.hold, codes(found)) == (None, False, {("p", "FI803"), ("d", "FI803")})
-
-
-def test_leaders_with_two_ports_fit_no_pool() -> None:
-    found = plan(prefill(port=8001), decode(routing=PD))
-
-    assert (found.hold, codes(found)) == (True, {("p", "FI809"), ("d", "FI809")})
-
-
-def test_members_that_are_being_deleted_do_not_count() -> None:
-    found = plan(worker("old", deleting=True, routing=Routing("queue-size")), worker())
-
-    assert found.routes is not None
-
-
-def test_a_member_with_a_conflicting_role_takes_no_part() -> None:
-    late = member("late", created="2027", port=81)
-
-    assert routes(prefill(), decode(routing=PD), late).members == (("d", "uid-d"), ("p", "uid-p"))
-
-
-def test_the_router_decides_for_all_its_members() -> None:
-    service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}]})
-
-    found = routes(worker(routing=Routing()), service=service)
-
-    assert (found.http_route, found.owner) == ({"parentRefs": [{"name": "g"}]}, (KEY[1], "uid-isvc"))
-
-
-def test_the_routers_gateway_is_the_parent_where_the_route_names_none() -> None:
-    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "kgateway"})
-
-    found = routes(worker(routing=Routing()), service=service)
-
-    assert found.http_route["parentRefs"] == [{"name": f"{KEY[1]}-gateway"}]
-
-
-def test_a_service_without_a_router_has_no_routes() -> None:
-    assert plan(worker(routing=Routing()), service=InferenceServiceIntent(*KEY)) == RoutePlan()
-
-
-def test_a_removed_router_has_no_effect_through_its_members() -> None:
-    assert plan(worker(), service=InferenceServiceIntent(*KEY)) == RoutePlan()
-
-
-def test_the_routes_of_an_inference_service_wait_for_its_lws() -> None:
-    assert plan(service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
-
-
-def test_lws_being_deleted_leave_the_routes_to_their_inference_service() -> None:
-    going = worker(routing=Routing(), deleting=True)
-
-    assert plan(going, service=isvc(strategy="queue-size")) == RoutePlan(hold=True)
-
-
-def test_without_an_inference_service_the_routes_are_deleted_with_the_last_lws() -> None:
-    assert plan(worker(deleting=True)) == RoutePlan()
-
-
-def test_an_author_who_names_a_parent_keeps_it_beside_an_own_gateway() -> None:
-    mine = {"parentRefs": [{"name": "g"}]}
-    service = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=mine)
-
-    found = routes(worker(routing=Routing()), service=service)
-
-    assert (found.http_route, found.gateway) == (mine, {"gatewayClassName": "c"})
 
 
 @pytest.mark.parametrize(
@@ -361,15 +289,9 @@ def test_an_http_route_needs_a_gateway(router: Object, attached: bool) -> None: 
     service = isvc(strategy="queue-size", **router)
     assert service.router is not None
 
-    made = bool(routes(worker(routing=Routing()), service=service).http_route)
+    made = bool(routes(UNROUTED, service=service).http_route)
 
     assert (made, service.router.is_attached) == (attached, attached)
-
-
-def test_the_configuration_is_yaml_that_reads_back() -> None:
-    (read,) = yaml.load(routes(worker()).config)
-
-    assert read["kind"] == "EndpointPickerConfig"
 
 
 def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
@@ -385,13 +307,10 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
 # --- a configuration in a ConfigMap, and a pool of the author -----------------------------------------
 
 REFERRING = isvc(config_ref=ConfigMapKey("routing", "c.yaml"))
-PLAIN = worker(routing=Routing())
 
 
 def test_a_configuration_in_a_config_map_is_used_as_it_is() -> None:
-    text = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
-
-    assert routes(PLAIN, service=REFERRING, read=Configuration(text)).config == text
+    assert routes(UNROUTED, service=REFERRING, read=Configuration(PRESET)).config == PRESET
 
 
 @pytest.mark.parametrize(
@@ -405,7 +324,7 @@ def test_a_configuration_in_a_config_map_is_used_as_it_is() -> None:
 def test_without_the_configuration_the_routes_stay_as_they_are(
     read: Configuration | None, code: str, severity: str
 ) -> None:
-    found = plan(PLAIN, service=REFERRING, read=read)
+    found = plan(UNROUTED, service=REFERRING, read=read)
 
     assert (found.routes, found.hold) == (None, True)
     assert [(one.error.code, one.error.severity, one.error.path) for one in found.findings] == [
@@ -414,22 +333,19 @@ def test_without_the_configuration_the_routes_stay_as_they_are(
 
 
 def test_a_configuration_in_a_config_map_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
-    found = plan(PLAIN, service=REFERRING, read=Configuration("kind: Other"))
+    found = plan(UNROUTED, service=REFERRING, read=Configuration("kind: Other"))
 
     assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
 
 
-def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker() -> None:
-    found = routes(PLAIN, service=isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]}))
+@pytest.mark.parametrize("config", [None, ConfigMapKey("routing", "c.yaml")], ids=["alone", "wins"])
+def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker(config: ConfigMapKey | None) -> None:
+    """Admission refuses a configuration beside it; both may have been stored while it was down."""
+    service = isvc(pool="theirs", config_ref=config, http_route={"parentRefs": [{"name": "g"}]})
+
+    found = routes(UNROUTED, service=service)
 
     assert (found.pool, found.config) == ("theirs", "")
-
-
-def test_a_pool_of_the_author_wins_over_a_configuration() -> None:
-    """Admission refuses both; they were stored while it was down."""
-    both = isvc(pool="theirs", config_ref=ConfigMapKey("routing", "c.yaml"))
-
-    assert routes(PLAIN, service=both).pool == "theirs"
 
 
 def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
