@@ -1,7 +1,7 @@
 """The plan of the Service `<service>-api`, and how it is rendered."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -46,11 +46,7 @@ def test_a_worker_gets_a_service_on_its_leaders() -> None:
     spec = rendered(member("w", port=8080))["spec"]
 
     assert spec == {
-        "selector": {
-            "fusioninfer.io/service": "r1",
-            "fusioninfer.io/component-type": "worker",
-            LEADERS: "0",
-        },
+        "selector": {"fusioninfer.io/service": "r1", "fusioninfer.io/component-type": "worker", LEADERS: "0"},
         "ports": [{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}],
     }
 
@@ -64,34 +60,20 @@ def test_of_prefillers_and_decoders_the_decoders_are_selected() -> None:
     )
 
 
-def test_the_members_own_it() -> None:
-    owners = rendered(prefill(), decode())["metadata"]["ownerReferences"]
+def test_its_inference_service_owns_it_or_its_members_do() -> None:
+    members = rendered(prefill(), decode())["metadata"]["ownerReferences"]
+    service = rendered(member("w"), service=ISVC)["metadata"]["ownerReferences"]
 
-    assert [(one["kind"], one["name"]) for one in owners] == [
-        ("LeaderWorkerSet", "d"),
-        ("LeaderWorkerSet", "p"),
-    ]
-
-
-def test_an_inference_service_owns_it() -> None:
-    owners = rendered(member("w"), service=ISVC)["metadata"]["ownerReferences"]
-
-    assert [(one["kind"], one["name"]) for one in owners] == [("InferenceService", "r1")]
+    named = [[(one["kind"], one["name"]) for one in owners] for owners in (members, service)]
+    assert named == [[("LeaderWorkerSet", "d"), ("LeaderWorkerSet", "p")], [("InferenceService", "r1")]]
 
 
-def test_a_decoder_that_is_gone_leaves_it_as_it_is() -> None:
-    assert plan(prefill()) == ApiPlan(kept=BOTH)
-
-
-def test_a_prefiller_that_is_gone_changes_nothing_but_the_owners() -> None:
+def test_what_is_gone_changes_nothing_but_the_owners() -> None:
     before, after = plan(prefill(), decode()).api, plan(decode()).api
 
     assert before is not None
     assert after == replace(before, members=(("d", "uid-d"),))
-
-
-def test_an_inference_service_without_members_leaves_it_as_it_is() -> None:
-    assert plan(service=ISVC) == ApiPlan(kept=BOTH)
+    assert plan(prefill()) == plan(service=ISVC) == ApiPlan(kept=BOTH)
 
 
 def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
@@ -108,43 +90,33 @@ def test_decoders_on_different_ports_leave_it_as_it_is() -> None:
     assert codes(found) == {(name, "FI832", "warning") for name in ("p", "d1", "d2")}
 
 
-def test_a_decoder_without_replicas_does_not_hold_the_port_of_the_others() -> None:
+def test_a_port_counts_for_no_longer_than_its_decoder_or_revision_has_replicas() -> None:
     old = decode("old", role_name="a", port=1, replicas=0)
-
-    found = plan(prefill(), old, decode("new", role_name="b", port=2)).api
-
-    assert found is not None
-    assert found.port == 2
-
-
-def test_the_old_port_counts_for_no_longer_than_the_old_revision_has_replicas() -> None:
     revisions = [
-        one
+        make(f"{make().name}-{revision}", revision=revision, group=f"r1-{revision}", **fields)
         for revision, port in (("a", 1), ("b", 2))
-        for one in (
-            prefill(f"p-{revision}", revision=revision, group=f"r1-{revision}"),
-            decode(f"d-{revision}", revision=revision, group=f"r1-{revision}", port=port),
-        )
+        for make, fields in ((prefill, dict[str, Any]()), (decode, {"port": port}))
     ]
+    scaled = [replace(one, replicas=int(one.revision == "b")) for one in revisions]
 
     assert [one.error.code for one in plan(*revisions).findings] == ["FI832"] * 4
-    found = plan(*(replace(one, replicas=int(one.revision == "b")) for one in revisions)).api
-    assert found is not None
-    assert found.port == 2
+    for members in ([prefill(), old, decode("new", role_name="b", port=2)], scaled):
+        found = plan(*members).api
+        assert found is not None
+        assert found.port == 2
+
+
+def namesake(name: str) -> tuple[Subject, ...]:
+    return (Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], name),)
 
 
 def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
-    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-api")
-
-    found = plan(member("w"), namesakes=(taken,))
+    found, shown = plan(member("w"), namesakes=namesake("r1-api")), preview([member("r1-api")], SETTINGS)
 
     assert (found.api, found.kept, codes(found)) == (None, frozenset(), {("w", "FI830", "warning")})
-
-
-def test_a_leaderworkerset_with_the_name_of_the_endpoint_picker_does_not_matter() -> None:
-    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-epp")
-
-    assert plan(member("w"), namesakes=(taken,)).api is not None
+    assert [one["kind"] for one in shown.objects] == ["PodGroup"]
+    assert {one.error.code for one in shown.findings} == {"FI830"}
+    assert plan(member("w"), namesakes=namesake("r1-epp")).api is not None
 
 
 def test_a_name_that_is_too_long_is_reported_on_the_inference_service() -> None:
@@ -160,19 +132,6 @@ def test_the_operator_can_switch_it_off() -> None:
 
     assert plan(member("w"), settings=off) == ApiPlan(kept=BOTH)
     assert codes(plan(member("w"), settings=off, is_made=True)) == {("w", "FI834", "warning")}
-
-
-def test_a_file_shows_it() -> None:
-    names = [(one["kind"], one["metadata"]["name"]) for one in preview([member("w")], SETTINGS).objects]
-
-    assert names == [("PodGroup", "r1"), ("Service", "r1-api")]
-
-
-def test_a_file_with_a_leaderworkerset_of_its_name_shows_none() -> None:
-    found = preview([member("r1-api")], SETTINGS)
-
-    assert [one["kind"] for one in found.objects] == ["PodGroup"]
-    assert {one.error.code for one in found.findings} == {"FI830"}
 
 
 # --- the Ingress ------------------------------------------------------------------------------------
@@ -195,25 +154,25 @@ def ingress(**spec: Any) -> Object:
     return rendered
 
 
-def test_an_ingress_without_rules_leads_to_the_service() -> None:
-    assert ingress(ingressClassName="nginx") == {"ingressClassName": "nginx", "defaultBackend": BACKEND}
+OWN: Final = {"path": "/own", "pathType": "Exact", "backend": OTHER}
+OPEN: Final = {"path": "/v1", "pathType": "Prefix"}
 
 
-def test_a_rule_without_paths_leads_to_the_service_with_its_whole_host() -> None:
-    assert ingress(rules=[{"host": "a.b"}]) == {"rules": [{"host": "a.b", "http": {"paths": [WHOLE_HOST]}}]}
-
-
-def test_a_path_without_a_backend_leads_to_the_service_and_others_stay() -> None:
-    own = {"path": "/own", "pathType": "Exact", "backend": OTHER}
-    rules = [{"http": {"paths": [{"path": "/v1", "pathType": "Prefix"}, own]}}]
-
-    (rule,) = ingress(rules=rules)["rules"]
-
-    assert rule["http"]["paths"] == [{"path": "/v1", "pathType": "Prefix", "backend": BACKEND}, own]
-
-
-def test_an_authors_default_backend_stays() -> None:
-    assert ingress(defaultBackend=OTHER) == {"defaultBackend": OTHER}
+@pytest.mark.parametrize(
+    ("asked", "made"),
+    [
+        ({"ingressClassName": "nginx"}, {"ingressClassName": "nginx", "defaultBackend": BACKEND}),
+        ({"rules": [{"host": "a.b"}]}, {"rules": [{"host": "a.b", "http": {"paths": [WHOLE_HOST]}}]}),
+        (
+            {"rules": [{"http": {"paths": [OPEN, OWN]}}]},
+            {"rules": [{"http": {"paths": [OPEN | {"backend": BACKEND}, OWN]}}]},
+        ),
+        ({"defaultBackend": OTHER}, {"defaultBackend": OTHER}),
+    ],
+    ids=["no rules", "no paths", "a path without a backend", "an own default"],
+)
+def test_an_ingress_leads_to_the_service_where_its_author_names_no_other(asked: Object, made: Object) -> None:
+    assert ingress(**asked) == made
 
 
 def test_its_port_is_one_of_the_service() -> None:
@@ -238,9 +197,7 @@ def test_an_ingress_that_is_not_to_be_stays_as_it_is_and_is_reported(settings: S
 
 
 def test_an_ingress_to_a_service_whose_name_is_taken_is_reported() -> None:
-    taken = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", KEY[0], "r1-api")
-
-    found = plan(member("w"), service=bringing(), namesakes=(taken,))
+    found = plan(member("w"), service=bringing(), namesakes=namesake("r1-api"))
 
     assert (found.api, codes(found)) == (None, {("r1", "FI835", "error")})
 

@@ -72,6 +72,7 @@ def said(seen: Snapshot) -> list[tuple[str, str]]:
 def test_a_role_with_scaling_has_an_autoscaler_of_its_name() -> None:
     made = decided(snapshot(SCALED)).objects
 
+    assert replicas(snapshot(SCALED)) is None
     assert [obj["kind"] for obj in made] == ["LeaderWorkerSet", "LeaderWorkerSet", "HorizontalPodAutoscaler"]
     assert made[-1] == {
         "apiVersion": "autoscaling/v2",
@@ -93,10 +94,6 @@ def test_a_role_with_scaling_has_an_autoscaler_of_its_name() -> None:
             },
         },
     }
-
-
-def test_its_leader_worker_set_is_applied_without_replicas() -> None:
-    assert replicas(snapshot(SCALED)) is None
 
 
 def test_while_a_rule_is_broken_no_autoscaler_is_deleted() -> None:
@@ -121,10 +118,7 @@ def test_while_a_rule_is_broken_no_autoscaler_is_deleted() -> None:
         (snapshot(asking(replicas=5), autoscaler(), sets=(stored(),)), False),
         (snapshot(asking(replicas=None), autoscaler(), sets=(stored(),)), False),
         (snapshot(SCALED, autoscaler(), sets=(stored(),)), False),
-        (
-            snapshot(asking(replicas=3), autoscaler(), sets=(stored(),), claimed=frozenset({"decode"})),
-            False,
-        ),
+        (snapshot(asking(replicas=3), autoscaler(), sets=(stored(),), claimed=frozenset({"decode"})), False),
         (snapshot(asking(replicas=3), sets=(stored(),), unknown={AUTOSCALER.kind: "denied"}), True),
     ],
     ids=[
@@ -150,12 +144,6 @@ def test_what_is_left_is_applied_without_replicas_and_reported() -> None:
         "spec.roles[1].replicas: Invalid value: 3: HorizontalPodAutoscaler mine scaled LeaderWorkerSet "
         "r1-decode to 5 and keeps control (FI875)"
     )
-
-
-def test_an_autoscaler_is_reported_before_it_scales() -> None:
-    seen = snapshot(asking(replicas=3), autoscaler())
-
-    assert (replicas(seen), said(seen)) == (3, [("spec.roles[1].replicas", "FI875")])
 
 
 def test_a_role_without_replicas_may_have_any_autoscaler() -> None:

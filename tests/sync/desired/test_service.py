@@ -1,7 +1,7 @@
 """The desired state of one service, all parts together."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -21,6 +21,7 @@ MEMBERS = (prefill(), decode())
 SPLIT = Routing("pd-disaggregation", gateway="gate")
 ROUTED = (prefill(routing=SPLIT), decode(routing=SPLIT))
 FIRST, SECOND = f"{KEY[1]}-54b76dbb9c", f"{KEY[1]}-7d9f6c5b4d"
+NOTHING = frozenset[str]()
 PARTS = [
     *("ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool", "Deployment", "Service"),
     "HTTPRoute",
@@ -41,15 +42,11 @@ def kinds(desired: Desired) -> list[str]:
     return [obj["kind"] for obj in desired.objects]
 
 
-def test_an_inference_service_has_an_lws_for_each_role() -> None:
+def test_an_inference_service_has_an_lws_for_each_role_which_it_controls_and_blocks_no_deletion() -> None:
     desired = desired_state(snapshot(inference_service()), SETTINGS)
 
     assert [obj["metadata"]["name"] for obj in desired.objects] == ["r1-prefill", "r1-decode"]
-
-
-def test_it_controls_them_and_blocks_no_deletion() -> None:
-    desired = desired_state(snapshot(inference_service()), SETTINGS)
-
+    assert desired.objects[0]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
     assert desired.objects[0]["metadata"]["ownerReferences"] == [
         {
             "apiVersion": "fusioninfer.io/v1alpha1",
@@ -61,71 +58,45 @@ def test_it_controls_them_and_blocks_no_deletion() -> None:
     ]
 
 
-def test_they_have_the_label_by_which_the_controller_finds_them() -> None:
-    desired = desired_state(snapshot(inference_service()), SETTINGS)
-
-    assert desired.objects[0]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
-
-
-def test_the_order_follows_the_requirements() -> None:
-    desired = desired_state(snapshot(routed(), ROUTED), SETTINGS)
-
-    assert kinds(desired) == ["LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", "Service", *PARTS]
-
-
-def test_users_keep_the_lws_that_they_wrote() -> None:
-    desired = desired_state(snapshot(members=MEMBERS), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], set(SETS))
-
-
-def test_an_unreadable_inference_service_changes_no_lws_and_no_route() -> None:
-    broken = routed(role("a", replicas="many"))
-
-    desired = desired_state(snapshot(broken, ROUTED), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == (["PodGroup"], set(SETS | ROUTES))
-
-
-def test_an_inference_service_with_a_field_of_a_later_release_changes_nothing() -> None:
-    newer = inference_service(role("a", sharding="by expert"))
-
-    desired = desired_state(snapshot(newer), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == ([], set(SETS | ROUTES))
-    assert said(desired) == [("InferenceService", "r1", "FI702")]
+LWS_OF_ROLES: Final = ["LeaderWorkerSet"] * 2
+GANG: Final = ["PodGroup", "Service"]
+STRATEGY: Final = {"fusioninfer.io/strategy": "queue-size"}
+MANY: Final = role("a", replicas="many")
+DISAGREEING: Final = (prefill(routing=Routing("queue-size")), decode(routing=SPLIT))
+STATES: Final[dict[str, tuple[Object | None, tuple[Member, ...], list[str], frozenset[str], str]]] = {
+    "the order follows the requirements": (routed(), ROUTED, [*LWS_OF_ROLES, *GANG, *PARTS], NOTHING, ""),
+    "users keep the LWS that they wrote": (None, MEMBERS, GANG, SETS, ""),
+    "one that cannot be read": (routed(MANY), ROUTED, ["PodGroup"], SETS | ROUTES, "FI701"),
+    "a field of a later release": (
+        inference_service(role("a", sharding="by expert")),
+        (),
+        [],
+        SETS | ROUTES,
+        "FI702",
+    ),
+    "a broken rule": (inference_service(annotations=STRATEGY), (), LWS_OF_ROLES, SETS | ROUTES, "FI709"),
+    "it is being deleted": (
+        inference_service(deletionTimestamp="2026-01-01T00:00:00Z"),
+        MEMBERS,
+        [],
+        ALL,
+        "",
+    ),
+    "members disagree on routes": (None, DISAGREEING, GANG, SETS | ROUTES, "FI806"),
+    "its LWS do not exist yet": (routed(), (), LWS_OF_ROLES, ROUTES, ""),
+    "it has no router": (inference_service(), (), LWS_OF_ROLES, NOTHING, ""),
+}
 
 
-def test_an_inference_service_that_breaks_a_rule_is_applied_and_loses_nothing() -> None:
-    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+@pytest.mark.parametrize(("service", "members", "made", "held", "code"), STATES.values(), ids=STATES)
+def test_what_is_made_is_held_and_is_reported(
+    service: Object | None, members: tuple[Member, ...], made: list[str], held: frozenset[str], code: str
+) -> None:
+    desired = desired_state(snapshot(service, members), SETTINGS)
 
-    desired = desired_state(snapshot(broken), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet"] * 2, set(SETS | ROUTES))
-
-
-def test_a_broken_rule_is_reported() -> None:
-    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
-
-    desired = desired_state(snapshot(broken), SETTINGS)
-
-    assert said(desired) == [("InferenceService", "r1", "FI709")]
-
-
-def test_an_unreadable_inference_service_is_told_why() -> None:
-    broken = inference_service(role("a", replicas="many"))
-
-    desired = desired_state(snapshot(broken), SETTINGS)
-
-    assert [finding.subject.kind for finding in desired.findings] == ["InferenceService"]
-
-
-def test_an_inference_service_being_deleted_changes_nothing() -> None:
-    going = inference_service(deletionTimestamp="2026-01-01T00:00:00Z")
-
-    desired = desired_state(snapshot(going, MEMBERS), SETTINGS)
-
-    assert (desired.objects, set(desired.held)) == ((), set(ALL))
+    assert (kinds(desired), set(desired.held)) == (made, set(held))
+    told = [("InferenceService", "r1")] if service else [("LeaderWorkerSet", name) for name in ("d", "p")]
+    assert said(desired) == [(kind, name, code) for kind, name in told if code]
 
 
 def test_an_unreadable_object_is_reported_and_changes_nothing() -> None:
@@ -171,40 +142,14 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
     )
 
 
-def test_members_that_disagree_on_routes_hold_the_routes_and_nothing_else() -> None:
-    members = (prefill(routing=Routing("queue-size")), decode(routing=SPLIT))
-
-    desired = desired_state(snapshot(members=members), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == (["PodGroup", "Service"], set(SETS | ROUTES))
-
-
-def test_before_its_lws_exist_no_route_is_made_or_deleted() -> None:
-    desired = desired_state(snapshot(routed()), SETTINGS)
-
-    assert (kinds(desired), set(desired.held)) == (["LeaderWorkerSet", "LeaderWorkerSet"], set(ROUTES))
-
-
-def test_without_a_router_no_route_is_held() -> None:
-    desired = desired_state(snapshot(inference_service()), SETTINGS)
-
-    assert desired.held == frozenset()
-
-
-def test_a_refused_route_is_reported_on_the_inference_service() -> None:
+def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
     desired = desired_state(snapshot(inference_service(), MEMBERS), SETTINGS, (refusal,))
+    without = desired_state(snapshot(members=MEMBERS), SETTINGS, (refusal,))
 
     assert said(desired) == [("InferenceService", "r1", "FI870")]
-
-
-def test_without_an_inference_service_it_is_reported_on_every_member() -> None:
-    refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
-
-    desired = desired_state(snapshot(members=MEMBERS), SETTINGS, (refusal,))
-
-    assert said(desired) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
+    assert said(without) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
 
 
 def test_an_old_volcano_removes_the_pod_group_only() -> None:

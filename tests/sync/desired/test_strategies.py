@@ -85,25 +85,11 @@ def test_a_generation_with_disaggregation_has_a_sidecar() -> None:
     }
 
 
-def test_a_decider_is_declared_before_the_handler_that_names_it() -> None:
-    config = preset(PICKERS["llm-d-0.7"], DISAGGREGATION)
-
-    assert config is not None
-    types = [plugin["type"] for plugin in config["plugins"]]
-    assert types.index("always-disagg-pd-decider") < types.index("disagg-profile-handler")
-
-
 @pytest.mark.parametrize(
     "row", [row for row in PICKERS.values() if row.disaggregation], ids=lambda row: row.name
 )
-def test_the_profiles_have_the_names_that_the_prefix_index_knows(row: Picker) -> None:
+def test_the_profiles_have_the_names_that_the_prefix_index_knows_and_no_primary_port(row: Picker) -> None:
     assert list(made(row, DISAGGREGATION)) == ["prefill", "decode"]
-
-
-@pytest.mark.parametrize(
-    "row", [row for row in PICKERS.values() if row.disaggregation], ids=lambda row: row.name
-)
-def test_no_handler_names_a_primary_port(row: Picker) -> None:
     assert "primaryPort" not in repr(preset(row, DISAGGREGATION))
 
 
@@ -116,34 +102,21 @@ def score(weights: dict[str, int], **scores: float) -> float:
     return sum(weights[scorer] * scores[scorer.partition("-")[0]] for scorer in weights)
 
 
-def test_a_pod_with_the_adapter_wins_under_small_load() -> None:
-    weights = dict(WEIGHTS["lora-affinity"])
+@pytest.mark.parametrize(
+    ("strategy", "chosen", "other"),
+    [
+        ("lora-affinity", {"lora": 1.0, "queue": 0.0, "kv": 0.9}, {"lora": 0.8, "queue": 1.0, "kv": 1.0}),
+        ("lora-affinity", {"lora": 0.8, "queue": 1.0, "kv": 1.0}, {"lora": 1.0, "queue": 0.0, "kv": 0.1}),
+        ("prefix-cache", {"prefix": 0.0, "queue": 1.0, "kv": 1.0}, {"prefix": 1.0, "queue": 0.0, "kv": 0.3}),
+        ("queue-size", {"queue": 1.0, "kv": 0.0}, {"queue": 0.5, "kv": 1.0}),
+        ("kv-cache-utilization", {"queue": 1.0, "kv": 0.9}, {"queue": 1.0, "kv": 0.3}),
+    ],
+    ids=["its adapter", "not a full pod", "not a warm pod under load", "short queue", "empty cache"],
+)
+def test_the_weights_choose(strategy: str, chosen: dict[str, float], other: dict[str, float]) -> None:
+    weights = dict(WEIGHTS[strategy])
 
-    assert score(weights, lora=1.0, queue=0.0, kv=0.9) > score(weights, lora=0.8, queue=1.0, kv=1.0)
-
-
-def test_a_full_pod_with_the_adapter_is_not_chosen() -> None:
-    weights = dict(WEIGHTS["lora-affinity"])
-
-    assert score(weights, lora=1.0, queue=0.0, kv=0.1) < score(weights, lora=0.8, queue=1.0, kv=1.0)
-
-
-def test_a_warm_pod_under_load_is_not_chosen() -> None:
-    weights = dict(WEIGHTS["prefix-cache"])
-
-    assert score(weights, prefix=1.0, queue=0.0, kv=0.3) < score(weights, prefix=0.0, queue=1.0, kv=1.0)
-
-
-def test_of_three_queues_the_shortest_wins_whatever_the_caches() -> None:
-    weights = dict(WEIGHTS["queue-size"])
-
-    assert score(weights, queue=1.0, kv=0.0) > score(weights, queue=0.5, kv=1.0)
-
-
-def test_of_equal_queues_the_emptiest_cache_wins() -> None:
-    weights = dict(WEIGHTS["kv-cache-utilization"])
-
-    assert score(weights, queue=1.0, kv=0.9) > score(weights, queue=1.0, kv=0.3)
+    assert score(weights, **chosen) > score(weights, **other)
 
 
 def test_each_configuration_is_formatted_once() -> None:

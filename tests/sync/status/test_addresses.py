@@ -25,36 +25,34 @@ def url(*listeners: Listener, address: str = "10.0.0.1", parent: Parent = GATEWA
 
 
 @pytest.mark.parametrize(
-    ("listener", "expected"),
+    ("listeners", "fields", "expected"),
     [
-        (WEB, "http://10.0.0.1"),
-        (HIGH, "http://10.0.0.1:8080"),
-        (TLS, "https://10.0.0.1"),
-        (replace(TLS, port=8443), "https://10.0.0.1:8443"),
+        ((WEB,), {}, "http://10.0.0.1"),
+        ((HIGH,), {}, "http://10.0.0.1:8080"),
+        ((TLS,), {}, "https://10.0.0.1"),
+        ((replace(TLS, port=8443),), {}, "https://10.0.0.1:8443"),
+        ((RAW, WEB), {}, "http://10.0.0.1"),
+        ((WEB, TLS), {"parent": replace(GATEWAY, section="tls")}, "https://10.0.0.1"),
+        ((WEB, HIGH), {"parent": replace(GATEWAY, port=8080)}, "http://10.0.0.1:8080"),
+        ((WEB,), {"prefix": "/r1"}, "http://10.0.0.1/r1"),
+        ((HIGH,), {"address": "fd00::1"}, "http://[fd00::1]:8080"),
+        ((WEB,), {"address": ""}, None),
+        (
+            (replace(TLS, hostname="a.example.com"), WEB),
+            {"hostnames": ("b.example.com",)},
+            "http://b.example.com",
+        ),
+    ],
+    ids=[
+        *("HTTP", "another port", "HTTPS", "another port of HTTPS", "another protocol is skipped"),
+        *("the listener of the route", "the port of the route", "a prefix", "IPv6", "no address"),
+        "a listener of other hosts is skipped",
     ],
 )
-def test_scheme_and_port_are_those_of_the_listener(listener: Listener, expected: str) -> None:
-    assert url(listener) == expected
-
-
-def test_a_listener_of_another_protocol_is_skipped() -> None:
-    assert url(RAW, WEB) == "http://10.0.0.1"
-
-
-def test_the_listener_that_the_route_names_is_used() -> None:
-    assert url(WEB, TLS, parent=replace(GATEWAY, section="tls")) == "https://10.0.0.1"
-
-
-def test_the_port_that_the_route_names_is_used() -> None:
-    assert url(WEB, HIGH, parent=replace(GATEWAY, port=8080)) == "http://10.0.0.1:8080"
-
-
-def test_the_prefix_is_added() -> None:
-    assert url(WEB, prefix="/r1") == "http://10.0.0.1/r1"
-
-
-def test_an_ipv6_address_is_in_brackets() -> None:
-    assert url(HIGH, address="fd00::1") == "http://[fd00::1]:8080"
+def test_a_url_is_that_of_the_first_listener_that_serves_the_route(
+    listeners: tuple[Listener, ...], fields: dict[str, Any], expected: str | None
+) -> None:
+    assert url(*listeners, **fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,32 +72,19 @@ def test_the_host_is_one_that_route_and_listener_share(
     assert url(replace(WEB, hostname=listener), hostnames=hostnames) == f"http://{host}"
 
 
-def test_a_listener_of_other_hosts_is_skipped() -> None:
-    assert url(replace(TLS, hostname="a.example.com"), WEB, hostnames=("b.example.com",)) == (
-        "http://b.example.com"
-    )
-
-
-def test_without_an_address_there_is_none() -> None:
-    assert url(WEB, address="") is None
-
-
-def test_without_an_answer_there_is_none() -> None:
-    made = status(seen(routes=routes(http_route=route(ParentStatus(GATEWAY)))), {}, NOW)
-
-    assert "url" not in made
-
-
-def test_without_routes_there_is_none() -> None:
-    assert "url" not in status(seen(), {}, NOW)
-
-
-def test_it_is_kept_while_the_endpoint_picker_is_down() -> None:
-    assert "url" in status(seen(routes=routes(picker=None)), {}, NOW)
+@pytest.mark.parametrize(
+    ("found", "there"),
+    [(routes(http_route=route(ParentStatus(GATEWAY))), False), (None, False), (routes(picker=None), True)],
+    ids=["no answer", "no routes", "the endpoint picker is down"],
+)
+def test_there_is_a_url_while_a_gateway_accepts_the_route(
+    found: ObservedRoutes | None, *, there: bool
+) -> None:
+    assert ("url" in status(seen(routes=found), {}, NOW)) == there
 
 
 def of_ingress(*rules: Any, addresses: tuple[Any, ...] = ({"ip": "10.0.0.1"},), **spec: Any) -> Any:
-    """Return the URL of a service with this Ingress alone."""
+    """Return the status of a service with this Ingress alone."""
     ingress = project_ingress(
         {
             "metadata": {"name": "r1-ingress"},
@@ -108,7 +93,7 @@ def of_ingress(*rules: Any, addresses: tuple[Any, ...] = ({"ip": "10.0.0.1"},), 
         }
     )
     alone = ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress)
-    return status(seen(routes=alone), {}, NOW).get("url")
+    return status(seen(routes=alone), {}, NOW)
 
 
 def http(path: str, kind: str = "Prefix") -> Any:
@@ -132,7 +117,7 @@ def http(path: str, kind: str = "Prefix") -> Any:
 def test_an_ingress_has_the_url_of_its_first_rule(
     rules: tuple[Any, ...], fields: dict[str, Any], expected: str | None
 ) -> None:
-    assert of_ingress(*rules, **fields) == expected
+    assert of_ingress(*rules, **fields).get("url") == expected
 
 
 def test_the_url_of_a_gateway_comes_first() -> None:
@@ -172,16 +157,8 @@ def test_every_hostname_is_listed_and_no_address_under_which_it_is_not_served() 
 
 def test_every_host_of_an_ingress_is_listed_with_its_path() -> None:
     rules = [{"host": "a.b", "http": http("/x")}, {"host": "*.c"}, {"http": http("/y")}, {"host": "d.e"}]
-    ingress = project_ingress(
-        {
-            "metadata": {"name": "i"},
-            "spec": {"rules": rules},
-            "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}},
-        }
-    )
-    alone = ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress)
 
-    made = status(seen(routes=alone), {}, NOW)["addresses"]
+    made = of_ingress(*rules)["addresses"]
 
     assert [one["url"] for one in made] == ["http://a.b/x", "http://d.e", "http://10.0.0.1/y"]
 

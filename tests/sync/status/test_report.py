@@ -15,18 +15,7 @@ from sync.observed.routes import Deployment
 from sync.observed.snapshot import Situation, Snapshot
 from sync.status.inputs import ObservedRoutes
 from sync.status.report import observed, report
-from tests.sync.samples import (
-    APPLIED,
-    KEY,
-    decode,
-    inference_service,
-    lws,
-    ours,
-    prefill,
-    role,
-    routed,
-    router,
-)
+from tests.sync.samples import APPLIED, KEY, decode, inference_service, lws, prefill, role, routed, router
 
 NOW = "2026-01-01T12:00:00Z"
 LATER = "2026-01-01T12:00:05Z"
@@ -73,84 +62,48 @@ def test_without_an_inference_service_there_is_no_status() -> None:
     assert report(Snapshot(Situation(KEY, (prefill(),))), NOTHING, NOW) is None
 
 
-def test_a_stored_status_is_not_written_again() -> None:
+def test_only_a_changed_status_is_written_again() -> None:
     service = inference_service()
     service["status"] = report(snapshot(service), NOTHING, NOW)
 
     assert report(snapshot(service), NOTHING, LATER) is None
-
-
-def test_a_changed_status_is_written() -> None:
-    service = inference_service()
-    service["status"] = report(snapshot(service), NOTHING, NOW)
-
     assert report(snapshot(service, (LWS, made("r1-prefill"))), NOTHING, LATER) is not None
 
 
-def test_an_lws_is_reported_by_its_role() -> None:
-    found = observed(snapshot(None, (LWS, made("r1-prefill", observedGeneration=2))), NOTHING)
+def test_pods_are_reported_and_lws_by_their_role_unless_a_user_made_them() -> None:
+    ours, pod = (LWS, made("r1-prefill", observedGeneration=2)), (POD, part("r1-prefill-0"))
+    found = observed(snapshot(None, ours, pod), NOTHING)
 
     assert {name: row.observed for name, row in found.sets.items()} == {"prefill": 2}
-
-
-def test_an_lws_made_by_a_user_is_no_role() -> None:
+    assert [pod.name for pod in found.pods] == ["r1-prefill-0"]
     assert observed(snapshot(None, (LWS, lws("r1-prefill"))), NOTHING).sets == {}
 
 
-def test_pods_are_reported() -> None:
-    assert [pod.name for pod in observed(snapshot(None, (POD, part("r1-prefill-0"))), NOTHING).pods] == [
-        "r1-prefill-0"
-    ]
-
-
-def test_the_message_of_our_pod_group_is_quoted() -> None:
-    said = [{"type": "Unschedulable", "status": "True", "message": "2/4 tasks in gang unschedulable"}]
-    metadata = {"namespace": KEY[0], "name": "r1", "managedFields": APPLIED}
+@pytest.mark.parametrize(("fields", "message"), [(APPLIED, "2/4 tasks"), (APPLIED, ""), ([], None)])
+def test_our_pod_group_counts_and_is_quoted(fields: list[Object], message: str | None) -> None:
+    said = [{"type": "Unschedulable", "status": "True", "message": message}] if message else []
+    metadata = {"namespace": KEY[0], "name": "r1", "managedFields": fields}
     stored = POD_GROUP.project({"metadata": metadata, "status": {"conditions": said}})
 
     found = observed(snapshot(stored=stored), NOTHING).pod_group
 
-    assert found is not None
-    assert found.message == "2/4 tasks in gang unschedulable"
+    assert (found and found.message) == message
 
 
-def test_a_foreign_pod_group_does_not_count() -> None:
-    stored = POD_GROUP.project({"metadata": {"namespace": KEY[0], "name": "r1"}})
-
-    assert observed(snapshot(stored=stored), NOTHING).pod_group is None
-
-
-def test_a_pod_group_without_a_message_counts() -> None:
-    assert observed(snapshot(stored=ours(prefill(), decode())), NOTHING).pod_group is not None
-
-
-def test_findings_are_assigned_to_the_service_or_its_routes() -> None:
-    subject = prefill().subject
-    desired = Desired(findings=(Finding(subject, WAITS),), of_routes=(Finding(subject, REFUSED),))
+def test_findings_are_assigned_once_to_the_service_or_its_routes_if_it_has_any() -> None:
+    both = tuple(Finding(one.subject, WAITS) for one in (prefill(), decode()))
+    desired = Desired(findings=both, of_routes=(Finding(prefill().subject, REFUSED),))
 
     found = observed(snapshot(routed()), desired)
 
     assert found.routes is not None
     assert (found.errors, found.routes.errors) == ((WAITS,), (REFUSED,))
-
-
-def test_a_finding_on_every_member_is_reported_once() -> None:
-    desired = Desired(findings=tuple(Finding(one.subject, WAITS) for one in (prefill(), decode())))
-
-    assert observed(snapshot(), desired).errors == (WAITS,)
-
-
-def test_a_service_without_a_router_has_no_routes() -> None:
     assert observed(snapshot(), NOTHING).routes is None
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "field"),
-    [
-        (DEPLOYMENT, "r1-epp", "picker"),
-        (POOL, "r1-pool", "pool"),
-        (HTTP_ROUTE, "r1-httproute", "http_route"),
-    ],
+    [(DEPLOYMENT, "r1-epp", "picker"), (POOL, "r1-pool", "pool"), (HTTP_ROUTE, "r1-httproute", "http_route")],
 )
 def test_an_object_is_found_by_its_name(kind: Kind[Any], name: str, field: str) -> None:
     found = (of_routes((kind, part(name))), of_routes((kind, part("other"))))
@@ -191,12 +144,7 @@ def test_of_an_unreadable_service_only_name_and_generation_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("unapplied", "settled"),
-    [
-        ((), True),
-        (("LeaderWorkerSet",), False),
-        (("Service",), True),
-        (("HorizontalPodAutoscaler",), True),
-    ],
+    [((), True), (("LeaderWorkerSet",), False), (("Service",), True), (("HorizontalPodAutoscaler",), True)],
 )
 def test_a_service_with_an_unstored_object_is_not_settled(
     unapplied: tuple[str, ...],
@@ -228,12 +176,9 @@ def left_over(*objects: tuple[Kind[Any], Object]) -> Snapshot:
     return snapshot(replaced, (LWS, made("r1-prefill", observedGeneration=1)), *objects)
 
 
-def test_an_lws_of_a_deleted_service_does_not_belong_to_its_successor() -> None:
-    assert observed(left_over(), NOTHING).sets == {}
-
-
-def test_a_service_is_not_settled_while_its_predecessor_exists() -> None:
+def test_an_lws_of_a_deleted_service_is_not_its_successors_which_is_not_settled_while_it_exists() -> None:
     found = observed(left_over(), NOTHING)
 
+    assert found.sets == {}
     assert found.routes is not None
     assert (found.settled, found.routes.settled) == (False, False)
