@@ -31,32 +31,18 @@ def deployment(**metadata: Any) -> Object:
     }
 
 
-def owned(kind: str = "InferenceService", *, controller: bool = True) -> Object:
-    obj = lws()
-    reference = {"kind": kind, "name": "r1", "uid": "uid-r1", "controller": controller}
-    obj["metadata"]["ownerReferences"] = [reference]
-    return obj
-
-
 @pytest.mark.parametrize(
-    "metadata",
-    [{"uid": "u"}, {"resourceVersion": "7"}, {"generation": 3}, {"managedFields": OURS}],
+    "obj",
+    [
+        *(deployment(**one) for one in ({"uid": "u"}, {"resourceVersion": "7"}, {"generation": 3})),
+        deployment(managedFields=OURS),
+        deployment() | {"status": {"replicas": 1}},
+        {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}},
+    ],
+    ids=["uid", "version", "generation", "managers", "status", "of a list"],
 )
-def test_fields_set_by_the_api_server_make_no_difference(metadata: Object) -> None:
-    assert cached_object(deployment(**metadata)).fingerprint == cached_object(deployment()).fingerprint
-
-
-def test_a_status_makes_no_difference() -> None:
-    assert (
-        cached_object(deployment() | {"status": {"replicas": 1}}).fingerprint
-        == cached_object(deployment()).fingerprint
-    )
-
-
-def test_a_list_without_kinds_makes_no_difference() -> None:
-    listed = {key: value for key, value in deployment().items() if key not in {"apiVersion", "kind"}}
-
-    assert cached_object(listed).fingerprint == cached_object(deployment()).fingerprint
+def test_fields_set_by_the_api_server_make_no_difference(obj: Object) -> None:
+    assert cached_object(obj).fingerprint == cached_object(deployment()).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -142,8 +128,8 @@ def test_no_other_object_is_an_orphan(metadata: Object) -> None:
 
 
 def test_an_lws_without_a_record_is_kept_if_an_inference_service_controls_it() -> None:
-    obj = owned()
-    obj["metadata"]["annotations"] = {}
+    obj = lws()
+    obj["metadata"] |= {"annotations": {}, "ownerReferences": [BY_SERVICE]}
 
     assert isinstance(LWS.project(obj), CachedObject)
 

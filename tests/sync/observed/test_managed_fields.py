@@ -22,28 +22,30 @@ def stored(*entries: tuple[str, str, Any], subresource: str = "") -> Object:
     }
 
 
-def test_the_manager_that_loses_a_field_had_changed_it() -> None:
-    edited: Object = {"f:spec": {"f:minMember": {}}}
-    before = stored(("fusioninfer", "Apply", {"f:spec": {"f:queue": {}}}), ("kubectl-edit", "Update", edited))
-
-    assert taken_over(before, stored(("fusioninfer", "Apply", OURS))) == Takeover(
-        ("kubectl-edit",), ("spec.minMember",)
-    )
+MEMBERS: Object = {"f:spec": {"f:minMember": {}}}
+QUEUE: Object = {"f:spec": {"f:queue": {}}}
+ADDED: Object = {"f:spec": {"f:minResources": {".": {}, "f:cpu": {}}}}
 
 
-def test_a_removed_field_has_no_manager() -> None:
-    before = stored(("fusioninfer", "Apply", {"f:spec": {"f:minMember": {}}}))
-
-    assert taken_over(before, stored(("fusioninfer", "Apply", OURS))) == Takeover((), ("spec.queue",))
-
-
-def test_a_field_that_was_added_and_removed_again_is_named() -> None:
-    added: Object = {"f:spec": {"f:minResources": {".": {}, "f:cpu": {}}}}
-    before = stored(("fusioninfer", "Apply", OURS), ("k9s", "Update", added))
-
-    assert taken_over(before, stored(("fusioninfer", "Apply", OURS))) == Takeover(
-        ("k9s",), ("spec.minResources.cpu",)
-    )
+@pytest.mark.parametrize(
+    ("entries", "takeover"),
+    [
+        (
+            [("fusioninfer", "Apply", QUEUE), ("kubectl-edit", "Update", MEMBERS)],
+            Takeover(("kubectl-edit",), ("spec.minMember",)),
+        ),
+        ([("fusioninfer", "Apply", MEMBERS)], Takeover((), ("spec.queue",))),
+        (
+            [("fusioninfer", "Apply", OURS), ("k9s", "Update", ADDED)],
+            Takeover(("k9s",), ("spec.minResources.cpu",)),
+        ),
+    ],
+    ids=["changed", "removed", "added"],
+)
+def test_the_manager_that_loses_a_field_had_changed_it(
+    entries: list[tuple[str, str, Any]], takeover: Takeover
+) -> None:
+    assert taken_over(stored(*entries), stored(("fusioninfer", "Apply", OURS))) == takeover
 
 
 def test_items_of_lists_are_written_with_their_keys() -> None:

@@ -52,36 +52,24 @@ def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, 
     assert (bool(cache.of(KEY)), KEY in woken) == (is_kept, not is_kept)
 
 
-def test_the_status_of_an_uncontrolled_lws_is_no_change() -> None:
-    cache, woken = known(row(1))
+@pytest.mark.parametrize("owners", [(), (OWNER,)], ids=["uncontrolled", "an InferenceService's"])
+def test_the_status_of_an_lws_is_a_change_if_an_inference_service_controls_it(
+    owners: tuple[Object, ...],
+) -> None:
+    cache, woken = known(row(1, owners))
 
-    cache.put(row(2, ready=1))
+    cache.put(row(2, owners, ready=1))
 
-    assert woken == []
-
-
-def test_the_status_of_an_inference_services_lws_is_a_change() -> None:
-    cache, woken = known(row(1, (OWNER,)))
-
-    cache.put(row(2, (OWNER,), ready=1))
-
-    assert KEY in woken
+    assert (KEY in woken, bool(woken)) == (bool(owners), bool(owners))
 
 
-def test_an_older_version_that_comes_late_is_ignored() -> None:
-    cache, woken = known(row(7, replicas=3))
+@pytest.mark.parametrize("before", [(), (row(1, replicas=3),)], ids=["changed", "equal"])
+def test_an_older_version_that_comes_late_is_ignored(before: tuple[Any, ...]) -> None:
+    cache, woken = known(*before, row(7, replicas=3))
 
     cache.put(row(6))
 
     assert (woken, cache.of(KEY)) == ([], (row(7, replicas=3),))
-
-
-def test_an_equal_row_of_a_newer_version_replaces_the_older_one() -> None:
-    cache, _ = known(row(1, replicas=3), row(3, replicas=3))
-
-    cache.put(row(2))
-
-    assert cache.of(KEY) == (row(3, replicas=3),)
 
 
 def test_a_list_counts_whatever_its_versions_are() -> None:
