@@ -61,27 +61,14 @@ async def keeping(client: Client, measured: ControllerMetrics, background: Backg
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_the_secret_is_created(api: Api, eventually: Eventually) -> None:
-    await eventually(lambda: SECRET in api.objects)
-
-    assert objects.read(api.objects[SECRET]).ca_certificates
-
-
-@pytest.mark.usefixtures("keeping")
-async def test_later_reconciles_write_nothing(
+async def test_the_secret_is_written_once_and_the_expiry_of_its_ca_is_a_metric(
     api: Api, measured: ControllerMetrics, eventually: Eventually
 ) -> None:
     await eventually(lambda: reconciles(measured, "unchanged") > 3)
 
+    assert objects.read(api.objects[SECRET]).ca_certificates
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
-
-
-@pytest.mark.usefixtures("keeping")
-async def test_the_expiry_of_the_ca_is_a_metric(measured: ControllerMetrics, eventually: Eventually) -> None:
-    await eventually(lambda: reconciles(measured, "changed") > 0)
-
     (kept,) = measured.certificate_not_after.collect()
-
     assert [sample.labels for sample in kept.samples] == [{"certificate": "ca"}]
 
 
