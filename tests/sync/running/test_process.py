@@ -47,11 +47,7 @@ def port() -> int:
 async def process(kubeconfig: Path, port: int, background: Background) -> asyncio.Task[int]:
     """Start the whole process."""
     running = sync(
-        Settings(),
-        kubeconfig=str(kubeconfig),
-        namespace="system",
-        metrics_port=port,
-        timing=TIMING,
+        Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=TIMING
     )
     return background(running)
 
@@ -75,13 +71,6 @@ async def test_it_creates_the_pod_group(api: Api, eventually: Eventually) -> Non
     await eventually(lambda: bool(api.kept("podgroups")))
 
     assert POD_GROUP.path("team-a", "r1") in api.objects
-
-
-@pytest.mark.usefixtures("process")
-async def test_the_leader_sets_its_metric(api: Api, port: int, eventually: Eventually) -> None:
-    await eventually(lambda: LEASE in api.objects)
-
-    await until_it_leads(port)
 
 
 async def test_a_standby_is_ready_too(

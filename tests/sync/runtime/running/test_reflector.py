@@ -169,23 +169,14 @@ async def test_a_dropped_watch_continues_from_its_version(
 ) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(api.watches and cache.rows))
+    lists: list[str] = []
+    api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
 
     api.drop()
     api.put(path("d"), lws("d"))
 
     await eventually(lambda: len(cache.rows) == 2)
-
-
-async def test_a_dropped_watch_causes_no_list(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
-    lists: list[str] = []
-    api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
-    await eventually(lambda: bool(api.watches))
-
-    api.drop()
-    api.put(path("d"), lws("d"))
-    await eventually(lambda: len(cache.rows) == 1)
-
-    assert len(lists) == 1
+    assert lists == []
 
 
 async def test_a_version_that_is_gone_causes_a_list(
@@ -230,37 +221,23 @@ async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any], event
     await eventually(lambda: len(cache.rows) == 1)
 
 
-@pytest.mark.parametrize("code", [429, 500, 503])
-async def test_a_refused_list_is_tried_again(
-    api: Api, cache: Cache[Any], eventually: Eventually, code: int
+async def test_a_list_and_a_watch_that_are_refused_or_none_are_tried_again(
+    api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
-    answers = [status(code, "TooManyRequests")]
-    api.fault = lambda _request: answers.pop() if answers else None
+    refused = [status(code, "TooManyRequests") for code in (429, 500, 503)]
+    lists = [web.Response(text="<html>"), web.json_response({}), web.json_response([1]), *refused]
+    watches = [status(429, "TooManyRequests"), status(500, "InternalError")]
 
+    def answer(request: web.Request) -> web.Response | None:
+        answers = watches if "watch" in request.query else lists
+        return answers.pop() if answers else None
+
+    api.fault = answer
     await eventually(cache.synced.is_set)
-
-    assert not answers
-
-
-async def test_a_refused_watch_is_tried_again(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
-    answers = [status(429, "TooManyRequests"), status(500, "InternalError")]
-    api.fault = lambda request: answers.pop() if answers and "watch" in request.query else None
-    await cache.synced.wait()
-
     api.put(path("p"), lws("p"))
 
     await eventually(lambda: len(cache.rows) == 1)
-
-
-async def test_an_answer_that_is_no_list_is_tried_again(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
-    answers = [web.Response(text="<html>"), web.json_response({}), web.json_response([1])]
-    api.fault = lambda _request: answers.pop() if answers else None
-
-    await eventually(cache.synced.is_set)
-
-    assert not answers
+    assert (lists, watches) == ([], [])
 
 
 async def test_a_kind_that_is_not_served_has_an_empty_cache(
@@ -332,11 +309,10 @@ async def some(api: Api, client: Client, background: Background) -> Cache[Any]:
     return kept
 
 
-async def test_only_the_watched_namespaces_are_known(some: Cache[Any]) -> None:
+async def test_no_other_namespace_is_asked_for_or_known(
+    api: Api, some: Cache[Any], eventually: Eventually
+) -> None:
     assert names(some) == {(namespace, "p") for namespace in HOMES}
-
-
-async def test_no_other_namespace_is_asked_for(api: Api, some: Cache[Any], eventually: Eventually) -> None:
     await eventually(lambda: len(api.watches) == len(HOMES))
 
     assert {path for _, path in api.requests} == {LWS.path(namespace) for namespace in HOMES}
