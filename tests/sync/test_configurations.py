@@ -9,12 +9,10 @@ from aiohttp import web
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.settings import Settings
-from kube.client import Client
 from sync.controller import Controller
 from sync.desired import service as desired
 from sync.desired.strategies import presets
 from sync.kinds import OUTPUTS, POOL
-from sync.runtime.configurations import read_configuration
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, role, router
@@ -59,11 +57,6 @@ async def served(api: Api, admission: None, start: Start, eventually: Eventually
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_endpoint_picker_gets_the_text_of_the_config_map(api: Api) -> None:
-    assert written(api) == TEXTS["queue-size"]
-
-
-@pytest.mark.usefixtures("served")
 async def test_a_change_of_the_config_map_replaces_the_endpoint_picker(
     api: Api, eventually: Eventually
 ) -> None:
@@ -71,6 +64,7 @@ async def test_a_change_of_the_config_map_replaces_the_endpoint_picker(
         return api.objects[ROUTES["Deployment"]]["spec"]["template"]["metadata"]["annotations"]
 
     before = digest()
+    assert written(api) == TEXTS["queue-size"]
 
     api.put(THEIRS, config_map(TEXTS["kv-cache-utilization"]))
 
@@ -136,7 +130,6 @@ async def test_routes_stay_while_their_configuration_is_wrong(
     "answer",
     [
         lambda: status(403, "Forbidden", "no right"),
-        lambda: status(500, "InternalError"),
         lambda: web.Response(status=404, text="404 page not found"),
     ],
 )
@@ -190,20 +183,16 @@ async def test_a_config_map_that_is_never_answered_stops_no_other_service(
     await eventually(lambda: OUTPUTS["Deployment"].path(HOME, "r2-epp") in api.objects)
 
 
-async def test_a_service_without_a_reference_reads_no_config_map(
-    api: Api, start: Start, client: Client
+@pytest.mark.parametrize(
+    ("service", "routes"),
+    [(inference_service(ENGINE, router()), True), (REFERRING, False)],
+    ids=["no reference", "no routes"],
+)
+async def test_without_a_reference_or_without_routes_no_config_map_is_read(
+    api: Api, start: Start, service: Object, *, routes: bool
 ) -> None:
-    api.put(SERVICE, inference_service(ENGINE, router()))
-    start()
-    await quiet(3)
-
-    assert await read_configuration(client, None) is None
-    assert [path for method, path in api.requests if method == "GET" and path == THEIRS] == []
-
-
-async def test_while_routes_are_off_no_config_map_is_read(api: Api, start: Start) -> None:
-    api.put(SERVICE, REFERRING)
-    start(settings=Settings(routes=False, api_services=False))
+    api.put(SERVICE, service)
+    start(settings=Settings(routes=routes, api_services=False))
     await quiet(3)
 
     assert ("GET", THEIRS) not in api.requests

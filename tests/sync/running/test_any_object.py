@@ -1,9 +1,7 @@
 """Any object can be projected, whatever its fields contain, and no service stops because of it."""
 
-import asyncio
 import contextlib
 import copy
-import json
 from collections.abc import Iterator
 from functools import reduce
 from operator import getitem
@@ -16,8 +14,6 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.settings import Settings
-from kube.client import read_at_any_depth
-from kube.wire import read_object
 from sync.desired.service import desired_state
 from sync.kinds import (
     DEPLOYMENT,
@@ -257,17 +253,6 @@ def test_an_object_that_is_nested_too_deeply_anywhere_is_read_or_says_so(kind: K
 
 @given(data=st.data())
 @LIMITS
-def test_any_pod_has_the_same_row_whether_fields_are_skipped_or_not(data: st.DataObject) -> None:
-    body = json.dumps(data.draw(spoiled(POD.kind))).encode()
-    cache = Cache(POD)
-
-    skipped, whole = (asyncio.run(read_at_any_depth(read, body)) for read in (POD.read, read_object))
-
-    assert cache.project(skipped) == cache.project(whole)
-
-
-@given(data=st.data())
-@LIMITS
 def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) -> None:
     kinds = data.draw(st.sets(st.sampled_from(sorted(SAMPLES)), min_size=1, max_size=3))
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
@@ -284,16 +269,6 @@ def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) 
     for obj in desired.objects:
         OUTPUTS[obj["kind"]].project(obj)
     report(snapshot, desired, NOW)
-
-
-@pytest.mark.parametrize("levels", [250, 300, 900])
-def test_a_deep_template_makes_its_service_unreadable(levels: int) -> None:
-    obj = service()
-    obj["spec"]["roles"][0]["template"]["deep"] = nested(levels)
-
-    row = INFERENCE_SERVICE.projected(obj)
-
-    assert (row.value, [error.code for error in row.errors]) == (None, ["FI881"])
 
 
 def test_a_deep_object_of_another_kind_is_unreadable() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from intent import Object
 from sync.kinds import LWS, POD_GROUP
-from sync.runtime.queue import SHARE, Queue
 from tests.sync.conftest import Eventually, Start
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, lws
@@ -83,24 +82,3 @@ async def test_a_service_created_before_the_leader_started_is_served_at_once(
     await eventually(lambda: NEW in api.objects)
 
     assert resynced(api) < MANY / 10
-
-
-async def test_changes_go_before_the_resync() -> None:
-    queue = Queue(workers=2 * SHARE)
-    queue.resync([("ns", "old"), ("ns", "changed")])
-    queue.add(("ns", "changed"))
-
-    taken = [await queue.get(), await queue.get()]
-
-    assert (taken, [*queue.unchanged]) == ([("ns", "changed"), ("ns", "old")], [])
-
-
-async def test_the_resync_continues_while_there_are_changes() -> None:
-    queue = Queue(workers=2 * SHARE)
-    queue.resync([("ns", "old")])
-    for number in range(10):
-        queue.add(("ns", f"new-{number}"))
-
-    taken = [await queue.get() for _ in range(SHARE)]
-
-    assert taken.index(("ns", "old")) == SHARE - 1

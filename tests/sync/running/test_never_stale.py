@@ -21,10 +21,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 
 def asking(replicas: int, generation: int) -> Object:
     """Set the replicas of the prefill and decode roles."""
-    engines = (
-        role("prefill", "prefiller", replicas=replicas),
-        role("decode", "decoder", replicas=replicas),
-    )
+    engines = (role("prefill", "prefiller", replicas=replicas), role("decode", "decoder", replicas=replicas))
     return routed(*engines, generation=generation)
 
 
@@ -72,7 +69,9 @@ def refusing(method: str, part: str, code: int = 403, reason: str = "Forbidden")
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_refused_deletion_does_not_block_the_status(api: Api, eventually: Eventually) -> None:
+async def test_a_refused_deletion_blocks_neither_the_status_nor_another_one(
+    api: Api, eventually: Eventually
+) -> None:
     api.fault = refusing("DELETE", "httproutes")
     without = copy.deepcopy(asking(1, 2))
     without["spec"]["roles"].pop()
@@ -81,16 +80,6 @@ async def test_a_refused_deletion_does_not_block_the_status(api: Api, eventually
 
     await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 2)
     assert reported(api, "RoutesReady") == "NoRoutesWanted"
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_refused_deletion_does_not_block_another_one(api: Api, eventually: Eventually) -> None:
-    api.fault = refusing("DELETE", "httproutes")
-    without = asking(1, 2)
-    without["spec"]["roles"].pop()
-
-    change(api, SERVICE, metadata=without["metadata"], spec=without["spec"])
-
     await eventually(lambda: ROUTES["ServiceAccount"] not in api.objects)
     assert ROUTES["HTTPRoute"] in api.objects
 
