@@ -126,12 +126,18 @@ def ejected(api: Api, *paths: str, labels: bool = True) -> None:
 
 @pytest.mark.usefixtures("routed_sets")
 @pytest.mark.parametrize("labels", [True, False], ids=["labels stay", "labels go"])
-async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(api: Api, labels: bool) -> None:  # noqa: FBT001 - a table
+async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(
+    api: Api, start: Start, eventually: Eventually, *, labels: bool
+) -> None:
+    """Their authors are told how to own the PodGroup, and another leader keeps them too."""
     before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
 
     ejected(api, P, labels=labels)
     await quiet(2)
     ejected(api, D, labels=labels)
+    told = [("LeaderWorkerSet", name, "PodGroupOfEjected") for name in ("d", "p")]
+    await eventually(lambda: [one for one in reasons(api) if one in told] == told)
+    start()
     await quiet(3)
 
     assert {path: api.objects.get(path) for path in before} == before
@@ -156,25 +162,6 @@ async def test_routes_that_one_member_wants_stay_while_the_members_are_ejected_i
     ejected(api, first)
     await quiet(3)
     ejected(api, P, D)
-    await quiet(3)
-
-    assert {path: api.objects.get(path) for path in before} == before
-
-
-@pytest.mark.usefixtures("routed_sets")
-async def test_their_authors_are_told_how_to_own_the_pod_group(api: Api, eventually: Eventually) -> None:
-    ejected(api, P, D)
-
-    told = [("LeaderWorkerSet", name, "PodGroupOfEjected") for name in ("d", "p")]
-    await eventually(lambda: [one for one in reasons(api) if one in told] == told)
-
-
-@pytest.mark.usefixtures("routed_sets")
-async def test_another_leader_keeps_them_too(api: Api, start: Start) -> None:
-    before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
-    ejected(api, P, D, labels=False)
-
-    start()
     await quiet(3)
 
     assert {path: api.objects.get(path) for path in before} == before

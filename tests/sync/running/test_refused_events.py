@@ -8,14 +8,6 @@ from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 from tests.sync.test_controller import DECODE, PREFILL
 
-ANSWERS = {
-    "forbidden": (403, "Forbidden"),
-    "namespace gone": (404, "NotFound"),
-    "conflict": (409, "Conflict"),
-    "invalid": (422, "Invalid"),
-    "failed": (500, "InternalError"),
-}
-
 
 @pytest.fixture
 def disagreeing(api: Api) -> None:
@@ -25,16 +17,15 @@ def disagreeing(api: Api) -> None:
         api.put(path, obj)
 
 
-@pytest.mark.parametrize(("code", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
 @pytest.mark.usefixtures("disagreeing")
-async def test_a_refused_event_affects_nothing_else(api: Api, start: Start, code: int, reason: str) -> None:
+async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> None:
     asked: list[str] = []
 
     def refuse_the_first(request: web.Request) -> web.StreamResponse | None:
         if request.method != "POST" or not request.path.endswith("/events"):
             return None
         asked.append(request.path)
-        return status(code, reason, "no Event is taken", name="x") if len(asked) == 1 else None
+        return status(500, "InternalError", "no Event is taken", name="x") if len(asked) == 1 else None
 
     api.fault = refuse_the_first
     controller = start()

@@ -133,11 +133,11 @@ async def test_a_gateway_that_the_operator_does_not_allow_is_not_created(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_gateway_that_is_no_longer_allowed_stays(
+async def test_a_gateway_of_an_allowed_class_is_created_and_stays_when_it_is_no_longer_allowed(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
     api.put(SERVICE, with_gateway())
-    first = start()
+    first = start(settings=Settings(gateways=("istio",), api_services=False))
     await eventually(lambda: PATHS["HTTPRoute"] in api.objects)
     before = copy.deepcopy(api.objects[OWN_GATEWAY])
 
@@ -146,17 +146,6 @@ async def test_a_gateway_that_is_no_longer_allowed_stays(
     await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
 
     assert api.objects[OWN_GATEWAY] == before
-
-
-@pytest.mark.usefixtures("admission")
-async def test_a_gateway_of_an_allowed_class_is_created(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, with_gateway())
-
-    start(settings=Settings(gateways=("istio",)))
-
-    await eventually(lambda: OWN_GATEWAY in api.objects)
 
 
 @pytest.mark.usefixtures("admission")
