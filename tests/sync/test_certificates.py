@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -14,10 +12,9 @@ from fusioninfer.serving.certificates import Certificates, keep
 from kube.client import Client
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics, metrics
-from tests.sync.conftest import FOR_EVER, Eventually
+from tests.sync.conftest import FOR_EVER, Background, Eventually
 from tests.sync.fake_api import Api, status
 
-Background = Callable[[Any], asyncio.Task[Any]]
 SECRET = "/api/v1/namespaces/system/secrets/tls"
 KEPT = Certificates("tls", interval_seconds=0.01)
 

@@ -1,8 +1,6 @@
 """Services that live on while their CRD, their namespace or the operator's switches come and go."""
 
-import asyncio
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,14 +9,13 @@ from aiohttp import web
 
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP, POOL, Kind
-from tests.sync.conftest import WITHOUT_API, Eventually, Start, quiet
+from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import routed
 from tests.sync.served import DECODE, HOME, OWN_GATEWAY, PG, PREFILL, ROUTES, SERVICE, with_gateway
 
 pytestmark = pytest.mark.slow
 
-Background = Callable[[Any], asyncio.Task[Any]]
 OBJECTS: Final = frozenset({PREFILL, DECODE, PG, *ROUTES.values()})
 AGAIN: Final = "uid-again"
 """The uid of the InferenceService that is created again."""

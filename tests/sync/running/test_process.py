@@ -4,10 +4,8 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
@@ -22,11 +20,10 @@ from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.runtime import health
 from sync.runtime.lease import Timing
 from tests.builders.patience import PATIENCE
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
-Background = Callable[[Any], asyncio.Task[Any]]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/fusioninfer-sync"
 TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
 """A Lease that is not lost on a busy machine."""

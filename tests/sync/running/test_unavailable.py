@@ -1,6 +1,5 @@
 """Unknown objects do not count as absent: a failed list deletes nothing, and blocks nothing else."""
 
-import asyncio
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +14,12 @@ from sync.controller import Controller
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.reflector import reflect
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import lws, routed
 from tests.sync.served import DECODE, HOME, PG, PREFILL, ROUTES, SERVICE, change, reasons
 from tests.tiers import WHOLE
 
-Background = Callable[[Any], asyncio.Task[Any]]
 ANSWERS: dict[str, Callable[[], web.Response]] = {
     "403": lambda: status(403, "Forbidden", "no right"),
     "404": lambda: web.Response(status=404, text="404 page not found"),

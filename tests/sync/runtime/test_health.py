@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,11 +11,10 @@ from sync.kinds import LWS, POD_GROUP
 from sync.runtime.cache import EVERYWHERE, Cache, Caches
 from sync.runtime.health import DEAF, STUCK, unhealthy
 from sync.runtime.reflector import reflect
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
-Background = Callable[[Any], asyncio.Task[Any]]
 NOW = 10_000.0
 KEY = ("team-a", "r1")
 

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -13,10 +12,9 @@ from kube.client import LONG, Client, read_at_any_depth
 from kube.pool import NOBODY
 from sync.runtime.clock import steady
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status
 
-Background = Callable[[Any], asyncio.Task[Any]]
 Clients = Callable[[], Awaitable[Client]]
 TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.2)
 """Tries in quick succession, and a Lease that is not lost on a busy machine."""

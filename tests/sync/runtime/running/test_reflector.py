@@ -1,7 +1,6 @@
 """A cache equals the API server, whatever happens in between."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,12 +12,9 @@ from kube.client import Client
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS, Kind
 from sync.runtime.cache import Cache
 from sync.runtime.reflector import reflect
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
-
-Background = Callable[[Any], asyncio.Task[Any]]
-
 
 CONFIG_MAP: Kind[Any] = OUTPUTS["ConfigMap"]
 LARGEST = 3 * 2**19
