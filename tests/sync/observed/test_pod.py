@@ -99,9 +99,9 @@ def waiting(reason: str, message: str = "") -> Object:
 
 
 KILLED = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
-ONCE = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1}
+ONCE: Object = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 1}
 PULL = {"name": "routing-proxy", "state": {"waiting": {"reason": "ErrImagePull"}}}
-EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
+EVICTED: Object = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
 
 
 @pytest.mark.parametrize(

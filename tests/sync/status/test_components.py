@@ -30,7 +30,7 @@ SHORT: Final = seen(P0, D0, waiting("decode", 1, 4))
 D_STARTS: Final = starting("decode", 0, 4)
 
 
-def decoders(**fields: int) -> InferenceServiceIntent:
+def decoders(**fields: Any) -> InferenceServiceIntent:
     """Return a service whose decode role has these fields."""
     return service(PREFILL, RoleIntent("decode", "decoder", {}, nodes=4, **fields))
 

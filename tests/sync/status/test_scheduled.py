@@ -1,6 +1,6 @@
 """The condition Scheduled: whether a replica of every role is on nodes, and what the others wait for."""
 
-from typing import Final
+from typing import Any, Final
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
@@ -34,7 +34,7 @@ LATE: Final = {"prefill": lws("prefill"), "decode": lws("decode", generation=2, 
 THREE_OF_FOUR: Final = "role decode has 3 of 4 pods of a replica"
 
 
-def decoders(**fields: int) -> tuple[RoleIntent, ...]:
+def decoders(**fields: Any) -> tuple[RoleIntent, ...]:
     """Return the roles, of which the decoders have these fields."""
     return PREFILL, RoleIntent("decode", "decoder", {}, **({"nodes": 4} | fields))
 
