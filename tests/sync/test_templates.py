@@ -97,42 +97,25 @@ def serve(api: Api, start: Start, eventually: Eventually) -> Serve:
     return stored
 
 
-async def test_the_status_says_which_versions_the_roles_have(api: Api, serve: Serve) -> None:
-    await serve(service())
-
-    entry = {"name": "base", "namespace": "team-a", "generation": 1, "current": True}
-    assert applied(api) == [entry]
-    assert VERSION not in api.objects[SET]["metadata"]["annotations"]
-
-
-async def test_a_changed_template_is_said_once_and_changes_no_pods(
-    api: Api, serve: Serve, eventually: Eventually
+async def test_a_changed_template_is_said_once_by_all_controllers_and_changes_no_pods(
+    api: Api, serve: Serve, start: Start, eventually: Eventually
 ) -> None:
     await serve(service())
+    assert applied(api) == [{"name": "base", "namespace": "team-a", "generation": 1, "current": True}]
+    assert VERSION not in api.objects[SET]["metadata"]["annotations"]
     writes = api.writes.count(("PATCH", SET))
 
     change(api)
 
     await eventually(lambda: condition(api) == ("False", "TemplateChanged"))
     await eventually(lambda: bool(told(api)))
-    await quiet()
-    assert [one["current"] for one in applied(api)] == [False]
-    assert len(told(api)) == 1
-    assert api.writes.count(("PATCH", SET)) == writes
-
-
-async def test_another_controller_says_it_no_second_time(
-    api: Api, serve: Serve, start: Start, eventually: Eventually
-) -> None:
-    await serve(service())
-    change(api)
-    await eventually(lambda: bool(told(api)))
-
     second = start(settings=SETTINGS)
     await eventually(lambda: KEY in second.memories and second.memories[KEY].status is not None)
     await quiet()
 
+    assert [one["current"] for one in applied(api)] == [False]
     assert len(told(api)) == 1
+    assert api.writes.count(("PATCH", SET)) == writes
 
 
 async def test_a_service_that_follows_takes_the_changed_template(
@@ -212,14 +195,3 @@ async def test_without_the_switch_templates_are_not_known(
 
     await eventually(lambda: condition(api) == ("Unknown", "TemplatesUnknown"))
     assert not [path for _, path in api.requests if "inferencetemplates" in path]
-
-
-async def test_a_service_without_templates_has_no_such_condition(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, service(baseRefs=[]))
-
-    start(settings=SETTINGS)
-
-    await eventually(lambda: bool(api.objects[SERVICE].get("status", {}).get("conditions")))
-    assert condition(api) == ("", "")
