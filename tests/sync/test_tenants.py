@@ -18,6 +18,7 @@ from kube.client import ApiError, Client
 from kube.pool import BytePool
 from kube.request import Request
 from kube.wire import WatchEvent
+from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind, templates
 from sync.runtime import reflector
@@ -29,7 +30,7 @@ from tests.sync.running.test_hanging import gang
 from tests.sync.samples import inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
 
-MANY: Final = 2_000
+MANY: Final = 400
 HOSTILE: Final = "hostile"
 OTHER: Final = ("team-a", "r1")
 Reads = list[ServiceKey]
@@ -192,7 +193,7 @@ async def test_a_list_replaces_what_waits(
     await eventually(lambda: {*cache.rows} == {OTHER, (HOSTILE, "s")})
 
 
-async def test_an_object_that_cannot_be_parsed_affects_itself_only(
+async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_when_deleted(
     background: Background, eventually: Eventually
 ) -> None:
     def read(body: bytes) -> Any:
@@ -206,28 +207,11 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only(
 
     background(intake.run())
     await eventually(lambda: [*intake.cache.rows] == [OTHER])
-
     assert [*intake.cache.unreadable.by_name] == [(HOSTILE, "s")]
+    await intake.receive(event(service(HOSTILE, "s", 3), "DELETED"))
 
-
-async def test_a_deleted_object_that_cannot_be_parsed_is_gone(
-    background: Background, eventually: Eventually
-) -> None:
-    def read(body: bytes) -> Any:
-        if b'"uid-s"' in body:
-            raise ValueError("no JSON")
-        return INFERENCE_SERVICE.read(body)
-
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), BytePool(2**20))
-    background(intake.run())
-    await intake.receive(event(service(HOSTILE, "s", 1)))
-    await eventually(lambda: bool(intake.cache.unreadable.by_name))
-
-    await intake.receive(event(service(HOSTILE, "s", 2), "DELETED"))
-    await intake.receive(event(service(*OTHER, 3)))
-    await eventually(lambda: [*intake.cache.rows] == [OTHER])
-
-    assert not intake.cache.unreadable.by_name
+    await eventually(lambda: not intake.cache.unreadable.by_name)
+    assert [*intake.cache.rows] == [OTHER]
 
 
 async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
@@ -336,11 +320,25 @@ async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: P
     await eventually(lambda: {*reconciled} == {(tenant, "s") for tenant in (*tenants, HOSTILE)})
 
 
-async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lasting", "workers", "services", "begin"),
+    [(3600.0, WORKERS, 50, WORKERS // 2), (0.1, WORKERS, 12, 12), (0.1, 1, 3, 3)],
+    ids=["no worker is replaced", "workers are replaced", "the only worker"],
+)
+async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(  # noqa: PLR0917 - fixtures
+    api: Api,
+    make: Start,
+    background: Background,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+    lasting: float,
+    workers: int,
+    services: int,
+    begin: int,
 ) -> None:
-    """Though no worker is replaced: as with thousands of reconciles that take almost `LASTING` seconds."""
-    monkeypatch.setattr("sync.controller.LASTING", 3600.0)
+    """Also as with thousands of reconciles that take almost `LASTING` seconds, each with short requests."""
+    monkeypatch.setattr("sync.controller.LASTING", lasting)
+    monkeypatch.setattr("sync.controller.HANGING", lasting)
     reconcile, begun = Controller.reconcile, []
 
     async def long(controller: Controller, key: ServiceKey) -> object:
@@ -350,53 +348,22 @@ async def test_reconciles_that_never_end_leave_a_worker_to_another_tenant(
         return await reconcile(controller, key)
 
     monkeypatch.setattr(Controller, "reconcile", long)
-    for at in range(50):
-        api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
-    controller = start()
-    await eventually(lambda: len(begun) == controller.workers / 2)
-
-    api.put(PREFILL, lws("r1-prefill"))
-    api.put(DECODE, lws("r1-decode", "decoder"))
-    await eventually(lambda: PG in api.objects)
-
-    assert len(begun) == controller.workers / 2
-
-
-async def test_a_reconcile_that_never_ends_does_not_keep_the_only_worker(
-    api: Api,
-    make: Start,
-    background: Background,
-    eventually: Eventually,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With `--workers=1`, a namespace in which nothing else happens gets one, and so does another tenant."""
-    monkeypatch.setattr("sync.controller.LASTING", 0.1)
-    monkeypatch.setattr("sync.controller.HANGING", 0.1)
-    reconcile = Controller.reconcile
-    begun: Reads = []
-
-    async def long(controller: Controller, key: ServiceKey) -> object:
-        if key[0] == "hung":
-            begun.append(key)
-            await asyncio.Event().wait()
-        return await reconcile(controller, key)
-
-    monkeypatch.setattr(Controller, "reconcile", long)
-    for at in range(3):
+    for at in range(services):
         api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
     controller = make()
-    controller.workers = 1
+    controller.workers = workers
     background(controller.run())
-    await eventually(lambda: len(begun) == 3)
+    await eventually(lambda: len(begun) == begin)
 
     api.put(PREFILL, lws("r1-prefill"))
     api.put(DECODE, lws("r1-decode", "decoder"))
 
     await eventually(lambda: PG in api.objects)
+    assert len(begun) == begin
 
 
 NAMESPACES: Final = 120
-HANGS: Final = 3.0
+HANGS: Final = 1.5
 """Seconds that a reconcile of the hostile tenant takes before it fails."""
 
 

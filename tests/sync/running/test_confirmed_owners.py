@@ -103,37 +103,23 @@ async def test_a_member_that_a_cache_lacks_and_that_cannot_be_read_stays_in_the_
 
 
 @pytest.mark.usefixtures("gang")
-async def test_an_older_size_of_a_member_splits_no_group(
+async def test_an_older_size_of_a_member_splits_no_group_and_is_no_finding(
     api: Api, make: Start, eventually: Eventually
 ) -> None:
-    before = LWS.project(api.objects[P])
-    template = api.objects[P]["spec"]["leaderWorkerTemplate"] | {"size": 4}
-    api.edit(P, leaderWorkerTemplate=template)
-    await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 6)
-    behind = await successor(make, eventually)
-    behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
-    versions = len(api.history)
-
-    await snapshot(behind)
-
-    stored = [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"]
-    assert stored == []
-
-
-@pytest.mark.usefixtures("gang")
-async def test_a_cache_that_is_behind_is_no_finding(api: Api, make: Start, eventually: Eventually) -> None:
     """Rollouts change LeaderWorkerSets all the time, and nothing is wrong."""
     before = LWS.project(api.objects[P])
     template = api.objects[P]["spec"]["leaderWorkerTemplate"] | {"size": 4}
     api.edit(P, leaderWorkerTemplate=template)
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 6)
     behind = await successor(make, eventually)
+    versions = len(api.history)
 
     for _ in range(3):
         behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
         assert await behind.reconcile(KEY)
         await quiet()
 
+    assert [obj for _, obj in api.history[versions:] if obj["kind"] == "PodGroup"] == []
     assert api.findings() == []
 
 

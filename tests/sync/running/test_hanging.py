@@ -1,14 +1,11 @@
 """Requests that hang, as in the webhook of another product, keep no other service waiting."""
 
-import asyncio
 import time
 
 import pytest
 
 from intent import Object
-from intent.service.member import ServiceKey
 from kube.limit import RateLimit
-from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
 from tests.sync.conftest import Background, Eventually, Start
 from tests.sync.fake_api import Api
@@ -41,31 +38,6 @@ async def hung(api: Api, admission: None, start: Start, eventually: Eventually) 
 
 @pytest.mark.usefixtures("hung")
 async def test_a_new_gang_is_made_while_others_hang(api: Api, eventually: Eventually) -> None:
-    api.put(PREFILL, lws("r1-prefill"))
-    api.put(DECODE, lws("r1-decode", "decoder"))
-
-    await eventually(lambda: PG in api.objects)
-
-
-async def test_a_new_gang_is_made_while_the_reconciles_of_others_take_long(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No request of theirs hangs: they send many, one after the other."""
-    monkeypatch.setattr("sync.controller.LASTING", 0.1)
-    reconcile, begun = Controller.reconcile, []
-
-    async def long(controller: Controller, key: ServiceKey) -> object:
-        if key[0] == NAMESPACE:
-            begun.append(key)
-            await asyncio.Event().wait()
-        return await reconcile(controller, key)
-
-    monkeypatch.setattr(Controller, "reconcile", long)
-    for at in range(COUNT):
-        api.put(LWS.path(NAMESPACE, f"s{at}"), gang(f"s{at}"))
-    start()
-    await eventually(lambda: len(begun) == COUNT)
-
     api.put(PREFILL, lws("r1-prefill"))
     api.put(DECODE, lws("r1-decode", "decoder"))
 
