@@ -166,7 +166,7 @@ async def test_a_repair_is_counted(api: Api, running: Controller, eventually: Ev
 
 @pytest.mark.usefixtures("running")
 async def test_what_others_add_is_removed(api: Api, eventually: Eventually) -> None:
-    added = {"minResources": {"nvidia.com/gpu": 32}, "minTaskMember": {"prefill": 1}}
+    added: dict[str, Any] = {"minResources": {"nvidia.com/gpu": 32}, "minTaskMember": {"prefill": 1}}
     added |= {"priorityClassName": "high"}
 
     api.edit(PG, **added)
