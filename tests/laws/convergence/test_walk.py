@@ -1,23 +1,22 @@
-"""Sequences are repeatable, servers are those of a cluster, and each law detects an engine that breaks it."""
+"""Sequences have every client and change, and each law detects an engine that breaks it.
+
+`tests/cluster/test_convergence.py` compares the simulated servers and clients with the real ones.
+"""
 
 from base64 import b64decode, b64encode
-from collections import Counter
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import orjson
 import pytest
 
 from intent import Object
-from tests.laws.convergence import __main__ as command
 from tests.laws.convergence import laws
 from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
-from tests.laws.convergence.files import File, Pod, changed, draw_file, manifest, simpler
+from tests.laws.convergence.files import File, Pod, manifest
 from tests.laws.convergence.hands import HANDS, UNMAPPED
-from tests.laws.convergence.schema import Refused, templates
-from tests.laws.convergence.server import Denied, Engine, Server, allow, injector
-from tests.laws.convergence.walk import Sequence, Step, draw, run, shrunk
+from tests.laws.convergence.server import Engine, allow
+from tests.laws.convergence.walk import Sequence, Step, drawn, run
 from webhook import review
 from webhook.review import AdmissionAnswer
 
@@ -34,113 +33,14 @@ def first_law(one: Sequence, engine: Engine | None = None) -> str:
     return next((found.law for found in run(one, engine).violations), "")
 
 
-# --- the generator --------------------------------------------------------------------------------------
-
-
-def random(number: int) -> Random:
-    return Random(number)  # noqa: S311 - examples, which are to be repeatable
-
-
-def test_a_seed_gives_the_same_sequence_again() -> None:
-    assert [draw(random(7)), draw(random(7))] == [draw(random(7))] * 2
-    assert draw(random(7)) != draw(random(8))
-
-
-def test_a_sequence_has_three_to_eight_steps_or_as_many_as_asked() -> None:
-    assert {len(draw(random(number)).steps) for number in range(100)} == {3, 4, 5, 6, 7, 8}
-    assert len(draw(random(1), 12).steps) == 12
-
-
 def test_the_generator_draws_every_client_change_and_mapping() -> None:
-    drawn = [draw(random(number)) for number in range(400)]
-    changes = {step.change for one in drawn for step in one.steps}
+    sequences = [drawn(1, number) for number in range(400)]
+    changes = {step.change for one in sequences for step in one.steps}
 
-    assert {step.client for one in drawn for step in one.steps} == {*TOOLS, *BY_HAND, SCALE}
-    assert {one.other for one in drawn} == {"", "before", "after"}
+    assert {step.client for one in sequences for step in one.steps} == {*TOOLS, *BY_HAND, SCALE}
+    assert {one.other for one in sequences} == {"", "before", "after"}
     assert changes >= HANDS.keys()
     assert changes >= {"opted_in", "leader template", "launcher", "size", "export", "the same file"}
-
-
-def test_most_files_are_accepted_and_all_have_their_volumes() -> None:
-    server, outcomes = Server(Engine()), Counter[bool]()
-    for number in range(60):
-        file = manifest(draw_file(random(number)))
-        assert laws.mounts(file) == ""
-        try:
-            server.admit(file)
-        except Denied:
-            outcomes[False] += 1
-        else:
-            outcomes[True] += 1
-
-    assert outcomes[True] > 40
-
-
-def test_a_simpler_file_differs_less() -> None:
-    file = File(worker=Pod(model="org/M2", sidecar=True), leader=Pod(), size=3)
-
-    assert len(simpler(file)) == 4
-    assert changed(file, "size", 2) in simpler(file)
-
-
-# --- the server -------------------------------------------------------------------------------------------
-
-
-def test_a_server_fills_in_the_defaults_of_the_definition_and_of_lws() -> None:
-    stored = Server().admit(manifest(File(replicas=None)))
-
-    assert stored["spec"]["replicas"] == 1
-    assert stored["spec"]["networkConfig"] == {"subdomainPolicy": "Shared"}
-    [container] = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
-    assert container["ports"] == [{"containerPort": 8000, "name": "http", "protocol": "TCP"}]
-
-
-def test_a_server_with_our_webhooks_expands_and_one_without_does_not() -> None:
-    file = manifest(File())
-
-    assert len(list(templates(Server().admit(manifest(PROBED))))) == 1
-    assert len(list(templates(Server(Engine()).admit(manifest(PROBED))))) == 2
-    assert Server(Engine()).admit(file) == Server(Engine()).admit(Server().admit(file))
-
-
-def test_a_template_without_containers_is_refused() -> None:
-    file = manifest(File())
-    file["spec"]["leaderWorkerTemplate"]["leaderTemplate"] = {"spec": {"schedulerName": "volcano"}}
-
-    with pytest.raises(Refused, match="containers: Required value"):
-        Server().admit(file)
-
-
-def test_a_write_that_the_validating_webhook_denies_is_denied() -> None:
-    file = manifest(File())
-    file["metadata"]["annotations"]["fusioninfer.io/launcher"] = "unknown"
-
-    with pytest.raises(Denied, match="launcher"):
-        Server(Engine()).admit(file)
-
-
-def test_lws_writes_the_form_of_go_only_where_it_sets_a_default() -> None:
-    file = manifest(File(worker=Pod(sidecar=True, probes=("livenessProbe",))))
-    stored = Server().admit(file)
-    [(_, template)] = templates(stored)
-    engine, sidecar = template["spec"]["containers"]
-    assert (template["metadata"], sidecar["resources"]) == ({}, {})
-    assert engine["livenessProbe"]["initialDelaySeconds"] == 0
-
-    del sidecar["resources"]
-
-    assert Server().admit(stored, stored) == stored
-
-
-@pytest.mark.parametrize("other", ["before", "after"])
-def test_another_webhook_writes_once_into_every_template(other: str) -> None:
-    stored = Server(Engine(), other).admit(manifest(PROBED))
-
-    assert injector(stored) == stored
-    assert len(list(templates(stored))) == 2
-
-
-# --- the laws ---------------------------------------------------------------------------------------------
 
 
 CONVERGING = {
@@ -264,35 +164,3 @@ def test_only_changes_without_a_mapping_leave_the_comparison() -> None:
         found = run(sequence(Step("put", name), file=File(leader=Pod())))
         if found.outcomes[-1][1] == "side laws":
             assert name in UNMAPPED
-
-
-# --- shrinking and the report -----------------------------------------------------------------------------
-
-
-def test_a_failing_sequence_is_shrunk_to_the_steps_that_it_needs() -> None:
-    engine = patched(nothing)
-    steps = (Step("scale", "replicas", 3), Step(APPLY, "the same file"), Step(APPLY, "model", "org/M2"))
-    file = File(worker=Pod(sidecar=True, note="one", node_selector="a"))
-
-    small = shrunk(sequence(*steps, file=file, tool="helm three-way", other="before"), engine)
-
-    assert (len(small.steps), small.steps[-1].change) == (1, "the same file")
-    assert (small.file, small.tool, small.other) == (File(), APPLY, "")
-    assert str(small) == f"{APPLY}: create the plain file\n{APPLY}: the same file"
-
-
-def test_carrying_on_creates_the_object_again() -> None:
-    engine = patched(nothing)
-    steps = [Step(APPLY, "model", model) for model in ("org/M2", "org/M1", "org/M2")]
-
-    assert len(run(sequence(*steps), engine).violations) == 1
-    assert len(run(sequence(*steps), engine, carry_on=True).violations) == 3
-
-
-def test_the_command_prints_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    command.main(["--sequences", "2", "--steps", "2", "--seed", "3", "--examples", "0"])
-
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("summary: convergence, seed 3:")
-    assert "of 2 sequences" in printed[0]
-    assert any(line.startswith("summary: by law:") for line in printed)
