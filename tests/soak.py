@@ -90,6 +90,11 @@ PARTS: Final = {
     "fuzz": _fuzz,
     "convergence": _convergence,
     "laws": _one("laws", "-m", "hypothesis", "tests"),
+    "matrices": _one(
+        "whole matrices",
+        *("-m", "not hypothesis", "--ignore=tests/hostile/alone"),
+        *(f"tests/{folder}" for folder in ("hostile", "importer", "laws", "webhook")),
+    ),
     "idle": _one("idle", "tests/cluster/idle_check.py"),
     "memory": _one("memory", "tests/sync/memory_check.py"),
     "tenants": _tenants,

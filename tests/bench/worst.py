@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Final
 
 from tests.bench.report import Row, row
 from tests.bench.run import Run
 from tests.hostile import worst
-from tests.hostile.test_worst import PATHS, answered
+from tests.hostile.fuzz import PATHS
 
 SPENT: Final = "the most expensive, of what it may cost"
 SECONDS: Final = "the most expensive"
@@ -21,7 +20,7 @@ def measure(run: Run, bodies: Mapping[str, bytes] | None = None) -> Iterator[Row
     for (name, body), _ in zip(sent.items(), run.rounds(len(sent), "worst"), strict=True):
         times = run.effort.blocks_of_size
         read, plain = worst.cost(json.loads, body, times), worst.reference(times)
-        costs = {path: worst.cost(partial(answered, path), body, times) for path in PATHS}
+        costs = {path: worst.cost(PATHS[path], body, times) for path in PATHS}
         spent = max(costs.values()) / worst.allowed(body, times)
         most, longest = max(most, spent), max(longest, *costs.values())
         told = {path.strip("/"): f"{cost * 1e3:.2g} ms, {cost / read:.3g} x" for path, cost in costs.items()}

@@ -9,6 +9,7 @@ import sys
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import hypothesis
@@ -16,11 +17,11 @@ import jsonpatch
 import orjson
 from hypothesis import strategies as st
 
-from intent import budget
+from intent import Object, budget
 from tests.builders.lws import container, lws, put, template
 from tests.builders.reviews import review
 from tests.hostile import worst
-from tests.hostile.objects import FILES, paths, replaced, without
+from tests.hostile.objects import files, paths, replaced, without
 from tests.hostile.tiny import FAR_OVER, MOST, PLACES, THINGS, tiny
 from webhook import review as reviews
 from webhook.request import Malformed
@@ -30,13 +31,12 @@ BOUND: Final = 3
 """The factor by which a request may miss the target of `tests.hostile.worst`, since machines are busy."""
 LITTLE: Final = 0.02
 """CPU seconds below which no request is measured again: less than any limit."""
-MEASURED: Final = 5
+MEASURED: Final = 10
 """How often a request is measured before it counts as slow."""
 PATHS: Final[dict[str, Callable[[bytes], AdmissionAnswer]]] = {
     "/mutate": reviews.mutate,
     "/validate": reviews.validate,
 }
-OBJECTS: Final = (*FILES, *map(put, FILES))
 HOLE: Final = "\x00hole\x00"
 SCALARS: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1.5, 2**63, 2**64 - 1, -(2**63)),
@@ -78,6 +78,12 @@ junk = st.recursive(
 )
 
 
+@cache
+def objects() -> st.SearchStrategy[Object]:
+    """Draw an object as its author wrote it, or as it is stored."""
+    return st.sampled_from((*files(), *map(put, files())))
+
+
 @st.composite
 def harmed(draw: st.DrawFn, value: Any) -> Any:
     """Remove a few values, or replace them with junk, a part of another object, or null."""
@@ -86,7 +92,7 @@ def harmed(draw: st.DrawFn, value: Any) -> Any:
         if draw(st.booleans()):
             value = without(value, at)
         else:
-            value = replaced(value, at, draw(junk | st.just(HOLE) | st.sampled_from(OBJECTS)))
+            value = replaced(value, at, draw(junk | st.just(HOLE) | objects()))
         if not list(paths(value)):
             break
     return value
@@ -95,9 +101,9 @@ def harmed(draw: st.DrawFn, value: Any) -> Any:
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
     """Draw a body: usually a review, sometimes deeply nested, cut off, or with a changed byte."""
-    whole = draw(st.sampled_from(OBJECTS))
+    whole = draw(objects())
     live = draw(harmed(whole))
-    old = draw(st.none() | st.just(live) | harmed(whole) | harmed(draw(st.sampled_from(OBJECTS))))
+    old = draw(st.none() | st.just(live) | harmed(whole) | harmed(draw(objects())))
     whole = review(live, old)
     if draw(st.integers(0, 9)) == 0:
         whole = draw(harmed(whole))

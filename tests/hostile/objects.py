@@ -2,13 +2,18 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
 from intent import Object
 from tests.golden.test_golden import CASES, leaderworkersets
 
-FILES: Final[tuple[Object, ...]] = tuple(lws.object for case in CASES for lws in leaderworkersets(case))
-"""LeaderWorkerSets as authors write them."""
+
+@cache
+def files() -> tuple[Object, ...]:
+    """Return LeaderWorkerSets as authors write them."""
+    return tuple(lws.object for case in CASES for lws in leaderworkersets(case))
+
 
 Path = tuple[str | int, ...]
 
@@ -43,10 +48,3 @@ def without(value: Any, path: Path) -> Any:
         below = below[key]
     del below[path[-1]]
     return whole
-
-
-def reversed_keys(value: Any) -> Any:
-    """Return a copy with the keys of every map in reverse order."""
-    if isinstance(value, dict):
-        return {key: reversed_keys(item) for key, item in reversed(value.items())}
-    return [reversed_keys(item) for item in value] if isinstance(value, list) else value

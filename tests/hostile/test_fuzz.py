@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as bounded
+from hypothesis import HealthCheck, given, settings
 
 from intent import Object
 from tests.builders.lws import container, lws, put, template
 from tests.builders.reviews import review
 from tests.hostile.fuzz import PATHS, bodies, check, holds
-from tests.hostile.objects import FILES, Path, paths, replaced, without
+from tests.hostile.objects import Path, files, paths, replaced, without
 from tests.hostile.server import Server
+from tests.tiers import count, some
 
 
 def with_env(*env: Any, args: tuple[str, ...] = ("$(M)",)) -> Object:
@@ -32,12 +32,7 @@ STRANGE: Final[dict[str, Object]] = {
         {"name": "A", "value": "x" * 1_500_000}, args=("m", "--kv-transfer-config", "$(A)" * 350_000)
     ),
 }
-
-
-def little(examples: int) -> bounded:
-    return bounded(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+FEW: Final = settings(max_examples=count("FUZZED_BODIES"), suppress_health_check=list(HealthCheck))
 
 
 def _form(path: Path) -> tuple[str, ...]:
@@ -49,38 +44,38 @@ OF_THE_REQUEST: Final = (("metadata",), ("metadata", "namespace"))
 """What an API server compares with the request before it asks; otherwise the review is malformed."""
 
 
-def _harmed() -> Iterator[tuple[Object, Object]]:
-    """Yield stored objects, each with the same that lacks a field, or has another type of it."""
+def _harmed() -> Iterator[tuple[Object, Path, Any]]:
+    """Yield stored objects, each with one of its fields and a value of another type."""
     seen = set[tuple[str, ...]]()
     types: Iterator[Any] = cycle((7, "", [], {}, [{}], [7], None))
-    for stored in map(put, FILES):
+    for stored in map(put, files()):
         new = {_form(at): at for at in paths(stored) if at not in OF_THE_REQUEST}
-        for form in new.keys() - seen:
-            yield stored, without(stored, new[form])
-            yield stored, replaced(stored, new[form], next(types))
+        for form in sorted(new.keys() - seen):
+            yield stored, new[form], next(types)
         seen |= new.keys()
 
 
-def test_52_an_update_that_loses_or_retypes_any_field_has_an_answer() -> None:
+def test_an_update_that_loses_or_retypes_any_field_has_an_answer() -> None:
     failed = dict[str, str]()
 
-    for whole, harmed in _harmed():
-        for live, old in ((harmed, whole), (whole, harmed)):
-            body = orjson.dumps(review(live, old))
-            for path, answer in PATHS.items():
-                try:
-                    answer(body)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the server would answer 500
-                    failed.setdefault(repr(error), f"{path} {b64encode(body).decode()}")
+    for whole, at, other in some([*_harmed()], "HARMED_FIELDS"):
+        for harmed in (without(whole, at), replaced(whole, at, other)):
+            for live, old in ((harmed, whole), (whole, harmed)):
+                body = orjson.dumps(review(live, old))
+                for path, answer in PATHS.items():
+                    try:
+                        answer(body)
+                    except Exception as error:  # noqa: BLE001 - whatever it is, the server would answer 500
+                        failed.setdefault(repr(error), f"{path} {b64encode(body).decode()}")
 
     assert failed == {}
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_52_every_body_has_an_answer(path: str) -> None:
+def test_every_body_has_an_answer(path: str) -> None:
     outcomes: Counter[str] = Counter()
 
-    @little(400)
+    @FEW
     @given(body=bodies())
     def run(body: bytes) -> None:
         outcomes[holds(path, body)] += 1
@@ -89,8 +84,8 @@ def test_52_every_body_has_an_answer(path: str) -> None:
     assert len(outcomes) >= 3  # most bodies are valid, but not all
 
 
-def test_52_every_body_has_an_answer_over_the_network(server: Server) -> None:
-    @little(100)
+def test_every_body_has_an_answer_over_the_network(server: Server) -> None:
+    @settings(FEW, max_examples=30)
     @given(body=bodies())
     def run(body: bytes) -> None:
         for path in PATHS:
@@ -105,19 +100,8 @@ def test_52_every_body_has_an_answer_over_the_network(server: Server) -> None:
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_52_strange_variables_have_an_answer(server: Server, name: str) -> None:
+def test_strange_variables_have_an_answer(name: str) -> None:
     body = orjson.dumps(review(STRANGE[name], STRANGE[name]))
 
-    assert [server.send(body, path).status for path in PATHS] == [200, 200]
-
-
-def test_52_the_check_detects_a_wrong_answer() -> None:
-    sent: Any = review(lws())
-    wrong = {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "response": {"uid": "another", "allowed": True},
-    }
-
-    with pytest.raises(AssertionError):
-        check("/mutate", sent, wrong)
+    for path in PATHS:
+        holds(path, body)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle, product
 from pathlib import Path
 from typing import Final
 
@@ -12,46 +13,25 @@ from intent import Object, budget
 from tests.builders.lws import container, lws, template
 from tests.builders.reviews import review
 from tests.hostile import tiny, worst
+from tests.hostile.fuzz import MEASURED, PATHS, holds
 from tests.hostile.server import Server
-from webhook import review as reviews
-from webhook.request import Malformed
-from webhook.review import AdmissionAnswer
+from tests.tiers import WHOLE, some
 
-PATHS: Final = {"/mutate": reviews.mutate, "/validate": reviews.validate}
-GENEROUS: Final = 2
-"""The factor by which tests may miss the target, since test machines are busy."""
-TRIES: Final = 5
 GROWS: Final = 3.2
 """The cost of twice the input, relative: 2 would be proportional, 4 quadratic; the rest is noise."""
-
-
-def answered(path: str, body: bytes) -> AdmissionAnswer | None:
-    """Answer a body; None if it is malformed."""
-    try:
-        return PATHS[path](body)
-    except Malformed:
-        return None
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", worst.REVIEWED)
 def test_a_request_costs_no_more_than_its_limit(path: str, name: str) -> None:
-    live = worst.REVIEWED[name]()
-    for sent in worst.written(live):
-        assert _is_bounded(partial(answered, path), sent)
+    for sent in worst.written(worst.REVIEWED[name]()):
+        assert holds(path, sent) != "malformed"
 
 
-@pytest.mark.parametrize("things", tiny.THINGS)
-def test_tiny_things_cost_no_more_than_their_limit_wherever_they_are(things: str) -> None:
-    for kind, path in tiny.PLACES:
-        for sent in worst.written(tiny.tiny(kind, path, things, tiny.MOST)):
-            for call in PATHS:
-                assert _is_bounded(partial(answered, call), sent), (kind, path, call)
-
-
-def _is_bounded(call: Callable[[bytes], object], sent: bytes) -> bool:
-    """Return whether a call stays within its limit at least once."""
-    return any(worst.cost(call, sent) <= GENEROUS * worst.allowed(sent, 2) for _ in range(TRIES))
+def test_tiny_things_cost_no_more_than_their_limit_wherever_they_are() -> None:
+    for (kind, place), things in some([*product(tiny.PLACES, tiny.THINGS)], "TINY_THINGS"):
+        for sent, path in product(worst.written(tiny.tiny(kind, place, things, tiny.MOST)), PATHS):
+            assert holds(path, sent) != "malformed", (kind, place, things)
 
 
 UNITS: Final = {
@@ -107,16 +87,13 @@ MANY: Final[dict[str, Callable[[int], Object]]] = {
 """Objects whose size can be doubled."""
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("name", MANY)
-def test_the_cost_does_not_grow_quadratically(path: str, name: str) -> None:
+@pytest.mark.parametrize(("name", "path"), product(MANY, PATHS) if WHOLE else zip(MANY, cycle(PATHS)))
+def test_the_cost_does_not_grow_quadratically(name: str, path: str) -> None:
+    """Compare the least of several costs: other processes slow a call down, and never speed it up."""
     one, two = (orjson.dumps(review(live)) for live in map(MANY[name], (1, 2)))
-    call = partial(answered, path)
+    most = GROWS * worst.cost(PATHS[path], one, 3) + worst.reference(2)
 
-    assert any(
-        worst.cost(call, two, 2) <= GROWS * worst.cost(call, one, 2) + worst.reference(2)
-        for _ in range(TRIES)
-    )
+    assert any(worst.cost(PATHS[path], two) <= most for _ in range(MEASURED))
 
 
 def _memory(server: Server) -> int:
@@ -132,15 +109,7 @@ def test_hostile_requests_do_not_stay_in_memory(fresh: Server) -> None:
         fresh.send(big)
     before = _memory(fresh)
 
-    for at in range(100):
+    for at in range(40):
         fresh.send(big.replace(b"vllm/0", b"vllm/%d" % (at + 1_000)))
 
     assert _memory(fresh) - before < 20_000_000
-
-
-def test_the_known_requests_have_an_answer(server: Server) -> None:
-    answers = {
-        (name, path): server.send(body, path) for name, body in worst.bodies().items() for path in PATHS
-    }
-
-    assert {key: one.status for key, one in answers.items() if one.status != 200} == {}

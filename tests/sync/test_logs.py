@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from io import StringIO
 from typing import Any, Final
 
@@ -73,10 +74,13 @@ async def test_the_controller_logs_no_text_of_an_object_or_an_answer(
 
 
 KINDS: Final = {kind.kind: kind for kind in watched(Settings(templates_namespace="shared"))}
-OF_KIND: Final = {
-    one["kind"]: one for case in reversed(stored()) if case.state == APPLIED for one in case.objects
-}
-"""A stored object of each kind, and of some kinds none."""
+
+
+@cache
+def of_kind() -> dict[str, Object]:
+    """Return a stored object of each kind, and of some kinds none."""
+    cases = [case for case in reversed(stored()) if case.state == APPLIED]
+    return {one["kind"]: one for case in cases for one in case.objects}
 
 
 def damaged(whole: Object) -> Iterator[bytes]:
@@ -96,7 +100,7 @@ def damaged(whole: Object) -> Iterator[bytes]:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 async def test_a_cache_logs_no_text_of_an_object(kind: Kind[Any], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    whole = deepcopy(OF_KIND.get(kind.kind) or lws("p") | {"kind": kind.kind})
+    whole = deepcopy(of_kind().get(kind.kind) or lws("p") | {"kind": kind.kind})
     whole["metadata"].pop("managedFields", None)
     cache = Cache(kind)
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
-from intent import Object
 from intent.annotations import EXPANSION, UNANSWERED
 from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, put, template
 from tests.golden.test_golden import CASES, leaderworkersets
+from tests.tiers import some
 from webhook.expand import expand, expanded, longest_record
 from webhook.mutate import CONCERNS
 
@@ -23,11 +22,13 @@ RECORD = "metadata.annotations.fusioninfer.io/expansion"
 CORPUS = """
 import sys, orjson
 from fusioninfer.files import documents, offline
-from intent.settings import Settings
-from webhook.expand import expand, expanded, longest_record
+from webhook.check import check
+from webhook.expand import expand, expanded
 for path in sys.argv[1:]:
-    for one in documents.read([path]):
+    for one in offline.rendered(documents.read([path])):
         sys.stdout.write(orjson.dumps(expand(one.object)).decode() + "\\n")
+        if offline.is_lws(one.object):
+            sys.stdout.write(f"{[*map(str, check(expanded(one.object)))]}\\n")
 """
 
 
@@ -204,23 +205,35 @@ def test_a_malformed_object_is_left_unchanged(broken: dict[str, object]) -> None
     assert expand(broken) == []
 
 
+ODD = {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"}
+PLAIN = {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"}
+
+
 @pytest.mark.slow
-def test_the_output_does_not_depend_on_the_hash_seed() -> None:
-    files = [str(path) for path in sorted((ROOT / "tests/golden").glob("*/input.yaml"))]
+def test_hash_seed_locale_and_time_zone_make_no_difference() -> None:
+    files = [str(case / "input.yaml") for case in some(CASES, "SEEDED_CASES")]
+    command = [sys.executable, "-c", CORPUS, *files]
 
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", CORPUS, *files],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "31337")
-    }
+    odd, plain = (
+        subprocess.run(command, cwd=ROOT, env=os.environ | one, capture_output=True, check=True).stdout
+        for one in (ODD, PLAIN)
+    )
 
-    assert len(outputs) == 1
-    assert len(orjson.loads(next(iter(outputs)).splitlines()[0])) > 0
+    assert odd == plain
+    assert plain.count(b'"/metadata/annotations/fusioninfer.io~1expansion"') > len(files) // 2
+
+
+def test_the_order_of_keys_makes_no_difference() -> None:
+    for case in some(CASES, "SEEDED_CASES"):
+        for one in leaderworkersets(case):
+            assert put(reversed_keys(one.object)) == put(one.object)
+
+
+def reversed_keys(value: Any) -> Any:
+    """Return a copy with the keys of every map in reverse order."""
+    if isinstance(value, dict):
+        return {key: reversed_keys(item) for key, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def test_an_update_of_other_fields_is_not_decoded() -> None:
@@ -255,15 +268,14 @@ QUOTES = template(container(args=["org/M", "-tp=16", "--chat-template", "\\'\"" 
 ADAPTERS = ",".join(f"a{at}=hf://o/m" for at in range(64))
 
 
-@pytest.mark.parametrize(
-    "live",
-    [
-        *(one.object for case in CASES for one in leaderworkersets(case)),
-        lws(worker=QUOTES, leader=QUOTES, launcher="ray-start"),
-        lws(lora=ADAPTERS, leader=template(), launcher="ray-start"),
-    ],
+LONG = (
+    lws(worker=QUOTES, leader=QUOTES, launcher="ray-start"),
+    lws(lora=ADAPTERS, leader=template(), launcher="ray-start"),
 )
-def test_no_record_is_longer_than_the_bound(live: Object) -> None:
-    record = expanded(live)["metadata"].get("annotations", {}).get(EXPANSION, "")
 
-    assert len(record) < longest_record(live)
+
+def test_no_record_is_longer_than_the_bound() -> None:
+    for live in (*(one.object for case in CASES for one in leaderworkersets(case)), *LONG):
+        record = expanded(live)["metadata"].get("annotations", {}).get(EXPANSION, "")
+
+        assert len(record) < longest_record(live), live["metadata"]

@@ -38,11 +38,41 @@ def test_a_dry_run_that_asks_is_told_from_where_its_review_comes(*, dry_run: boo
 
 
 def test_a_mutation_is_a_patch() -> None:
-    answer = review.mutate(body(lws()))
+    file = changed(lws(), "metadata.managedFields", [{"manager": "kubectl", "operation": "Apply"}])
+
+    answer = review.mutate(body(file))
 
     told = response(answer)
+    operations = orjson.loads(b64decode(told["patch"]))
     assert (answer.outcome, told["allowed"], told["patchType"]) == ("patched", True, "JSONPatch")
-    assert jsonpatch.apply_patch(lws(), orjson.loads(b64decode(told["patch"]))) == put(lws())
+    assert jsonpatch.apply_patch(file, operations) == put(file)
+    assert "managedFields" not in str(operations)
+
+
+@pytest.mark.parametrize("more", [{"namespace": None}, {}])
+def test_an_object_without_name_and_namespace_is_accepted(more: dict[str, Any]) -> None:
+    unnamed = changed(changed(lws(), "metadata.name", None), "metadata.generateName", "llm-")
+
+    assert review.mutate(body(unnamed, **more)).outcome == "patched"
+    assert response(review.validate(body(put(unnamed), **more)))["allowed"] is True
+
+
+WRONG = lws(component_type="x", launcher="torchrun")
+LEAVING = changed(WRONG, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *(body(None, WRONG, operation=one) for one in ("DELETE", "CONNECT")),
+        *(body(WRONG, subResource=one) for one in ("status", "scale")),
+        body(LEAVING, LEAVING),
+        body(changed(WRONG, "metadata.annotations.fusioninfer.io/inject", "disabled"), WRONG),
+    ],
+)
+@pytest.mark.parametrize("webhook", [review.mutate, review.validate])
+def test_what_we_leave_alone_is_allowed_without_a_word(sent: bytes, webhook: Any) -> None:
+    assert response(webhook(sent)) == {"uid": "u-1", "allowed": True}
 
 
 @pytest.mark.parametrize(
@@ -51,9 +81,6 @@ def test_a_mutation_is_a_patch() -> None:
         body(changed(lws(), "metadata.annotations", {})),
         body(put(lws()), put(lws())),
         body(lws(component_type="nope")),
-        body(None, lws(), operation="DELETE"),
-        body(lws(), operation="CONNECT"),
-        body(lws(), subResource="status"),
     ],
 )
 def test_an_unchanged_object_has_no_patch_and_no_patch_type(sent: bytes) -> None:
@@ -70,6 +97,8 @@ def test_an_unchanged_object_has_no_patch_and_no_patch_type(sent: bytes) -> None
         b"[]",
         b"NaN",
         b'{"apiVersion": "admission.k8s.io/v1"}',
+        b'{"apiVersion": "admission.k8s.io/v1", "request": null}',
+        body(lws(), operation=None),
         body(lws()).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
         body(lws(), uid=7),
         body(lws(), uid=""),

@@ -203,6 +203,15 @@ def test_a_stricter_release_denies_a_changed_input() -> None:
     assert codes(live, stored) == [("FI101", "error")]
 
 
+def test_other_settings_change_no_stored_object() -> None:
+    other = Settings(launcher="vllm-native", scheduler_name="another")
+
+    assert expand(FILE, None, other) != expand(FILE)
+    for tool in TOOLS.values():
+        again = tool(EXPANDED, FILE)
+        assert jsonpatch.apply_patch(again, expand(again, EXPANDED, other)) == EXPANDED
+
+
 def rules_changed(live: Object, old: Object | None = None) -> Object:
     """Expand as a release would whose mutators write another scheduler for a new input."""
     other = Settings(scheduler_name="next")

@@ -9,7 +9,7 @@ import pytest
 from intent.annotations import PARTS
 from intent.lws import Intent
 from intent.settings import Settings
-from tests.webhook.inputs import INTENTS
+from tests.webhook.inputs import intents
 from webhook import layout
 from webhook.digest import facts
 from webhook.mutate import (
@@ -47,7 +47,7 @@ def outside(overlay: Any, paths: Paths | None, at: str = "") -> list[str]:
 
 @each_concern
 def test_a_mutator_writes_only_the_paths_of_its_row(concern: Concern) -> None:
-    overlays = [concern.mutate(input_of(intent, Settings())) for intent in INTENTS]
+    overlays = [concern.mutate(input_of(intent, Settings())) for intent in intents()]
 
     assert any(overlays)
     assert [path for overlay in overlays for path in outside(overlay, concern.writes)] == []
@@ -56,7 +56,7 @@ def test_a_mutator_writes_only_the_paths_of_its_row(concern: Concern) -> None:
 @each_concern
 def test_a_record_may_hold_what_a_mutator_writes(concern: Concern) -> None:
     shape = shape_of(concern.writes)
-    overlays = [concern.mutate(input_of(intent, Settings())) for intent in INTENTS]
+    overlays = [concern.mutate(input_of(intent, Settings())) for intent in intents()]
 
     assert [overlay for overlay in overlays if not fits(overlay, shape)] == []
 
@@ -67,7 +67,7 @@ ASKED_FOR = [one for one in CONCERNS if one.asked_by]
 @pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
 def test_a_concern_that_is_not_asked_for_writes_and_records_nothing(concern: Concern) -> None:
     plain: Any = {concern.asked_by: getattr(Intent(), concern.asked_by)}
-    for intent in INTENTS:
+    for intent in intents():
         without = replace(intent, **plain)
 
         assert concern.mutate(input_of(without, Settings())) == {}
@@ -76,7 +76,7 @@ def test_a_concern_that_is_not_asked_for_writes_and_records_nothing(concern: Con
 
 @pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
 def test_a_record_without_its_part_is_of_another_input(concern: Concern) -> None:
-    asked = [intent for intent in INTENTS if concern.is_asked(facts(intent))]
+    asked = [intent for intent in intents() if concern.is_asked(facts(intent))]
     for intent in asked:
         whole = expansion(intent, facts(intent), Settings())
         parts = {name: part for name, part in whole.parts.items() if name != concern.name}
@@ -148,7 +148,7 @@ def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
 
 
 def test_a_recorded_expansion_has_the_order_of_a_new_one() -> None:
-    made = [expansion(intent, facts(intent), Settings()) for intent in INTENTS]
+    made = [expansion(intent, facts(intent), Settings()) for intent in intents()]
     again = [read(write("", one, {}), RECORDABLE, ORDER) for one in made]
 
     assert [one.expansion.wish for one in again if isinstance(one, Record)] == [one.wish for one in made]

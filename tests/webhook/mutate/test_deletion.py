@@ -17,7 +17,8 @@ from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
-from tests.webhook.inputs import INTENTS
+from tests.tiers import some
+from tests.webhook.inputs import intents
 from tests.webhook.overlays import overlay
 from webhook.expand import change, expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
@@ -29,10 +30,6 @@ from webhook.state import Fresh, State, state
 
 ROOT: Final = Path(__file__).parents[3]
 SETTINGS: Final = Settings()
-OBJECTS: Final[tuple[Object, ...]] = tuple(one.object for case in CASES for one in leaderworkersets(case))
-TEMPLATES: Final = tuple(templates_of(case, one.object) for case in CASES for one in leaderworkersets(case))
-"""Those that each object may name."""
-SENT: Final = orjson.dumps(OBJECTS)
 SHAPES: Final = frozenset({LAUNCH, PROBES, SIDECAR, SPLIT})
 """The concerns that the layout asks for. Without one of them other templates may be expanded."""
 
@@ -45,15 +42,21 @@ def without(name: str) -> tuple[Concern, ...]:
 
 
 @cache
+def objects() -> tuple[Object, ...]:
+    """Return the golden objects. They must not be changed."""
+    return tuple(one.object for case in CASES for one in leaderworkersets(case))
+
+
+@cache
 def whole() -> tuple[tuple[Intent, Input, Overlay], ...]:
     """Return the input and the overlay of all concerns, for each golden Intent. They must not be changed."""
-    return tuple((one, input_of(one, SETTINGS), overlay(one, SETTINGS)) for one in INTENTS)
+    return tuple((one, input_of(one, SETTINGS), overlay(one, SETTINGS)) for one in intents())
 
 
 @cache
 def reduced(name: str) -> tuple[Overlay, ...]:
     """Return the overlay without a concern, for each golden Intent. It must not be changed."""
-    return tuple(overlay(intent, SETTINGS, without(name)) for intent in INTENTS)
+    return tuple(overlay(intent, SETTINGS, without(name)) for intent in intents())
 
 
 # --- the others give the same -----------------------------------------------------------------------
@@ -71,7 +74,7 @@ def test_the_others_give_exactly_what_they_gave(concern: Concern) -> None:
 
 @pytest.mark.parametrize("concern", [one for one in CONCERNS if one.skip], ids=lambda one: one.name)
 def test_a_deleted_concern_is_one_that_every_author_skips(concern: Concern) -> None:
-    for intent, rest in zip(INTENTS, reduced(concern.name), strict=True):
+    for intent, rest in zip(intents(), reduced(concern.name), strict=True):
         skipped = replace(intent, skip=(*intent.skip, concern.skip))
 
         assert rest == overlay(skipped, SETTINGS)
@@ -94,7 +97,7 @@ def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Conce
 def test_the_expanded_object_is_sound(concern: Concern) -> None:
     wrong = [
         (live["metadata"]["name"], problem)
-        for live, found, made in zip(OBJECTS, states(), expanded(concern.name), strict=True)
+        for live, found, made in zip(objects(), states(), expanded(concern.name), strict=True)
         for problem in problems(filled(live, found), made)
     ]
 
@@ -116,14 +119,15 @@ def test_the_expanded_object_does_not_change_again(concern: Concern) -> None:
 def expanded(name: str) -> tuple[Object, ...]:
     """Return the golden objects as they expand without a concern. They must not be changed."""
     return tuple(
-        change(live, found, SETTINGS, without(name)) for live, found in zip(OBJECTS, states(), strict=True)
+        change(live, found, SETTINGS, without(name)) for live, found in zip(objects(), states(), strict=True)
     )
 
 
 @cache
 def states() -> tuple[State, ...]:
     """Return the state of the CREATE of each golden object, which no concern influences."""
-    return tuple(state(live, None, seen) for live, seen in zip(OBJECTS, TEMPLATES, strict=True))
+    cases = ((case, one.object) for case in CASES for one in leaderworkersets(case))
+    return tuple(state(live, None, templates_of(case, live)) for case, live in cases)
 
 
 def filled(live: Object, found: State) -> Object:
@@ -215,19 +219,18 @@ def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Pa
     for package in ("catalog", "intent", "webhook"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     delete(concern, tmp_path / "webhook" / "mutate")
+    sent = some(objects(), "SENT_WITHOUT_A_CONCERN")
 
     done = subprocess.run(
         [sys.executable, "-c", EXPAND],
-        input=orjson.dumps(OBJECTS),
+        input=orjson.dumps(sent),
         cwd=tmp_path,
         capture_output=True,
         check=False,
     )
 
     assert done.returncode == 0, done.stderr.decode()
-    assert orjson.loads(done.stdout) == [
-        expand(live, None, SETTINGS, without(concern.name)) for live in OBJECTS
-    ]
+    assert orjson.loads(done.stdout) == [expand(live, None, SETTINGS, without(concern.name)) for live in sent]
 
 
 def delete(concern: Concern, folder: Path) -> None:

@@ -6,6 +6,7 @@ If a mutator used a field that its `Reads` lacks, an edit of that field would ke
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
+from functools import cache
 from typing import Any, Final
 
 import pytest
@@ -14,7 +15,7 @@ from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Engine, Intent, Template
 from intent.settings import Settings
-from tests.webhook.inputs import INTENTS
+from tests.webhook.inputs import intents
 from webhook.digest import ALWAYS, FILLS, Reads, digest_of, facts, reads_of
 from webhook.layout import DECISIONS, Input, decision
 from webhook.mutate import CONCERNS, input_of
@@ -72,18 +73,18 @@ def pairs(reads: Reads, seed: str) -> Iterator[tuple[Intent, Intent]]:
     """Yield golden Intents, each with one that differs in fields that are not read."""
     chance = random.Random(seed)  # noqa: S311 - a test
     for _ in range(TRIES):
-        one = chance.choice(INTENTS)
-        yield one, hybrid(one, chance.choice(ALIKE[fielded(one)]), reads, chance)
+        one = chance.choice(intents())
+        yield one, hybrid(one, chance.choice(alike(fielded(one))), reads, chance)
 
 
 def fielded(intent: Intent) -> tuple[str, ...]:
     return tuple(template.field for template in intent.templates)
 
 
-ALIKE: Final = {
-    each: [intent for intent in INTENTS if fielded(intent) == each] for each in set(map(fielded, INTENTS))
-}
-"""The golden Intents by the templates that they have."""
+@cache
+def alike(fields: tuple[str, ...]) -> list[Intent]:
+    """Return the golden Intents that have just these templates."""
+    return [intent for intent in intents() if fielded(intent) == fields]
 
 
 @pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
