@@ -9,12 +9,9 @@ from click.testing import CliRunner, Result
 
 from catalog.codes import CODES
 from fusioninfer.cli import main
-from fusioninfer.files.report import plural
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from tests.golden.test_golden import CASES
-from webhook.launchers import LAUNCHERS
-from webhook.mutate import CONCERNS
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -53,12 +50,6 @@ def test_expand_writes_json() -> None:
     assert kinds == ["LeaderWorkerSet", "PodGroup", "Service"]
 
 
-def test_expand_reads_standard_input() -> None:
-    result = run("expand", "-f", "-", text=example("monolithic.yaml"))
-
-    assert result.exit_code == 0
-
-
 def test_expand_sets_the_namespace() -> None:
     result = run("expand", "-n", "llm", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
 
@@ -80,85 +71,12 @@ def test_expand_prints_only_errors_if_an_object_would_be_denied() -> None:
     assert "did you mean fusioninfer.io/service?" in result.stderr
 
 
-def test_expand_is_idempotent() -> None:
-    once = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
-
-    assert run("expand", "--admission-only", "-f", "-", text=once).stdout == once
-
-
-def test_half_of_a_service_has_a_warning_and_no_pod_group() -> None:
-    result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"))
-
-    assert (result.exit_code, "kind: PodGroup" in result.stdout) == (0, False)
-    assert "waits for a decoder" in result.stderr
-
-
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.name)
-def test_an_example_has_no_finding_but_its_missing_other_half(file: Path) -> None:
-    found = json.loads(run("validate", "-o", "json", "-f", str(file)).stdout)["findings"]
-
-    halves = {"prefill.yaml": ["FI410"], "decode.yaml": ["FI410"]}
-    assert [one["code"] for one in found] == halves.get(file.name, [])
-
-
-@pytest.mark.parametrize(
-    "names", [["monolithic"], ["prefill", "decode"], ["monolithic", "prefill", "decode"]]
-)
-def test_the_services_of_the_examples_have_no_findings(names: list[str]) -> None:
-    files = [argument for name in names for argument in ("-f", str(EXAMPLES / f"{name}.yaml"))]
-
-    assert run("validate", *files).stdout.splitlines() == [
-        f"0 errors, 0 warnings; {plural(len(names), 'object')} checked"
-    ]
-
-
-def test_an_example_runs_ray_symmetric_run() -> None:
-    assert "- symmetric-run" in run("expand", "-f", str(EXAMPLES / "monolithic.yaml")).stdout
-
-
-def test_validate_prints_the_number_of_findings() -> None:
-    result = run("validate", "-f", "-", text=example("monolithic.yaml", **{"v0.17.1": "v0.11.0"}))
-
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (
-        0,
-        "0 errors, 1 warning; 1 object checked",
-    )
-
-
-def test_validate_reports_a_contradiction_between_files() -> None:
-    worker = example("decode.yaml", decoder="worker")
-
-    result = run("validate", "-f", str(EXAMPLES / "prefill.yaml"), "-f", "-", text=worker)
-
-    assert (result.exit_code, "FI402" in result.stdout) == (1, True)
-
-
 def test_validate_writes_json_with_field_and_remedy() -> None:
     result = run("validate", "-o", "json", "-f", "-", text=example("monolithic.yaml", service="serivce"))
 
     found = json.loads(result.stdout)["findings"][0]
     assert (found["document"], found["code"], found["severity"]) == (1, "FI102", "error")
     assert found["remedy"] == CODES["FI102"].remedy
-
-
-@pytest.mark.parametrize("verb", ["expand", "validate"])
-def test_a_file_that_cannot_be_read_is_exit_code_2(verb: str) -> None:
-    result = run(verb, "-f", "-", text="a: [")
-
-    assert (result.exit_code, result.stdout) == (
-        2,
-        {"expand": "", "validate": "0 errors, 0 warnings, 1 unreadable file; 0 objects checked\n"}[verb],
-    )
-    assert result.stderr.startswith("error: -:1:")
-
-
-def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("schedulrName: x\n")
-
-    result = run("validate", "--config", str(settings), "-f", str(EXAMPLES / "monolithic.yaml"))
-
-    assert (result.exit_code, "schedulrName: Extra inputs" in result.stderr) == (2, True)
 
 
 def with_settings(tmp_path: Path, setting: str) -> Result:
@@ -177,40 +95,6 @@ def with_settings(tmp_path: Path, setting: str) -> Result:
 )
 def test_the_settings_choose_the_endpoint_picker(tmp_path: Path, setting: str, printed: str) -> None:
     assert printed in with_settings(tmp_path, setting).stdout
-
-
-@pytest.mark.parametrize("setting", ["picker: gie-9", "disaggregatedPicker: gie-1.5"])
-def test_an_unknown_endpoint_picker_is_an_error(tmp_path: Path, setting: str) -> None:
-    assert with_settings(tmp_path, setting).exit_code == 2
-
-
-def test_a_finding_about_routes_is_printed_once() -> None:
-    case = Path(__file__).parents[1] / "golden" / "routes-worker-asks-for-disaggregation" / "input.yaml"
-
-    assert run("validate", "-f", str(case)).output.count("FI801") == 1
-
-
-def test_settings_apply_offline(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("schedulerName: my-volcano\n")
-
-    result = run("expand", "--config", str(settings), "-f", str(EXAMPLES / "monolithic.yaml"))
-
-    assert "schedulerName: my-volcano" in result.stdout
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script(shell: str) -> None:
-    result = run("completion", shell)
-
-    assert "_FUSIONINFER_COMPLETE" in result.stdout
-
-
-def test_codes_lists_every_code() -> None:
-    listed = json.loads(run("codes", "-o", "json").stdout)
-
-    rules = {rule.code for concern in CONCERNS for rule in concern.rules}
-    assert [row["code"] for row in listed] == sorted(CODES.keys() | rules)
 
 
 def test_codes_prints_the_cause_of_each() -> None:
@@ -237,13 +121,6 @@ def test_the_members_of_an_inference_service_get_the_namespace() -> None:
     result = run("expand", "-n", "llm", "-o", "json", "-f", str(STORY_4))
 
     assert {item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]} == {"llm"}
-
-
-def test_an_invalid_inference_service_is_reported_with_its_field() -> None:
-    result = run("expand", "-f", "-", text=STORY_4.read_text().replace("nodeCount: 2", "nodes: 2"))
-
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "multinode.nodes: unknown field; did you mean nodeCount? (FI702)" in result.stderr
 
 
 def test_kserves_inference_service_passes_through() -> None:
@@ -372,23 +249,6 @@ def test_the_ray_of_an_image_is_a_version_a_range_or_none(tmp_path: Path, text: 
     assert json.loads(run("engines", "-o", "json", "--config", config).stdout)["images"][0]["ray"] == ray
 
 
-@pytest.mark.parametrize("launcher", [*LAUNCHERS, "auto", "none"])
-def test_every_launcher_is_accepted_in_the_settings(tmp_path: Path, launcher: str) -> None:
-    (tmp_path / "settings.yaml").write_text(f"launcher: {launcher}\n")
-
-    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
-
-    assert result.exit_code == 0
-
-
-def test_an_unknown_launcher_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("launcher: ray\n")
-
-    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
-
-    assert (result.exit_code, "launcher: " in result.stderr) == (2, True)
-
-
 OF_NAMESPACES: Final = [
     (name, option.opts[-1])
     for name, command in main.commands.items()
@@ -479,12 +339,6 @@ def test_expand_of_its_own_output_changes_nothing(case: Path) -> None:
         assert identities(after) == identities(before)
         if not case.name.startswith("isvc"):  # what only the InferenceService says is not in the output
             assert after == before
-
-
-def test_an_expanded_service_has_one_pod_group() -> None:
-    once = run("expand", str(EXAMPLES / "prefill.yaml"), str(EXAMPLES / "decode.yaml")).stdout
-
-    assert run("expand", "-", text=once).stdout.count("kind: PodGroup") == 1
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])

@@ -8,9 +8,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
-from fusioninfer.files.documents import write_yaml
-from intent import Object
-from tests.importer.test_import_laws import INPUTS
 
 PLAIN: Final = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\n"
 
@@ -107,15 +104,6 @@ def test_the_report_as_json_is_nothing_else_where_a_file_cannot_be_read(file: Pa
     result = run(str(file), str(broken), "--report", "json")
 
     assert (result.exit_code, len(json.loads(result.stderr)["errors"])) == (2, 1)
-
-
-@pytest.mark.parametrize("objects", INPUTS.values(), ids=INPUTS)
-def test_what_other_systems_accept_becomes_valid(file: Path, objects: list[Object]) -> None:
-    file.write_text(write_yaml(objects))
-
-    result = run(str(file))
-
-    assert (result.exit_code in {0, 1}, "is not valid" in result.stderr) == (True, False), result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(file: Path) -> None:

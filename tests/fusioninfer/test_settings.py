@@ -7,6 +7,7 @@ import pytest
 
 from fusioninfer.files.documents import UnreadableFileError
 from fusioninfer.settings import read
+from webhook.launchers import LAUNCHERS
 
 
 def written(path: Path, text: str) -> Path:
@@ -29,6 +30,8 @@ def written(path: Path, text: str) -> Path:
         ("pickerTolerations: [{key: a}]", "picker_tolerations", ({"key": "a"},)),
         ("kubernetesVersion: v1.33.4-eks", "kubernetes_version", "v1.33.4-eks"),
         ("pickerNodeSelector: {pool: system}", "picker_node_selector", {"pool": "system"}),
+        ("schedulerName: my-volcano", "scheduler_name", "my-volcano"),
+        *((f"launcher: {name}", "launcher", name) for name in (*LAUNCHERS, "auto", "none")),
     ],
 )
 def test_a_switch_is_read_as_people_write_it(tmp_path: Path, text: str, field: str, expected: Any) -> None:
@@ -46,6 +49,10 @@ def test_a_switch_is_read_as_people_write_it(tmp_path: Path, text: str, field: s
         "pickerTolerations: [a]",
         "kubernetesVersion: new",
         'storageInitializerImage: ""',
+        "schedulrName: x",
+        "picker: gie-9",
+        "disaggregatedPicker: gie-1.5",
+        "launcher: ray",
     ],
 )
 def test_a_wrong_value_is_an_error(tmp_path: Path, text: str) -> None:

@@ -49,18 +49,20 @@ def is_reported(result: Result, name: str) -> bool:
     return result.exit_code == 2 and name in result.stderr and not isinstance(result.exception, Exception)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", BROKEN)
-def test_an_unreadable_file_is_named(tmp_path: Path, kind: str, command: str) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, kind: str) -> None:
     (tmp_path / "bad.yaml").write_text(BROKEN[kind])
 
-    assert is_reported(run(command, "-f", str(tmp_path / "bad.yaml")), "bad.yaml")
+    assert is_reported(run("validate", "-f", str(tmp_path / "bad.yaml")), "bad.yaml")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("content", [b"a: \xff", b"\xff\xfea", b"a: \xed\xa0\x80"])
 def test_standard_input_that_is_not_utf_8_is_named(command: str, content: bytes) -> None:
-    assert is_reported(run(command, "-f", "-", text=content), "-")
+    result = run(command, "-f", "-", text=content)
+
+    assert is_reported(result, "-")
+    assert command == "validate" or not result.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

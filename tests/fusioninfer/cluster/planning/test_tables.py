@@ -11,7 +11,6 @@ from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, 
 
 GPUS_OF_A_NODE = 8
 TABLES = {"monolithic": MONOLITHIC, "disaggregated": DISAGGREGATED}
-ROWS = [(name, gpus) for name, table in TABLES.items() for gpus in table.rows]
 
 
 def planned(table: Table, gpus: int) -> dict[str, Any]:
@@ -38,23 +37,14 @@ def scheduled(table: Table, gpus: int) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(("name", "gpus"), ROWS)
-def test_a_row_of_the_documents_is_the_plan_for_that_many_gpus(name: str, gpus: int) -> None:
-    table = TABLES[name]
-
-    row = planned(table, gpus)["rows"][-1]
-
-    (service,) = row["services"]
-    assert (row["gpus"], set(service["scheduled"])) == (gpus, scheduled(table, gpus))
-    words = f"{service['capacity']}%" if table is MONOLITHIC else service["status"]
-    assert words == table.rows[gpus][1]
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_one_plan_from_nothing_to_full_has_all_rows_of_the_documents(name: str) -> None:
     table = TABLES[name]
 
     rows = {row["gpus"]: row["services"][0] for row in planned(table, max(table.rows))["rows"]}
 
-    found = {gpus: set(rows[gpus]["scheduled"]) for gpus in table.rows}
-    assert found == {gpus: scheduled(table, gpus) for gpus in table.rows}
+    words = {
+        gpus: f"{row['capacity']}%" if table is MONOLITHIC else row["status"] for gpus, row in rows.items()
+    }
+    found = {gpus: (set(rows[gpus]["scheduled"]), words[gpus]) for gpus in table.rows}
+    assert found == {gpus: (scheduled(table, gpus), table.rows[gpus][1]) for gpus in table.rows}

@@ -27,12 +27,13 @@ from tests.builders.wire import Reply, connected, ended, exchange, get, post
 from webhook.server.listen import Limits
 
 QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)
+UID = "0df28fbd-5f5f-11e8-bc74-36e6bb280816"
 REVIEW = orjson.dumps(
     {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "request": {
-            "uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
+            "uid": UID,
             "operation": "CREATE",
             "object": {"metadata": {"name": "plain"}, "spec": {}},
         },
@@ -54,9 +55,6 @@ class Running:
         bundle = issue.development(self.directory, ["localhost"])
         await ready(self.metrics_port, 200)
         return ssl.create_default_context(cadata=bundle.decode())
-
-    async def review(self, path: str, body: bytes = REVIEW) -> Reply:
-        return await exchange(self.port, post(path, body), await self.certify())
 
     async def sample(self, name: str) -> float:
         """Return the value of one series."""
@@ -91,82 +89,51 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
         await asyncio.wait_for(task, PATIENCE)
 
 
-@pytest.mark.parametrize("path", ["/mutate", "/validate"])
-async def test_a_request_is_answered_on_both_paths(tmp_path: Path, path: str) -> None:
+async def test_without_a_certificate_it_is_alive_and_with_one_it_is_ready(
+    tmp_path: Path,
+) -> None:
     async with running(tmp_path) as webhook:
-        reply = await webhook.review(path)
-
-        response = json.loads(reply.body)["response"]
-        assert response == {"uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816", "allowed": True}
-
-
-async def test_without_a_certificate_it_is_alive_but_not_ready(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        alive, readiness = (
-            await get(webhook.metrics_port, "/healthz"),
-            await get(webhook.metrics_port, "/readyz"),
-        )
-
-        assert (
-            alive.status,
-            readiness.status,
-            readiness.body,
-        ) == (200, 503, b"no certificate that is valid now")
-
-
-async def test_it_becomes_ready_once_there_is_a_certificate(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
+        alive = await get(webhook.metrics_port, "/healthz")
+        readiness = await get(webhook.metrics_port, "/readyz")
+        expiry = await webhook.sample("fusioninfer_tls_not_after_seconds")
         await webhook.certify()
 
-        assert (await get(webhook.metrics_port, "/readyz")).status == 200
+        assert (alive.status, expiry) == (200, 0)
+        assert (readiness.status, readiness.body) == (503, b"no certificate that is valid now")
+        assert await webhook.sample("fusioninfer_tls_not_after_seconds") > 1.7e9
+        assert await webhook.sample('fusioninfer_tls_reloads_total{result="loaded"}') == 1
 
 
-async def test_a_request_is_counted_by_path_and_outcome(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        await webhook.review("/mutate")
-
-        name = 'fusioninfer_admission_requests_total{outcome="unchanged",path="/mutate"}'
-        assert await webhook.sample(name) == 1
-
-
-async def test_the_duration_of_a_request_is_observed_by_path(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        await webhook.review("/validate")
-
-        assert await webhook.sample('fusioninfer_admission_duration_seconds_count{path="/validate"}') == 1
-
-
-async def test_an_invalid_review_is_counted_as_malformed(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        reply = await webhook.review("/mutate", b"[]")
-
-        name = 'fusioninfer_admission_requests_total{outcome="malformed",path="/mutate"}'
-        assert (reply.status, await webhook.sample(name)) == (400, 1)
-
-
-async def test_requests_add_no_series(tmp_path: Path) -> None:
+async def test_requests_are_counted_by_path_and_outcome_and_add_no_series(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         tls, before = await webhook.certify(), await names(webhook)
-        for path in ("/mutate", "/mutate?timeout=1s", "/nowhere", "/validate/x"):
-            await exchange(webhook.port, post(path, REVIEW), tls)
+        sent = (
+            ("/mutate", REVIEW),
+            ("/mutate?timeout=1s", b"[]"),
+            ("/nowhere", REVIEW),
+            ("/validate", REVIEW),
+        )
+        replies = [await exchange(webhook.port, post(path, body), tls) for path, body in sent]
 
+        counts = [
+            await webhook.sample(f'fusioninfer_admission_requests_total{{outcome="{one}",path="{path}"}}')
+            for one, path in (("unchanged", "/mutate"), ("malformed", "/mutate"), ("allowed", "/validate"))
+        ]
+        assert ([one.status for one in replies], counts) == ([200, 400, 404, 200], [1, 1, 1])
+        assert json.loads(replies[0].body)["response"] == {"uid": UID, "allowed": True}
+        assert await webhook.sample('fusioninfer_admission_duration_seconds_count{path="/validate"}') == 1
         assert before == await names(webhook)
 
 
-async def test_the_expiry_of_the_certificate_is_a_metric(tmp_path: Path) -> None:
+async def test_connections_are_counted_and_those_that_are_cut_by_reason(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
-        before = await webhook.sample("fusioninfer_tls_not_after_seconds")
-        await webhook.certify()
+        async with connected(webhook.port, await webhook.certify()):
+            assert await webhook.sample("fusioninfer_connections") == 1
+        async with connected(webhook.port) as (reader, writer):
+            writer.write(b"not TLS at all")
+            await ended(reader)
 
-        assert before == 0
-        assert await webhook.sample("fusioninfer_tls_not_after_seconds") > 1.7e9
-
-
-async def test_a_loaded_certificate_is_counted(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        await webhook.certify()
-
-        assert await webhook.sample('fusioninfer_tls_reloads_total{result="loaded"}') == 1
+        assert await webhook.sample('fusioninfer_connections_cut_total{reason="handshake"}') == 1
 
 
 async def test_a_missing_certificate_is_logged_with_its_reason(
@@ -180,22 +147,6 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
     assert (fields["result"], fields["reason"]) == ("missing", "tls.crt does not exist")
 
 
-async def test_open_connections_are_a_metric(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        tls = await webhook.certify()
-        async with connected(webhook.port, tls):
-            assert await webhook.sample("fusioninfer_connections") == 1
-
-
-async def test_a_cut_connection_is_counted_with_its_reason(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        async with connected(webhook.port) as (reader, writer):
-            writer.write(b"not TLS at all")
-            await ended(reader)
-
-        assert await webhook.sample('fusioninfer_connections_cut_total{reason="handshake"}') == 1
-
-
 async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> None:
     issue.development(tmp_path, ["localhost"])
     async with running(tmp_path, "webhook.system.svc") as webhook:
@@ -206,32 +157,18 @@ async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_makes_it_unready_at_once(tmp_path: Path, number: signal.Signals) -> None:
-    async with running(tmp_path) as webhook:
-        await webhook.certify()
-        os.kill(os.getpid(), number)
-
-        reply = await ready(webhook.metrics_port, 503)
-
-        assert reply.body == b"draining"
-
-
-async def test_after_a_signal_requests_are_answered_with_connection_close(tmp_path: Path) -> None:
+async def test_a_signal_makes_it_unready_at_once_and_answers_ask_to_close(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     async with running(tmp_path) as webhook:
         tls = await webhook.certify()
-        os.kill(os.getpid(), signal.SIGTERM)
-        await ready(webhook.metrics_port, 503)
-
+        os.kill(os.getpid(), number)
+        unready = await ready(webhook.metrics_port, 503)
         reply = await exchange(webhook.port, post("/mutate", REVIEW), tls)
-
-        assert (reply.status, reply.headers["connection"]) == (200, "close")
-
-
-async def test_after_draining_it_returns(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        os.kill(os.getpid(), signal.SIGTERM)
-
         await asyncio.wait_for(webhook.task, PATIENCE)
+
+    assert unready.body == b"draining"
+    assert (reply.status, reply.headers["connection"]) == (200, "close")
 
 
 async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
