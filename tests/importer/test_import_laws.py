@@ -16,6 +16,7 @@ from intent import Object
 from tests.importer import test_llmd as llmd
 from tests.importer import test_lws as lws
 from tests.importer import test_upstream as upstream
+from tests.tiers import count
 
 INPUTS: Final[dict[str, list[Object]]] = {
     **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
@@ -83,7 +84,7 @@ def test_each_leaf_of_an_input_is_reported_once(objects: list[Object]) -> None:
     assert [one.path for one in made.report.lines if one.outcome.code == UNKNOWN] == []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=count("IMPORTED"))
 @given(objects=damaged())
 def test_each_leaf_of_a_damaged_input_is_reported_once(objects: list[Object]) -> None:
     check(objects)

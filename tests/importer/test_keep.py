@@ -22,6 +22,7 @@ from tests.importer.kserve.bases import PRESETS, config, service
 from tests.importer.kserve.test_translate import MODEL, ROUTER, main
 from tests.importer.test_import_laws import check as check_damaged
 from tests.importer.test_import_laws import damaged
+from tests.tiers import count
 
 TEMPLATE: Final = "InferenceTemplate"
 
@@ -392,7 +393,7 @@ def families(draw: st.DrawFn) -> list[Object]:
     return [*found, *bases]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=count("IMPORTED_BASES"))
 @given(objects=families())
 def test_services_with_templates_expand_to_what_merged_ones_do(objects: list[Object]) -> None:
     kept, flat = run(*objects), run(*objects, keep=False)
@@ -425,7 +426,7 @@ BASED: Final[dict[str, list[Object]]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=count("IMPORTED_BASES"))
 @given(objects=damaged(BASED))
 def test_each_leaf_of_a_damaged_input_with_bases_is_reported_once(objects: list[Object]) -> None:
     check_damaged(objects, difference)

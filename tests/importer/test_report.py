@@ -1,7 +1,6 @@
 """The report of an import has each leaf of the input once, with an outcome that is true."""
 
 import json
-from copy import deepcopy
 from typing import Any, Final
 
 from hypothesis import given
@@ -59,15 +58,6 @@ def test_each_leaf_is_reported_once(objects: list[Object], known: list[tuple[str
 
     expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
     assert [(one.document, one.path) for one in lines] == expected
-
-
-@given(objects=st.lists(OBJECTS, max_size=3))
-def test_objects_of_no_system_are_imported_without_a_crash(objects: list[Object]) -> None:
-    before = deepcopy(objects)
-    made = import_all(objects)
-
-    assert len(made.report.lines) == sum(len(list(leaves(one))) for one in objects)
-    assert (objects, made) == (before, import_all(objects))
 
 
 def outcomes(imported: Imported, *objects: Object) -> dict[str, Outcome]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.annotations import EXPANSION, PARTS, SERVICE
-from webhook.overlay.keyed import LIST_KEYS, identity, is_keyed
+from webhook.overlay.keyed import identity, is_keyed
 
 NOISE: Final = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab~/é", max_size=3),
@@ -301,6 +301,3 @@ def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
         items = {identity(field, item): item for item in file}
         return [draw(mixtures(item, items.get(identity(field, item), item))) for item in live]
     return live if draw(st.booleans()) else file
-
-
-KEYED: Final = tuple(LIST_KEYS)

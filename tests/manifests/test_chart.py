@@ -7,9 +7,8 @@ from typing import Final
 import pytest
 
 from hack.manifests import values
-from hack.manifests.chart import AS_THEY_ARE, ONLY_IN_CHART, OWN, SOURCES, Source, escaped, files, template
+from hack.manifests.chart import AS_THEY_ARE, ONLY_IN_CHART, OWN, SOURCES, escaped, files, template
 from hack.manifests.objects import MANIFESTS
-from hack.manifests.rules import Rule, replaced
 from hack.manifests.values import VALUES
 
 NOT_IN_THE_CHART: Final = {"base/namespace.yaml", "base/settings.yaml", "cert-manager/inject.yaml"}
@@ -49,24 +48,6 @@ def test_every_value_in_a_template_is_documented() -> None:
     assert {path for path in used - known if not any(path.startswith(f"{one}.") for one in known)} <= {
         "webhook"
     }
-
-
-def test_a_rule_without_a_match_is_an_error() -> None:
-    rule = Rule("^replicas: 2$", "replicas: {{ .Values.replicas }}")
-
-    with pytest.raises(ValueError, match="0 times, not 1"):
-        replaced("base/x.yaml", rule, "replicas: many\n")
-
-
-def test_an_object_without_a_component_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"no label app\.kubernetes\.io/component"):
-        template(
-            Source("x.yaml"), "metadata:\n  name: x\n  labels:\n    app.kubernetes.io/name: fusioninfer\n"
-        )
-
-
-def test_braces_of_alerts_are_escaped() -> None:
-    assert escaped("summary: code {{ $labels.code }}\n") == 'summary: code {{ "{{" }} $labels.code }}\n'
 
 
 def test_only_the_metadata_of_objects_and_pods_are_those_of_templates() -> None:

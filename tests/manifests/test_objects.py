@@ -3,7 +3,6 @@
 import re
 from typing import Any, Final
 
-import click
 import pytest
 import yaml
 
@@ -76,11 +75,6 @@ def test_selectors_stay_as_they_were_in_the_first_release(deployment: str) -> No
 
 
 # --- arguments --------------------------------------------------------------------------------------
-
-
-def test_an_unknown_flag_is_an_error() -> None:
-    with pytest.raises(click.NoSuchOption):
-        parsed(["webhook", "--cert-dir=/tls", "--unknown"])
 
 
 def test_the_webhook_listens_on_its_container_ports(webhook: dict[str, Any]) -> None:

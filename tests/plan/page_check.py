@@ -91,11 +91,3 @@ def test_no_request_leaves_the_machine(tmp_path: Path) -> None:
     _, addresses = opened(as_page(PLANS["one service"]), tmp_path)
 
     assert addresses == []
-
-
-def test_a_page_that_asks_for_something_is_noticed(tmp_path: Path) -> None:
-    text = as_page(PLANS["one service"]).replace("default-src 'none'", "default-src *")
-
-    _, addresses = opened(text.replace("<h1>", '<img src="http://127.0.0.1:9/x.png"><h1>'), tmp_path)
-
-    assert addresses == ["http://127.0.0.1:9/x.png"]

@@ -16,7 +16,7 @@ from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings
-from tests.importer.kserve.bases import PRESETS, config, pod, service
+from tests.importer.kserve.bases import PRESETS, config, service
 from tests.importer.test_import_laws import all_places
 from tests.tiers import some
 
@@ -518,8 +518,3 @@ def test_a_field_of_another_type_anywhere_fails_no_import(obj: Object) -> None:
         report = run(changed).report
 
         assert sum(line.document == 0 for line in report.lines) == sum(1 for _ in leaves(changed))
-
-
-def test_bases_of_the_tests_are_as_those_of_kserve() -> None:
-    assert {"template", "prefill", "router", "tracing"} <= {key for one in PRESETS for key in one["spec"]}
-    assert pod()["containers"][0]["command"][2].rstrip().endswith('$@"')
