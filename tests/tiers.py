@@ -61,6 +61,7 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "SENT_WITHOUT_A_CONCERN": {"test": 40, "soak": 10_000},
     "TINY_THINGS": {"test": 60, "soak": 10_000},
     "COMMAND_FIELDS": {"test": 40, "soak": 10_000},
+    "COMMAND_LINES": {"test": 40, "soak": 10_000},
     "REQUESTS": {"test": 600, "soak": 10_000},
     "GITOPS_SEQUENCES": {"test": 3, "soak": 64},
     "PLAN_CASES": {"soak": 150},

@@ -1,7 +1,6 @@
 """The webhook as a process, and a client for it over TLS."""
 
 import json
-import os
 import re
 import ssl
 import subprocess
@@ -34,8 +33,8 @@ PROGRAM = """
 import json, resource, socket, sys
 from pathlib import Path
 from certs.reload import CertificateDirectory
-from fusioninfer import settings
 from fusioninfer.serving import admission, process
+from intent.settings import Settings
 from ipaddress import ip_network
 from webhook.server.callers import Callers
 from webhook.server.listen import Limits
@@ -49,10 +48,9 @@ if options["files"]:
 ca = Path(options["ca"]) if options["ca"] else None
 source = CertificateDirectory(Path(options["directory"]), ("localhost",), ca)
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-read = settings.read(Path(options["settings"]) if options["settings"] else None)
 callers = Callers(frozenset(options["names"]), tuple(map(ip_network, options["networks"])))
 limits = Limits(**options["limits"])
-answers = admission.reviews(read)
+answers = admission.reviews(Settings())
 process.run(admission.webhook_on(sockets, source, answers, limits, callers=callers, poll_seconds=0.1))
 """
 
@@ -144,23 +142,21 @@ class Server:
 def started(directory: Path, limits: Limits = PRODUCTION, **options: Any) -> Iterator[Server]:
     """Run a webhook until the end of the test.
 
-    `options`: settings, ca, names, networks, files, environment, and whether to `offload` expensive requests.
+    `options`: ca, names, networks, files, and whether to `offload` expensive requests.
     """
     bundle = issue.development(directory, ["localhost"])
-    environment = os.environ | options.pop("environment", {})
     arguments = {
         "directory": str(directory),
         "ca": None,
         "names": [],
         "networks": [],
-        "settings": None,
         "files": None,
         "offload": True,
     } | options
     arguments["limits"] = {name: getattr(limits, name) for name in Limits.__slots__}
     command = [sys.executable, "-c", PROGRAM, json.dumps(arguments)]
     with (directory / "log").open("wb") as log:
-        process = subprocess.Popen(command, stderr=log, env=environment)
+        process = subprocess.Popen(command, stderr=log)
     try:
         ports = _ports(directory / "log", process)
         tls = ssl.create_default_context(cadata=bundle.decode())

@@ -133,7 +133,8 @@ EACH: Final = [
 def test_whatever_its_arguments_are_a_subcommand_ends_as_documented(
     words: tuple[str, ...], command: click.Command
 ) -> None:
-    results = [(line, CliRunner().invoke(main, [*words, *line], input=b"\xff\0")) for line in lines(command)]
+    chosen = some([*lines(command)], "COMMAND_LINES")
+    results = [(line, CliRunner().invoke(main, [*words, *line], input=b"\xff\0")) for line in chosen]
 
     assert [(line, one.output[-500:]) for line, one in results if not is_sound(one)] == []
 

@@ -87,7 +87,7 @@ MANY: Final[dict[str, Callable[[int], Object]]] = {
 """Objects whose size can be doubled."""
 
 
-@pytest.mark.parametrize(("name", "path"), product(MANY, PATHS) if WHOLE else zip(MANY, cycle(PATHS)))
+@pytest.mark.parametrize(("name", "path"), [*(product(MANY, PATHS) if WHOLE else zip(MANY, cycle(PATHS)))])
 def test_the_cost_does_not_grow_quadratically(name: str, path: str) -> None:
     """Compare the least of several costs: other processes slow a call down, and never speed it up."""
     one, two = (orjson.dumps(review(live)) for live in map(MANY[name], (1, 2)))

@@ -31,9 +31,10 @@ def shell(script: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> str:
-    """Return a file of many services with an error each."""
-    text = Path(GOOD).read_text().replace("service: ", "servise: ")
-    (tmp_path / "wrong.yaml").write_text("\n---\n".join([text] * 300))
+    """Return a file of many objects with errors, which are more than a pipe buffers at once."""
+    kind = "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n"
+    named = "metadata: {{name: a{}, annotations: {{fusioninfer.io/servise: x}}}}\nspec: {{}}\n"
+    (tmp_path / "wrong.yaml").write_text("---\n".join(kind + named.format(at) for at in range(240)))
     return str(tmp_path / "wrong.yaml")
 
 
