@@ -206,8 +206,13 @@ def broken(body: bytes) -> st.SearchStrategy[bytes]:
 
 
 def holds(path: str, body: bytes) -> str:
-    """Answer a body, check the answer, and return the outcome."""
+    """Answer a body that was drawn, check the answer, and return the outcome."""
     hypothesis.note(f"python -m tests.hostile.fuzz {path} {b64encode(body).decode()}")
+    return outcome(path, body)
+
+
+def outcome(path: str, body: bytes) -> str:
+    """Answer a body, check the answer and its cost, and return the outcome."""
     begun = time.thread_time()
     try:
         answer = PATHS[path](body)

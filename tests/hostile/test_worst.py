@@ -13,7 +13,7 @@ from intent import Object, budget
 from tests.builders.lws import container, lws, template
 from tests.builders.reviews import review
 from tests.hostile import tiny, worst
-from tests.hostile.fuzz import MEASURED, PATHS, holds
+from tests.hostile.fuzz import MEASURED, PATHS, outcome
 from tests.hostile.server import Server
 from tests.tiers import WHOLE, some
 
@@ -25,13 +25,13 @@ GROWS: Final = 3.2
 @pytest.mark.parametrize("name", worst.REVIEWED)
 def test_a_request_costs_no_more_than_its_limit(path: str, name: str) -> None:
     for sent in worst.written(worst.REVIEWED[name]()):
-        assert holds(path, sent) != "malformed"
+        assert outcome(path, sent) != "malformed"
 
 
 def test_tiny_things_cost_no_more_than_their_limit_wherever_they_are() -> None:
     for (kind, place), things in some([*product(tiny.PLACES, tiny.THINGS)], "TINY_THINGS"):
         for sent, path in product(worst.written(tiny.tiny(kind, place, things, tiny.MOST)), PATHS):
-            assert holds(path, sent) != "malformed", (kind, place, things)
+            assert outcome(path, sent) != "malformed", (kind, place, things)
 
 
 UNITS: Final = {
