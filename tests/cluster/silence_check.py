@@ -6,17 +6,18 @@ Two controllers share one wait: one of them receives nothing any more, the other
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import pytest
 
 from kube.client import SILENCE
 from tests.builders.patience import PATIENCE
-from tests.cluster.test_controller_gangs import GANG, PATIENT
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, log_of
 from tests.cluster.testbed.controllers import (
     DECODE,
     PREFILL,
+    SERVICE,
     Required,
     apply,
     becomes,
@@ -33,6 +34,9 @@ from tests.cluster.testbed.relay import deafen, relay
 from tests.cluster.testbed.wait import until
 
 DEAF, HEARING = "sync-deaf", "sync-hearing"
+PATIENT: Final = {"--lease-duration": 60, "--renew-deadline": 45, "--retry-period": 4}
+GANG: Final = (6, {f"{SERVICE}-prefill": (1, 2), f"{SERVICE}-decode": (1, 4)})
+"""The requirements of the PodGroup of the two files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,8 +87,8 @@ def changed(served: Cluster) -> Iterator[str]:
 
 
 FAULTS: Final[dict[str, Fault]] = {"paused": paused, "cut": cut_off, "held": held_up, "slow": slowed}
-TRIED: Final = tuple(FAULTS) if WHOLE else ("paused", "held")
-"""`make soak SOAK=lease` tries all; in `make test` a line is cut where clocks are wrong."""
+TRIED: Final = tuple(FAULTS) if WHOLE else ("paused",)
+"""`make soak SOAK=lease` tries all; in `make e2e` a line is held up where clocks are wrong."""
 STOPPED: Final = "paused"
 """The fault in which the process itself cannot end: then it writes nothing
 (`tests/sync/running/test_suspended.py`)."""
@@ -108,7 +108,7 @@ def test_two_controllers_with_wrong_clocks_never_write_at_once(served: Cluster, 
     with pair(served, CLOCKS) as two, restless(served, changed):
         time.sleep(TIMING["--lease-duration"])
         waited = not two.leads(SECOND)
-        befall(two, "cut")
+        befall(two, "held")
 
     assert (waited, intruders(served, changed)) == (True, [])
 

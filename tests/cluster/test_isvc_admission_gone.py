@@ -11,19 +11,17 @@ from intent import Object
 from intent.annotations import UNANSWERED
 from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import create, delete, get, path
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import LEASE, apply, other_controllers
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.ours import start_sync, wait_admission
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
-from tests.cluster.testbed.services import says, told
+from tests.cluster.testbed.services import told
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
 SET: Final = f"{NAME}-inference"
-DISABLED: Final = "fusioninfer.io/inject=disabled"
-ENABLED: Final = "fusioninfer.io/inject-"
 HURRIED: Final = "sync-hurried"
 SHORT_RETRY: Final = "tests.cluster.testbed.short_retry"
 GROUP: Final = 2
@@ -42,35 +40,6 @@ def running(served: Cluster) -> Iterator[str]:
         apply(served, namespace, isvc(worker(replicas=1), name=NAME))
         started(served, namespace, SET)
         yield namespace
-
-
-def test_a_leaderworkerset_that_bypasses_admission_keeps_its_pods(served: Cluster, running: str) -> None:
-    before = rollout(served, running, SET)
-
-    kubectl(served, "annotate", "-n", running, f"lws/{SET}", DISABLED)
-    apply(served, running, isvc(worker(replicas=2), name=NAME))
-    says(served, running, NAME, {"Failed": ("True", "InferenceServiceFailed")})
-    until(lambda: codes(served, running, "FI874"), "an Event says so")
-    caught_up(served, running)
-    held = rollout(served, running, SET)
-    kubectl(served, "annotate", "-n", running, f"lws/{SET}", ENABLED)
-
-    assert held == before
-    assert more(served, running) == before.pods.items()
-
-
-def test_a_service_that_bypasses_admission_keeps_its_pods(served: Cluster, running: str) -> None:
-    before = rollout(served, running, SET)
-
-    kubectl(served, "annotate", "-n", running, f"inferenceservice/{NAME}", DISABLED)
-    says(served, running, NAME, {"Failed": ("True", "InferenceServiceFailed")})
-    caught_up(served, running)
-    held = rollout(served, running, SET)
-    apply(served, running, isvc(worker(replicas=2), name=NAME))
-    kubectl(served, "annotate", "-n", running, f"inferenceservice/{NAME}", ENABLED)
-
-    assert held == before
-    assert more(served, running) == before.pods.items()
 
 
 def test_without_webhooks_a_new_leader_keeps_every_pod_and_looks_again(served: Cluster, running: str) -> None:
