@@ -76,9 +76,11 @@ class Connection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Record when the first byte of a request arrives, and pass parser errors to a waiting handler.
 
-        What completes no headers takes a turn of its caller; the rest of a refused body is discarded.
+        What completes no request takes a turn of its caller before more is read: chunks may have no end of
+        extensions and trailers, of which no handler reads anything. The rest of a refused body is discarded.
         """
         if self.is_refused:
+            self._read_on_in_turn()
             return
         is_body = not self.content.is_eof()
         if self.since is None and data and not is_body:
@@ -88,7 +90,12 @@ class Connection(web.RequestHandler):
         # A message that follows an unfinished body is the parser's error, not a request.
         if is_body and self._messages and not self.content.is_eof():
             self.content.set_exception(web.RequestPayloadError("broken chunks"))
-        if self.since is not None and not (self.is_complete or self._buffer_paused):
+        body = self._messages[-1][1] if self._messages else self.content
+        if data and not (body.is_eof() and (self.since is None or self.is_complete)):
+            self._read_on_in_turn()
+
+    def _read_on_in_turn(self) -> None:
+        if not (self._buffer_paused or self._reading_paused):
             self._pause_reading_for_buffer()
             self.resuming = asyncio.create_task(self._resume())
 

@@ -21,6 +21,7 @@ from tests.hostile.flood import addresses
 from tests.webhook.running import CLIENT_TLS, serving, until
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Callers
+from webhook.server.connection import Connection
 from webhook.server.listen import Limits
 
 HEAD: Final = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -97,6 +98,41 @@ async def test_each_part_of_headers_takes_a_turn() -> None:
         await read(reader)
 
     assert time.monotonic() - since > 0.75  # the second part waits, and then the request
+
+
+EXTENDED: Final = CHUNKED % b"/mutate" + b"1;"
+ENDLESS: Final[dict[str, tuple[bytes, bytes]]] = {
+    "blank lines": (b"\r\n", b"\r\n"),
+    "headers": (LINE, b"a: b\r\n"),
+    "a chunk extension": (EXTENDED, b"a"),
+    "a chunk extension behind a request": (LINE + b"Host: x\r\n\r\n" + EXTENDED, b"a"),
+    "the rest of a refused body": (CHUNKED % b"/nothing" + b"1;", b"a"),
+}
+"""What a connection begins with, and goes on with for as long as it is read."""
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_nothing_is_read_on_before_a_turn(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[bytes] = []
+    received = Connection.data_received
+
+    def counted(self: Connection, data: bytes) -> None:
+        reads.extend([data] if data else [])
+        received(self, data)
+
+    begin, more = ENDLESS[what]
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        monkeypatch.setattr(Connection, "data_received", counted)
+        writer.write(begin)
+        if "refused" in what:
+            await read(reader)
+        await until(lambda: bool(reads))
+        served.state.turns.is_busy = True  # with the work of another caller that does not end
+        for _ in range(20):
+            writer.write(more)
+            await asyncio.sleep(0.01)
+
+    assert len(reads) <= 3
 
 
 @pytest.mark.parametrize("known", [False, True])
