@@ -26,7 +26,7 @@ from kubernetes.aio.client.rest import RESTClientObject
 from yaml import YAMLError
 
 from intent import Object
-from intent.names import is_api_path
+from intent.names import is_api_path, is_label
 from intent.shapes import mapping
 from kube.limit import RateLimit
 from kube.pool import NOBODY, BytePool
@@ -307,7 +307,7 @@ async def _load(configuration: Any, kubeconfig: str | None, context: str | None)
 def home_namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
     """Return the namespace of a context, as kubectl does: `default` if it names none. In a pod, the pod's.
 
-    Raises `ConfigError` without a kubeconfig.
+    Raises `ConfigError` without a kubeconfig, or if it names what is no namespace.
     """
     if SERVICE_HOST in os.environ and not (kubeconfig or context):
         return (
@@ -316,9 +316,12 @@ def home_namespace(kubeconfig: str | None = None, context: str | None = None) ->
     try:
         known, current = config.list_kube_config_contexts(kubeconfig)
         chosen = next((one for one in known if one["name"] == context), None) if context else current
-        return str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE) if chosen else DEFAULT_NAMESPACE
+        named = str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE) if chosen else DEFAULT_NAMESPACE
     except INVALID as error:
         raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
+    if not is_label(named):
+        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: {named!r} is no name of a namespace")
+    return named
 
 
 async def _keep_fresh(loader: Any, configuration: Any) -> None:

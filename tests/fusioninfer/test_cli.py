@@ -266,6 +266,17 @@ def test_what_cannot_name_a_namespace_is_a_usage_error(command: str, option: str
     assert (result.exit_code, said in result.stderr.replace("'-n' / ", "")) == (2, True)
 
 
+@pytest.mark.parametrize("command", ["check", "diff -", "eject lws/a", "plan x.yaml", "refresh", "why a"])
+def test_a_kubeconfig_that_names_no_namespace_is_not_used(tmp_path: Path, command: str) -> None:
+    (tmp_path / "config").write_text(
+        "current-context: x\ncontexts: [{name: x, context: {cluster: x, user: x, namespace: ..}}]\n"
+        "clusters: [{name: x, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: x, user: {}}]\n"
+    )
+    result = run(*command.split(), "--kubeconfig", str(tmp_path / "config"))
+
+    assert (result.exit_code, "'..' is no name of a namespace" in result.stderr) == (2, True)
+
+
 def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
     result = run("sync", "--lease-duration", "10", "--renew-deadline", "10")
 
