@@ -33,9 +33,10 @@ from webhook.state import (
     inspect,
     state,
 )
+from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, UNFILLED, VALIDATORS
 from webhook.validate.launch import known_launcher
-from webhook.write import Write, disabled, has_record
+from webhook.write import Write, has_record
 
 
 def check(  # noqa: PLR0913 - what a request consists of
@@ -206,7 +207,7 @@ def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]
     elif write.digest != write.record.digest and not (write.unchanged or _made_elsewhere(write)):
         yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
-        cause = "the first annotation" if not disabled(write.old) else "removing inject: disabled"
+        cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
         message = f"{cause} changes the pod template of a running object, so its groups restart"
         yield FieldError(path(SERVICE), None, message, "FI520")
 

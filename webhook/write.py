@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from intent import Object
-from intent.annotations import BASE_REFS, EXPANSION, INJECT, NO_ROUTING, PREFIX, SERVICE, UNREAD, Routing
+from intent.annotations import BASE_REFS, EXPANSION, NO_ROUTING, PREFIX, SERVICE, UNREAD, Routing
 from intent.errors import FieldError
 from intent.names import is_label_value
 from intent.read import NOTHING, Reading
@@ -30,7 +30,7 @@ from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
-from webhook.templates.content import key_of
+from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
 from webhook.templates.refill import WriteContext, refill
 
@@ -144,7 +144,7 @@ class Write:
         An old object without a record that bypassed the webhooks counts as absent, as on a CREATE.
         """
         before = self.before
-        if before is None or (disabled(before.live) and not before.has_record):
+        if before is None or (bypassed(before.live) and not before.has_record):
             return False
         if self.reading.intent is None:
             return self.reading != NOTHING and self.reading == before.reading and same_input(before, self)
@@ -308,11 +308,6 @@ def scaled_spec(lws: Object) -> Object | None:
     """Return the spec without `replicas`, which no mutator reads; None if it is no map."""
     spec = lws.get("spec")
     return {key: spec[key] for key in spec if key != "replicas"} if isinstance(spec, dict) else None
-
-
-def disabled(lws: Object) -> bool:
-    """Return whether `inject: disabled` bypasses both webhooks for the object."""
-    return annotations(lws).get(INJECT) == "disabled"
 
 
 def has_record(lws: Object | None) -> bool:

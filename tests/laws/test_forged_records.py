@@ -41,6 +41,7 @@ MORE: Final[dict[str, Any]] = {
     "ports": {"containerPort": 666},
 }
 """One more item of each list whose items have keys."""
+DISABLED: Final = "metadata.annotations.fusioninfer.io/inject"
 
 
 def put(live: Object, old: Object | None = None, library: Templates | None = None, **more: Any) -> Object:
@@ -137,14 +138,33 @@ def is_replaced(leaf: Any, live: Object) -> bool:
     return in_container and where[2][0] in names(live, "containers", field)
 
 
+def gained(name: str, live: Object, made: Object, honest: Object) -> list[Any]:
+    """Return the forged fields that pods get, but for what a launch may have replaced."""
+    is_was = name.partition(": ")[2].startswith("was.")
+    more = [leaf for leaf in added(made, honest, live) if not (is_was and is_replaced(leaf, live))]
+    return more if any(mark in repr(more) for mark in ("evil", "666", "privileged", "'!'")) else []
+
+
 def test_a_create_adds_nothing_that_only_its_record_has_but_what_a_launch_replaced() -> None:
     """The author of a new object says what they wrote: the command that is launched, and the probes."""
     wrong = {}
     for name, _, stored, live, library in forged():
         made, honest = (put(one, None, library) for one in (live, stored))
-        is_was = name.partition(": ")[2].startswith("was.")
-        more = [leaf for leaf in added(made, honest, live) if not (is_was and is_replaced(leaf, live))]
-        if more and any(mark in repr(more) for mark in ("evil", "666", "privileged", "'!'")):
+        if more := gained(name, live, made, honest):
+            wrong[name] = more
+
+    assert wrong == {}
+
+
+def test_a_record_that_was_stored_under_a_bypass_adds_no_more_when_somebody_ends_it() -> None:
+    """It counts as on a CREATE, and one that was not forged restarts nothing."""
+    wrong = {}
+    for name, _, stored, live, library in forged():
+        made, honest = (
+            put(one, changed(one, DISABLED, "disabled"), read)
+            for one, read in ((live, library), (stored, {}))
+        )
+        if (more := gained(name, live, made, honest)) or pods(honest) != pods(stored):
             wrong[name] = more
 
     assert wrong == {}
@@ -206,7 +226,6 @@ def test_a_part_that_was_forged_past_admission_gives_pods_nothing_in_later_write
 SPEC: Final = f"{WORKER}.spec"
 OWN: Final = {"name": "download", "image": "busybox"}
 FILE: Final = lws(worker=template(initContainers=[OWN]))
-DISABLED: Final = "metadata.annotations.fusioninfer.io/inject"
 
 
 def names(live: Object, field: str = "initContainers", template: str = "workerTemplate") -> list[str]:

@@ -20,6 +20,7 @@ from intent.annotations import (
     BASE_REFS,
     COMPONENT_TYPE,
     COMPONENT_TYPES,
+    INJECT,
     KEYS,
     LORA,
     MODEL,
@@ -68,11 +69,17 @@ def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
     key = key_of(live)
     if key is None:
         return ()
-    mine, stored = (base if (base := _base(lws)) and base.key == key else None for lws in (live, old))
+    of_stored = None if bypassed(old) else old
+    mine, stored = (base if (base := _base(lws)) and base.key == key else None for lws in (live, of_stored))
     if stored and stored.has_content:
         return ()
     is_same = not (mine or stored) and key_of(old) == key and live.get("spec") == (old or {}).get("spec")
     return () if is_same else key.refs
+
+
+def bypassed(lws: Object | None) -> bool:
+    """Return whether an object was stored without admission: its record may say anything, as on a CREATE."""
+    return annotations(lws).get(INJECT) == "disabled"
 
 
 def _base(lws: Object | None) -> Base | None:

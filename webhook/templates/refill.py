@@ -10,7 +10,7 @@ from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.patch import patch
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.revert import Reverted, revert
-from webhook.templates.content import content, key_of
+from webhook.templates.content import bypassed, content, key_of
 from webhook.templates.fill import FilledObject, fill
 from webhook.templates.separate import separate
 
@@ -29,10 +29,12 @@ def refill(
 ) -> tuple[Reverted, FilledObject]:
     """Take what templates added out of an object, and fill it again: from a record, or from the templates.
 
-    The content of the stored record counts; that of a record that a write brings only if it adds nothing to
-    the object, or if no template was read for this write, as for /validate, which changes nothing.
+    The content of the stored record counts, unless it bypassed the webhooks; that of a record that a write
+    brings only if it adds nothing to the object, or if no template was read for this write, as for /validate,
+    which changes nothing.
     """
-    mine, before = around.record.base or NO_BASE, around.stored().base or NO_BASE
+    mine = around.record.base or NO_BASE
+    before = NO_BASE if bypassed(around.old) else around.stored().base or NO_BASE
     then = None
     if around.old is not None:
         then = revert(around.old, None, around.stored(), lambda: NO_RECORD, {}).original
