@@ -35,6 +35,9 @@ ACCEPTED: Final = 8
 """Connections that are accepted before the event loop reads what has arrived."""
 PAUSE: Final = 0.1
 """Seconds until it accepts again, where files are missing."""
+UNREAD: Final = 64 * 1024
+"""Half of the bytes that the system keeps of a connection until they are read. Else it grows to 6 MiB each,
+which count against the memory of the container."""
 _TOO_MANY_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
@@ -126,6 +129,7 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     tracker = ConnectionTracker(web.Server(handler), limits, tls, count, callers, turns)
     sslproto.SSLProtocol.max_size = READ
     sock.setblocking(False)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNREAD)
     sock.listen(1024)
     _accept_from_now(tracker, sock)
     sweeper = loop.create_task(_sweep(tracker))

@@ -17,7 +17,7 @@ from tests.builders.patience import PATIENCE
 from tests.builders.wire import connected, ended, post, read
 from tests.webhook.running import QUICK, USUAL, Served, serving, until
 from webhook.server.callers import Callers
-from webhook.server.listen import ConnectionTracker, Limits, listening
+from webhook.server.listen import UNREAD, ConnectionTracker, Limits, listening
 from webhook.server.shares import LoopTurns
 
 FEW = replace(USUAL, connections=4, handshake_seconds=PATIENCE)
@@ -171,6 +171,18 @@ async def test_a_flood_never_exceeds_the_limit(tls: bool) -> None:  # noqa: FBT0
         await until(lambda: len(served.cut) >= 36)
 
         assert len(tracker(served).connections) <= 4
+
+
+async def test_the_system_keeps_little_of_what_a_connection_sends_and_nobody_reads() -> None:
+    async def answer(_request: web.BaseRequest) -> NoReturn:
+        raise AssertionError
+
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 * UNREAD)
+        async with listening(answer, sock, Limits(), callers=Callers(), turns=LoopTurns()):
+            size = sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+    assert size <= 2 * UNREAD  # connections have that of their socket (`tcp(7)`)
 
 
 async def test_closed_connections_do_not_count() -> None:
