@@ -8,6 +8,8 @@ of broken chunks and of slow headers fail if a later aiohttp changes it.
 """
 
 import asyncio
+import ssl
+from asyncio import sslproto
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
@@ -23,6 +25,41 @@ READ: Final = 16 * 1024
 """Bytes that are decrypted at once, outside of any turn: a TLS record may hold one of them."""
 PARSED: Final = 4 * 1024
 """aiohttp parses twice this of a body, or a sixteenth as many chunks, before its handler reads on."""
+
+RECORDS: Final = 32
+"""TLS records that a connection may send, and one more for each `RECORD` bytes of data before them.
+
+An API server needs five for its handshake, and 13 for as much as is read at once.
+"""
+RECORD: Final = 64
+
+
+class Tls(sslproto.SSLProtocol):
+    """The TLS of a connection, which is aborted before it decrypts more records than its data needs.
+
+    A KeyUpdate or a renegotiation is a record without data, costs as much as 20 KB of data, and is never seen
+    above this. So what a connection can cost outside of turns is a part of what its handshake cost.
+    """
+
+    max_size = READ
+
+    def __init__(self, connection: "Connection", tls: ssl.SSLContext, waiter: asyncio.Future[None]) -> None:
+        """Begin the handshake when the transport is there; the waiter learns how it ended."""
+        super().__init__(asyncio.get_running_loop(), connection, tls, waiter, server_side=True)
+        self.connection, self.records, self.head, self.skipped = connection, 0, b"", 0
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Count the records that begin in what was read, by the lengths in their headers."""
+        view: memoryview = self.get_buffer(0)  # into which it was read
+        read, at = self.head + view[:nbytes], self.skipped
+        while at + 5 <= len(read):
+            at += 5 + int.from_bytes(read[at + 3 : at + 5])
+            self.records += 1
+        self.head, self.skipped = read[at:], max(0, at - len(read))
+        if self.records > RECORDS + self.connection.size // RECORD:
+            self._fatal_error(ConnectionAbortedError())
+        else:
+            super().buffer_updated(nbytes)
 
 
 class Begun(NamedTuple):
@@ -41,7 +78,7 @@ class Connection(web.RequestHandler):
 
     __slots__ = (
         *("address", "content", "is_complete", "is_refused", "last", "lost", "made", "old_at", "peer"),
-        *("resuming", "since", "turns"),
+        *("resuming", "since", "size", "turns"),
     )
 
     def __init__(  # noqa: PLR0913 - what the listener knows of a connection
@@ -61,6 +98,7 @@ class Connection(web.RequestHandler):
         self.address, self.peer, self.turns, self.made, self.lost = address, peer, turns, made, lost
         self.content = EMPTY_PAYLOAD
         self.since: float | None = None
+        self.size = 0
         self.is_complete = self.is_refused = False
         self.resuming: asyncio.Task[None] | None = None
         self.last = monotonic()
@@ -79,6 +117,7 @@ class Connection(web.RequestHandler):
         What completes no request takes a turn of its caller before more is read: chunks may have no end of
         extensions and trailers, of which no handler reads anything. The rest of a refused body is discarded.
         """
+        self.size += len(data)
         if self.is_refused:
             self._read_on_in_turn()
             return

@@ -9,7 +9,6 @@ import errno
 import random
 import socket
 import ssl
-from asyncio import sslproto
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import Final, Literal
 from aiohttp import web
 
 from webhook.server.callers import Callers, Peer
-from webhook.server.connection import READ, Connection
+from webhook.server.connection import Connection, Tls
 from webhook.server.shares import FullError, LoopTurns, Shares
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -127,7 +126,6 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     """Accept connections until the context ends; then finish the requests that have begun."""
     loop = asyncio.get_running_loop()
     tracker = ConnectionTracker(web.Server(handler), limits, tls, count, callers, turns)
-    sslproto.SSLProtocol.max_size = READ
     sock.setblocking(False)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNREAD)
     sock.listen(1024)
@@ -221,16 +219,31 @@ async def _shake_hands(tracker: ConnectionTracker, connection: Connection, accep
 
     It begins when it is the turn of its caller, with at most `callers.HANDSHAKES` of that caller at once.
     """
-    peer, loop = connection.peer, asyncio.get_running_loop()
+    peer = connection.peer
     try:
         async with asyncio.timeout(tracker.limits.handshake_seconds), peer.handshakes:
             await tracker.turns.wait(peer)
             taken = socket.socket(accepted.family, accepted.type, accepted.proto, accepted.detach())
-            await loop.connect_accepted_socket(lambda: connection, taken, ssl=tracker.tls)
+            await _connect(connection, taken, tracker.tls)
     except OSError:  # a timeout too, and `ssl.SSLError`: scanners send anything
         if connection in tracker.connections:
             tracker.lost(connection)
             tracker.count("handshake")
+
+
+async def _connect(connection: Connection, taken: socket.socket, tls: ssl.SSLContext | None) -> None:
+    """Serve an accepted socket; return when the handshake is complete."""
+    loop = asyncio.get_running_loop()
+    if tls is None:
+        await loop.connect_accepted_socket(lambda: connection, taken)
+        return
+    shaken = loop.create_future()
+    transport, _protocol = await loop.connect_accepted_socket(lambda: Tls(connection, tls, shaken), taken)
+    try:
+        await shaken
+    except BaseException:
+        transport.abort()
+        raise
 
 
 def _shaken(peer: Peer, accepted: socket.socket, _task: asyncio.Task[None]) -> None:

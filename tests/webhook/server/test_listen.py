@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_network
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from aiohttp import web
 
+from tests.builders import key_updates
 from tests.builders.patience import PATIENCE
 from tests.builders.wire import connected, ended, post, read
-from tests.webhook.running import QUICK, USUAL, Served, serving, until
+from tests.webhook.running import QUICK, UID, USUAL, Served, serving, until
 from webhook.server.callers import Callers
 from webhook.server.listen import UNREAD, ConnectionTracker, Limits, listening
 from webhook.server.shares import LoopTurns
@@ -183,6 +185,29 @@ async def test_the_system_keeps_little_of_what_a_connection_sends_and_nobody_rea
             size = sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
     assert size <= 2 * UNREAD  # connections have that of their socket (`tcp(7)`)
+
+
+@pytest.mark.parametrize(("number", "is_cut"), [(1, False), (200, True)])
+async def test_a_connection_of_records_without_data_is_cut(
+    tmp_path: Path, number: int, *, is_cut: bool
+) -> None:
+    async with serving() as served:
+        assert await asyncio.to_thread(key_updates.send, served.port, number, tmp_path / "keys") == is_cut
+        await until(lambda: not tracker(served).connections)
+
+
+@pytest.mark.parametrize(("size", "status"), [(700, 200), (16_000, 200), (1, 0)])
+async def test_a_connection_whose_records_have_data_is_kept(size: int, status: int) -> None:
+    sent = post("/mutate", b'{"request":{"uid":"' + UID.encode() + b'","object":"' + b"x" * 60_000 + b'"}}')
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            for at in range(0, len(sent), size):
+                writer.write(sent[at : at + size])  # a record each
+                await writer.drain()
+            assert (await read(reader)).status == status
+            status = 0
+
+        assert status == 0
 
 
 async def test_closed_connections_do_not_count() -> None:
