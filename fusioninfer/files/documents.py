@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from os.path import realpath
 from pathlib import Path
@@ -140,16 +141,25 @@ def printable(file: str) -> str:
     return errors.printable(file.encode(errors="surrogateescape").decode(errors="replace"))
 
 
+LARGEST: Final = 256 * 2**20
+"""Bytes that are read: a link in a directory may name a device that has no end."""
+TOO_LARGE: Final = f"is larger than {LARGEST // 2**20} MiB: divide it into several files"
+
+
 def read_text(file: str) -> str:
     """Read a file, or standard input. Raises `UnreadableFileError`."""
     try:
-        content = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
-        return content.decode("utf-8")
+        with nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else Path(file).open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+        text = content.decode("utf-8") if len(content) <= LARGEST else None
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
         why = error.strerror if isinstance(error, OSError) else _undecoded(error)
         if isinstance(error, FileNotFoundError) and CODE.fullmatch(file):
             why = f"{why}; did you mean: {command('fusioninfer', 'codes', file)}"
         raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
+    if text is None:
+        raise UnreadableFileError(f"{printable(file)}: {TOO_LARGE}", printable(file))
+    return text
 
 
 def _undecoded(error: ValueError) -> str:

@@ -70,6 +70,16 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
         documents.read([str(tmp_path / missing)])
 
 
+@pytest.mark.parametrize("target", ["/dev/zero", "large"])
+def test_a_file_without_an_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    (tmp_path / "large").write_text("a" * 1001)
+    (tmp_path / "a.yaml").symlink_to(target)
+    monkeypatch.setattr(documents, "LARGEST", 1000)
+
+    with pytest.raises(UnreadableFileError, match=r"a\.yaml: is larger than"):
+        documents.read([str(tmp_path)])
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
