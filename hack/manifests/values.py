@@ -46,6 +46,10 @@ _LABELS: Final[Object] = {
     },
 }
 _NAMES: Final[Object] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_NAME: Final[Object] = {"type": "string", "pattern": "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$"}
+_IMAGE: Final[Object] = {"type": "string", "pattern": r"^[-\w.:/@]*$"}
+_BASE64: Final[Object] = {"type": "string", "pattern": r"^[A-Za-z0-9+/=]*\s*$"}
+_NAMESPACES: Final[Object] = {"type": "array", "items": {"minLength": 1, **_NAME}}
 _LEVELS: Final[Object] = {"enum": ["debug", "info", "warning", "error"]}
 _ACTIONS: Final[Object] = {
     "type": "array",
@@ -139,8 +143,8 @@ def _deployment(part: str, who: str, replicas: str) -> tuple[Value, ...]:
 
 
 VALUES: Final = (
-    Value("image.repository", "fusioninfer", _TEXT, "the image, as pushed to your registry"),
-    Value("image.tag", "", _TEXT, "a tag, or `tag@sha256:...`; empty: the version of the chart"),
+    Value("image.repository", "fusioninfer", _IMAGE, "the image, as pushed to your registry"),
+    Value("image.tag", "", _IMAGE, "a tag, or `tag@sha256:...`; empty: the version of the chart"),
     Value(
         "image.pullPolicy",
         "",
@@ -157,7 +161,7 @@ VALUES: Final = (
     Value("commonAnnotations", {}, _ANNOTATIONS, "annotations of every object"),
     Value("podLabels", {}, _LABELS, "labels of all pods"),
     Value("podAnnotations", {}, _ANNOTATIONS, "annotations of all pods"),
-    Value("priorityClassName", "", _TEXT, "of all pods"),
+    Value("priorityClassName", "", _NAME, "of all pods"),
     Value("nodeSelector", {}, _ref("nodeSelector"), "of all pods"),
     Value("tolerations", [], _ref("tolerations"), "of all pods"),
     *_deployment("webhook", "the webhook", "replicas of the webhook"),
@@ -210,7 +214,7 @@ VALUES: Final = (
     Value(
         "sync.namespaces",
         [],
-        _NAMES,
+        _NAMESPACES,
         "the namespaces that it watches, and in which alone it has permissions; empty: all",
     ),
     Value(
@@ -237,7 +241,7 @@ VALUES: Final = (
     Value(
         "excludedNamespaces",
         [],
-        _NAMES,
+        _NAMESPACES,
         "namespaces whose objects the webhooks and the policy ignore, beside `kube-system` and that of the "
         "release; do not add one that has expanded objects",
     ),
@@ -267,7 +271,7 @@ VALUES: Final = (
         "an issuer of your own for the mode `cert-manager` (`name`, `kind`, `group`); "
         "empty: a CA in the namespace",
     ),
-    Value("certificates.caBundle", "", _TEXT, "the CA bundle (PEM, base64) for the mode `provided`"),
+    Value("certificates.caBundle", "", _BASE64, "the CA bundle (PEM, base64) for the mode `provided`"),
     Value(
         "templates.enabled",
         False,

@@ -57,3 +57,20 @@ def test_only_the_metadata_of_objects_and_pods_are_those_of_templates() -> None:
     text = (MANIFESTS / name).read_text(encoding="utf-8")
 
     assert template(source, escaped(text)).partition("\nspec:\n")[2] == text.partition("\nspec:\n")[2]
+
+
+UNQUOTED: Final = (
+    "priorityClassName",
+    "sync.namespaces",
+    "excludedNamespaces",
+    "image.repository",
+    "image.tag",
+)
+
+
+@pytest.mark.parametrize("name", [*UNQUOTED, "certificates.caBundle"])
+@pytest.mark.parametrize("text", ["x\n---\nkind: Secret", "x: y", "x # y", "{{ x }}", "*", "x y"])
+def test_a_value_that_has_no_quotes_needs_none(name: str, text: str) -> None:
+    (schema,) = (one.schema for one in values.VALUES if one.path == name)
+
+    assert not re.search(schema.get("items", schema)["pattern"], text)
