@@ -109,7 +109,7 @@ def count(name: str) -> int:
 
 
 def some(items: Sequence[T], law: str) -> Sequence[T]:
-    """Return as many items as this run tries a law, evenly spaced."""
+    """Return items, evenly spaced: all, or as many as this run tries a law and fewer than twice that."""
     return items[:: max(1, len(items) // count(law))]
 
 

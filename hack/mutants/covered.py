@@ -22,9 +22,15 @@ import coverage
 import pytest
 from coverage.numbits import numbits_to_nums
 
+from hack import rooms
 from hack.mutants.edits import Edit
 
-ROOMS: Final = ("webhook", "intent", "catalog", "sync", "kube", "certs", "importer", "plan", "fusioninfer")
+ROOMS: Final = tuple(
+    package
+    for name, room in rooms.ROOMS.items()
+    if name not in {"tests", "hack"}
+    for package in room.packages
+)
 CACHE: Final = Path.home() / ".cache/fusioninfer/mutants"
 PYTEST: Final = ("-n0", "-q", "-pno:cacheprovider")
 FEWER: Final = {"TIER": "test", "HYPOTHESIS_EXAMPLES": "15", "CONVERGENCE_SEQUENCES": "20"}

@@ -37,8 +37,8 @@ RECORD: Final = 64
 class Tls(sslproto.SSLProtocol):
     """The TLS of a connection, which is aborted before it decrypts more records than its data needs.
 
-    A KeyUpdate or a renegotiation is a record without data, costs as much as 20 KB of data, and is never seen
-    above this. So what a connection can cost outside of turns is a part of what its handshake cost.
+    A KeyUpdate or a renegotiation is a record without data: it costs as much as 20 KB of data, and
+    `Connection.data_received`, which takes turns, never sees it.
     """
 
     max_size = READ

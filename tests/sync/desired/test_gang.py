@@ -34,7 +34,7 @@ P2, D2 = (
 
 
 def case(outcome: Mapping[str, int] | str | None, told: str, *members: Member, **known: Any) -> Case:
-    """Return what is required, or `HELD` or None; the code and who is told; members and what is known."""
+    """Return a row: the outcome of a plan, the findings, the members of the gang, and what else is known."""
     return outcome, told, members, known
 
 
