@@ -58,6 +58,7 @@ def tree(tmp_path: Path) -> Path:
         (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "tree" / name).write_text(text)
     shutil.copytree(ROOT / "hack/mutants", tmp_path / "tree/hack/mutants")
+    shutil.copy(ROOT / "hack/rooms.py", tmp_path / "tree/hack")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path / "tree", check=True)
     return tmp_path / "tree"
 
