@@ -2,7 +2,8 @@
 
 They have a thread and an event loop of their own, so that they answer however long the work of the process
 takes, and say if that stopped. Callers have the limits of `webhook.server.listen` and take turns as there,
-with a pause after each, so that however many they are they leave the processor to that work.
+with a pause after each, so that however many they are they leave the processor to that work. Pages of metrics
+have turns of their own.
 """
 
 import asyncio
@@ -91,13 +92,13 @@ def bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
-ProbeAnswer = Callable[[LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
+ProbeAnswer = Callable[[LoopTurns, LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 async def _answers(sock: socket.socket, limits: Limits, answer: ProbeAnswer, stop: asyncio.Event) -> None:
-    """Answer until `stop` is set."""
-    turns = LoopTurns(PAUSE)
-    async with listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns):
+    """Answer until `stop` is set; no probe waits for pages of metrics."""
+    turns, pages = LoopTurns(PAUSE), LoopTurns(PAUSE)
+    async with listening(partial(answer, turns, pages), sock, limits, callers=Callers(), turns=turns):
         await stop.wait()
 
 
@@ -105,10 +106,11 @@ async def _answer(
     registry: CollectorRegistry,
     reasons: Mapping[str, Callable[[], str]],
     turns: LoopTurns,
+    pages: LoopTurns,
     request: web.BaseRequest,
 ) -> web.Response:
     begin(request)
-    await turns.wait(cast("Connection", request.protocol).peer)
+    await (pages if request.path == "/metrics" else turns).wait(cast("Connection", request.protocol).peer)
     match request.path:
         case "/healthz" | "/readyz" | "/metrics" if request.method not in {"GET", "HEAD"}:
             response = _response(405, "use GET")
@@ -119,7 +121,7 @@ async def _answer(
         case "/metrics":
             begun = thread_time()
             response = _response(200, generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)
-            turns.owed += IDLE * (thread_time() - begun)
+            pages.owed += IDLE * (thread_time() - begun)
         case _:
             response = _response(404, "no such path")
     if not request.content.is_eof():

@@ -49,7 +49,7 @@ FEW: Final = {
     ("nobody", "tiny chunks", 1),
     ("nobody", "connections", 1),
     ("nobody", "expensive reviews of many namespaces", 1),
-    ("nobody", "metrics", 1),
+    ("addresses", "metrics", CONNECTIONS),
 }
 """Of each kind of caller and each flood one."""
 ROWS: Final = sorted(product(KNOWN, FLOODS, FROM) if WHOLE else FEW)
