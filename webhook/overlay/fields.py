@@ -18,6 +18,7 @@ from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.canonical import digest
 from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
 from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
+from webhook.overlay.written import Unread
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
@@ -71,6 +72,8 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
 
 
 def _map(key: str, live: Object, one: Recorded, origins: Origins, *, restores: bool) -> Object | None:
+    if isinstance(one.file, Unread) and one.replaced is not None and same(merge(live, one.injected), live):
+        one = one._replace(file=None)  # an earlier call of this write may have injected it
     is_new = one.replaced is None and one.file is None
     if is_new and key in WHOLE:
         return live if is_edited(live, one.injected) else None

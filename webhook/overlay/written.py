@@ -7,7 +7,8 @@ An AdmissionReview does not say which client writes, or how. Two of its fields s
 - `kubectl apply --server-side` is an entry of `managedFields` with the operation `Apply`, which names the
   fields of the file. It counts if its time is new: a write of another client takes fields from the entry, and
   leaves its time. The API server computes it before it calls mutating webhooks (`k8s.io/apiserver`
-  `pkg/endpoints/handlers/patch.go`), so an injected field has no owner.
+  `pkg/endpoints/handlers/patch.go`), so an injected field has no owner. It shows names, not values: in a map
+  with one owner, what an earlier call of the same write injected cannot be told apart (`Unread`).
 
 Other clients show nothing: Helm, `kubectl edit`, `kubectl patch`, `kubectl replace`.
 """
@@ -38,6 +39,10 @@ The owner of any other map alone applied it without fields, and owns none of tho
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
 _raw_items: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class Unread(dict[str, Any]):
+    """A map with one owner, as it is now: the file has the map, and all or some of these fields."""
 
 
 def written(live: Object, old: Object | None) -> Object:
@@ -137,8 +142,10 @@ def _owned(value: Any, fields: Object, field: str = "") -> Any:
     """Return the part of a value that is in a set of fields (`fieldsV1`); `.` is the map or list itself."""
     if isinstance(value, list):
         return list(_items(value, fields, field)) if field in LIST_KEYS else value
-    if not isinstance(value, dict) or (field in _ATOMIC and not fields):
+    if not isinstance(value, dict):
         return value
+    if field in _ATOMIC and not fields:
+        return Unread(value)
     names = (key.removeprefix(_FIELD) for key in fields if key.startswith(_FIELD))
     return {
         name: _owned(value[name], mapping(fields[_FIELD + name]), name) for name in names if name in value

@@ -4,7 +4,8 @@
 
 Webhooks are called in the order of their configurations' names: LWS's own, another one if its name comes
 before `mutate.fusioninfer.io`, ours, and another one if its name comes after. Ours is called again if a later
-one changed the object (`reinvocationPolicy: IfNeeded`). Defaults are filled in after each of them.
+one changed the object (`reinvocationPolicy: IfNeeded`), and also if it changed nothing: then ours must not
+either. Defaults are filled in after each of them.
 """
 
 from base64 import b64decode
@@ -19,6 +20,7 @@ import orjson
 from intent import Object
 from intent.template import Templates
 from tests.builders.reviews import review as review_of
+from tests.laws.convergence.laws import difference
 from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
 from webhook import review
 from webhook.review import AdmissionAnswer
@@ -30,6 +32,10 @@ Webhook = Callable[..., AdmissionAnswer]
 
 class Denied(Exception):  # noqa: N818 - it is an answer of the API server, not a fault
     """Our validating webhook denies a write."""
+
+
+class Unstable(Exception):  # noqa: N818 - it is an answer of ours, not a fault
+    """Our mutating webhook changes what it has just answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ class Server:
         Raises:
             Refused: it does not match its schema.
             Denied: our validating webhook denies it.
+            Unstable: our mutating webhook, called again, makes another object of its own answer.
         """
         if not isinstance(live["spec"].get("leaderWorkerTemplate", {}).get("workerTemplate"), dict):
             raise Refused("spec.leaderWorkerTemplate.workerTemplate: Required value")
@@ -93,7 +100,10 @@ class Server:
         live = self._mutated(live, old)
         if self.other == "after":
             changed = defaulted(injector(live))
-            live = changed if changed == live else self._mutated(changed, old)
+            again = self._mutated(changed, old)
+            if changed == live != again:
+                raise Unstable("; ".join(list(difference(live, again))[:4]))
+            live = again
         check(live)
         if self.engine and is_called(live, old):
             response = _send(self.engine.validate, live, old)

@@ -96,6 +96,16 @@ FOUND = {
         "",
         (Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "debug"))),),
     ),
+    "templates' fields of a map with one owner, when another webhook has an apply seen twice": Sequence(
+        File(refs="more,base", parallelism="tensor=16,expert"),
+        APPLY,
+        "after",
+        (
+            Step(APPLY, "empty", value=True),
+            Step(APPLY, "spread", value=True),
+            Step(APPLY, "node_selector", "b"),
+        ),
+    ),
     "the order of variables of templates that an author names later": Sequence(
         File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
     ),

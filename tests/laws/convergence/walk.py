@@ -29,7 +29,7 @@ from tests.laws.convergence.files import (
 from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.schema import Refused, copied
-from tests.laws.convergence.server import Denied, Engine, Server, allow
+from tests.laws.convergence.server import Denied, Engine, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, TEMPLATES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
@@ -309,7 +309,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         return "refused", "", ""
     try:
         new_b = world.ours(world.templates).admit(b, world.b) if b is not None else world.b
-    except (Refused, Denied) as error:
+    except (Refused, Denied, Unstable) as error:
         return _not_admitted(world, before, new_a, error)
     world.a, world.b = new_a, new_b
     if file is not None:
@@ -322,6 +322,8 @@ def _not_admitted(
     world: World, before: World, a: Object | None, error: Exception
 ) -> tuple[Outcome, str, str]:
     """Return the outcome of a write that B did not accept, and A did."""
+    if isinstance(error, Unstable):
+        return "violated", "a second call changes the object", str(error)
     is_known = not world.is_loose
     is_creatable = is_known and a is not None and _is_creatable(world, a)
     _restore(world, before)
