@@ -189,11 +189,13 @@ class Write:
 
     def with_own_leader(self) -> "Write":
         """Return the write with an edited copy of the workers' template as its author's leader template."""
-        reverted = with_own_leader(self.reverted)
+        reverted, filling = with_own_leader(self.reverted), self.filling
         if reverted is self.reverted:
             return self
+        if filling is not None and filling.with_own_leader is not None:
+            reverted, filling = filling.with_own_leader()
         reading = read_lws(reverted.original)
-        return replace(self, reverted=reverted, reading=reading, facts=_facts(reading))
+        return replace(self, reverted=reverted, filling=filling, reading=reading, facts=_facts(reading))
 
 
 def read_write(

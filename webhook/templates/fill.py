@@ -47,6 +47,8 @@ class FilledObject:
     errors: tuple[FieldError, ...] = ()
     is_read: bool = False
     """Whether the templates were read for this write, so that the record lacks the content."""
+    with_own_leader: Callable[[], tuple[Reverted, "FilledObject"]] | None = None
+    """Fills the object with its leader as a template of its author; None without content."""
 
 
 # --- filling -----------------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ def fill(
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         reverted = replace(found, original=author, copied=_copy(author, parts))
         return _with_kept(reverted, parts), FilledObject(author, base, errors)
-    copied = _copied(author, parts, base)
+    copied = _copied(parts, base)
     is_copied = copied is not author
     made = digest_of_file([_read(copied), is_copied, _content(base)])
     order = [found.original] if then is None else [found.original, then]
@@ -83,7 +85,11 @@ def fill(
         done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
     filled = reduce(lambda made, like: in_order_of(like, made, put_on), order, merge(copied, put_on))
     reverted = replace(found, original=filled, copied=_copy(filled, parts))
-    return _with_kept(reverted, parts), FilledObject(author, done, errors)
+
+    def with_own_leader() -> tuple[Reverted, FilledObject]:
+        return fill(found, replace(parts, author=_with_leader(parts)), base, known, then)
+
+    return _with_kept(reverted, parts), FilledObject(author, done, errors, with_own_leader=with_own_leader)
 
 
 def _copy(lws: Object, parts: Separated) -> Callable[[Object], Object] | None:
@@ -95,14 +101,20 @@ def _with_kept(reverted: Reverted, parts: Separated) -> Reverted:
     return replace(reverted, kept={**parts.kept, **reverted.kept}) if parts.kept else reverted
 
 
-def _copied(author: Object, parts: Separated, base: Base) -> Object:
+def _copied(parts: Separated, base: Base) -> Object:
     """Return the author's object with a leader's template, if templates make leader and workers differ."""
-    group = group_of(author)
+    author, group = parts.author, group_of(parts.author)
     is_shared = base.leader is not None and size_of(author) > 1 and group.get(LEADER) is None
     if not is_shared or not isinstance(group.get(WORKER), dict):
         return author
+    return _with_leader(parts)
+
+
+def _with_leader(parts: Separated) -> Object:
+    """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
+    group = group_of(parts.author)
     leader = group[WORKER] if parts.leader is None else parts.leader(group[WORKER])
-    return with_group(author, {**group, LEADER: leader})
+    return with_group(parts.author, {**group, LEADER: leader})
 
 
 def _read(author: Object) -> Object:

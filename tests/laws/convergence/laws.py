@@ -118,10 +118,15 @@ def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, fie
         {keys_of(field, item): item for item in one or ()} for one in (expected, before, author, restarted)
     )
     found = {key: in_order(item, then.get(key), own.get(key), now.get(key)) for key, item in made.items()}
-    written = [key for key, item in own.items() if key in then and not _is_of_others(item)]
+    written = [key for key in _not_of_others(own) if key in then]
     is_kept = then.keys() == found.keys() and written == [key for key in then if key in written]
-    is_kept = is_kept and [*now] != [*found]
+    is_kept = is_kept and _not_of_others(now) != _not_of_others(found)
     return [found[key] for key in (then if is_kept else found)]
+
+
+def _not_of_others(items: dict[Any, Object]) -> list[Any]:
+    """Return the keys of the items that another webhook does not add."""
+    return [key for key, item in items.items() if not _is_of_others(item)]
 
 
 # --- the laws -------------------------------------------------------------------------------------------

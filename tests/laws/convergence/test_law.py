@@ -106,6 +106,9 @@ FOUND = {
             Step(APPLY, "node_selector", "b"),
         ),
     ),
+    "the place of an injected variable beside another webhook's, when it gets another value": Sequence(
+        File(refs="base"), CLIENT_SIDE, "after", (Step(APPLY, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),)
+    ),
     "the order of variables of templates that an author names later": Sequence(
         File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
     ),
@@ -145,3 +148,20 @@ def test_a_sequence_that_violated_a_law_does_not_any_more(name: str) -> None:
 
     assert walk.violations == []
     assert {taken.outcome for taken in walk.taken} <= {*COMPARED, "no write"}
+
+
+def test_a_leader_that_is_no_copy_any_more_keeps_its_edits_over_templates() -> None:
+    own = (Step("put", "leader node selector"), Step("put", "launcher none"))
+    walk = run(Sequence(File(refs="base"), CLIENT_SIDE, "after", (*own, Step(CLIENT_SIDE, "refs", ""))))
+    specs = [
+        taken.b["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"] for taken in walk.taken if taken.b
+    ]
+
+    assert walk.violations == []
+    assert [one.get("nodeSelector") for one in specs] == [
+        {"pool": "templates", "disk": "v1"},
+        {"pool": "leaders"},
+        {"pool": "leaders", "disk": "v1"},
+        {"pool": "leaders"},
+    ]
+    assert "terminationGracePeriodSeconds" in specs[2].keys() - specs[3].keys()
