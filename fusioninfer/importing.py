@@ -1,5 +1,7 @@
 """The subcommand `import`: objects of other systems as ours, and a report on each of their fields."""
 
+import errno
+import os
 import re
 import sys
 from collections import Counter
@@ -73,7 +75,7 @@ def import_(
         try:
             _write(directory, made.objects)
         except OSError as error:
-            exit_unreadable(ValueError(f"{error.filename or directory}: {error.strerror}"))
+            exit_unreadable(ValueError(f"{error.filename or directory}: {_cause(error)}"))
     else:
         click.echo(documents.write_yaml(made.objects), nl=False)
     problems = [*map(str, unread), *(f"{found[one.document]}: {one.error}" for one in made.problems)]
@@ -116,7 +118,19 @@ def _print_report(
 def _write(directory: Path, objects: Iterable[Object]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, one in _named(objects):
-        (directory / name).write_text(documents.write_yaml([one]), encoding="utf-8")
+        with open(directory / name, "w", encoding="utf-8", opener=_opened) as file:
+            file.write(documents.write_yaml([one]))
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file to write; a symbolic link is refused, and nothing waits for the reader of a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+
+
+def _cause(error: OSError) -> str | None:
+    if error.errno == errno.ELOOP:
+        return "is a symbolic link, which is not followed: remove it, or name another directory"
+    return error.strerror
 
 
 def _named(objects: Iterable[Object]) -> Iterator[tuple[str, Object]]:

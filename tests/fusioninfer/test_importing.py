@@ -1,6 +1,7 @@
 """`fusioninfer import`: outputs, reports and exit codes."""
 
 import json
+import os
 from pathlib import Path
 from typing import Final
 
@@ -113,3 +114,26 @@ def test_a_file_that_cannot_be_written_is_named(file: Path) -> None:
     result = run(str(file), "-o", str(place.parent))
 
     assert (result.exit_code, result.stderr) == (2, f"error: {place}: Is a directory\n")
+
+
+@pytest.mark.parametrize("target", ["../other", "../absent", "/dev/full"])
+def test_nothing_is_written_through_a_symbolic_link(file: Path, target: str) -> None:
+    other, place = file.parent / "other", file.parent / "out" / "secret-a.yaml"
+    other.write_text("other")
+    place.parent.mkdir()
+    place.symlink_to(target)
+
+    result = run(str(file), "-o", str(place.parent))
+
+    remedy = "is a symbolic link, which is not followed: remove it, or name another directory"
+    assert (result.exit_code, result.stderr) == (2, f"error: {place}: {remedy}\n")
+    assert {one.name for one in file.parent.iterdir()} == {"a.yaml", "other", "out"}
+    assert (other.read_text(), place.is_symlink()) == ("other", True)
+
+
+def test_a_pipe_without_a_reader_is_not_waited_for(file: Path) -> None:
+    place = file.parent / "out" / "secret-a.yaml"
+    place.parent.mkdir()
+    os.mkfifo(place)
+
+    assert run(str(file), "-o", str(place.parent)).exit_code == 2
