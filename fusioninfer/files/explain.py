@@ -74,6 +74,10 @@ def is_below(path: str, field: str) -> bool:
     return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
 
+def _begins(path: str, step: str) -> bool:
+    return path.startswith(step) and path[len(step) : len(step) + 1] in ("", ".", "[")
+
+
 def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:
     found = state(document.object, None, templates)
     if not isinstance(found, Fresh):
@@ -150,7 +154,7 @@ def positioned(path: str, obj: Any) -> str:
     """Return a path with the positions of items in place of names; from an absent field on, as it is."""
     shown, key = "", ""
     while path:
-        fits = [one for one in _steps_from(obj, key) if is_below(path, one[0])]
+        fits = [one for one in _steps_from(obj, key) if _begins(path, one[0])]
         if not fits:
             break
         form, text, key, obj = max(fits, key=lambda one: len(one[0]))
