@@ -76,9 +76,12 @@ class OutcomeRule:
 
     def covers(self, path: LeafPath) -> bool:
         """Return whether a leaf is at or below the path."""
-        return len(path) >= len(self.path) and all(
-            step in (ANY, one) for step, one in zip(self.path, path, strict=False)
-        )
+        if len(path) < len(self.path):
+            return False
+        for step, one in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
+            if step not in (one, ANY):
+                return False
+        return True
 
 
 def rule(path: str, outcome: Outcome) -> OutcomeRule:
@@ -165,8 +168,12 @@ def report(given: Sequence[Object], imported: Imported) -> ImportReport:
     """Return the outcome of each leaf of the input."""
     found = _placed(given, imported.objects)
     failed = {one.document: one.error for one in imported.problems}
+    rules = [
+        sorted((*imported.rules.get(number, ()), *OF_SERVER), key=lambda one: -len(one.path))
+        for number in range(len(given))
+    ]
     lines = (
-        Line(number, written(path), value, _outcome(Origin(number, path), found, failed, imported.rules))
+        Line(number, written(path), value, _outcome(Origin(number, path), found, failed, rules[number]))
         for number, one in enumerate(given)
         for path, value in leaves(one)
     )
@@ -201,10 +208,9 @@ def _outcome(
     origin: Origin,
     placed: Mapping[Origin, Outcome],
     failed: Mapping[int, FieldError],
-    rules: Mapping[int, tuple[OutcomeRule, ...]],
+    longest_first: Iterable[OutcomeRule],
 ) -> Outcome:
-    covering = [one for one in (*rules.get(origin.document, ()), *OF_SERVER) if one.covers(origin.path)]
-    longest = max(covering, key=lambda one: len(one.path)).outcome if covering else None
+    longest = next((one.outcome for one in longest_first if one.covers(origin.path)), None)
     if origin in placed:
         is_noted = longest is not None and longest.kind == placed[origin].kind
         return replace(longest, to=placed[origin].to) if longest and is_noted else placed[origin]
