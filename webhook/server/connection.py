@@ -38,7 +38,8 @@ class Tls(sslproto.SSLProtocol):
     """The TLS of a connection, which is aborted before it decrypts more records than its data needs.
 
     A KeyUpdate or a renegotiation is a record without data: it costs as much as 20 KB of data, and
-    `Connection.data_received`, which takes turns, never sees it.
+    `Connection.data_received`, which takes turns, never sees it. Until the handshake is complete, what was
+    read takes a turn of its caller: a signature takes as long as a review, and many may arrive at once.
     """
 
     max_size = READ
@@ -47,6 +48,7 @@ class Tls(sslproto.SSLProtocol):
         """Begin the handshake when the transport is there; the waiter learns how it ended."""
         super().__init__(asyncio.get_running_loop(), connection, tls, waiter, server_side=True)
         self.connection, self.records, self.head, self.skipped = connection, 0, b"", 0
+        self.shaken, self.turn = waiter, waiter
 
     def buffer_updated(self, nbytes: int) -> None:
         """Count the records that begin in what was read, by the lengths in their headers."""
@@ -58,8 +60,19 @@ class Tls(sslproto.SSLProtocol):
         self.head, self.skipped = read[at:], max(0, at - len(read))
         if self.records > RECORDS + self.connection.size // RECORD:
             self._fatal_error(ConnectionAbortedError())
-        else:
+        elif self.shaken.done():
             super().buffer_updated(nbytes)
+        else:
+            reading = cast("asyncio.ReadTransport", self._transport)
+            reading.pause_reading()
+            self.turn = asyncio.ensure_future(self._shake_on(reading, nbytes))
+
+    async def _shake_on(self, reading: asyncio.ReadTransport, nbytes: int) -> None:
+        await self.connection.turns.wait(self.connection.peer)
+        if not self.shaken.done():  # the connection may be lost, or its time be over
+            super().buffer_updated(nbytes)
+        if not reading.is_closing():
+            reading.resume_reading()
 
 
 class Begun(NamedTuple):

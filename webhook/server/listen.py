@@ -217,12 +217,13 @@ def _end(connection: Connection, handshake: asyncio.Task[None]) -> None:
 async def _shake_hands(tracker: ConnectionTracker, connection: Connection, accepted: socket.socket) -> None:
     """Complete the TLS handshake within its limit; aiohttp serves the connection from then on.
 
-    It begins when it is the turn of its caller, with at most `callers.HANDSHAKES` of that caller at once.
+    It takes turns of its caller, with at most `callers.HANDSHAKES` of that caller at once.
     """
     peer = connection.peer
     try:
         async with asyncio.timeout(tracker.limits.handshake_seconds), peer.handshakes:
-            await tracker.turns.wait(peer)
+            if tracker.tls is None:
+                await tracker.turns.wait(peer)
             taken = socket.socket(accepted.family, accepted.type, accepted.proto, accepted.detach())
             await _connect(connection, taken, tracker.tls)
     except OSError:  # a timeout too, and `ssl.SSLError`: scanners send anything

@@ -3,7 +3,9 @@
 import asyncio
 import errno
 import socket
+import ssl
 import time
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -19,6 +21,7 @@ from tests.builders.patience import PATIENCE
 from tests.builders.wire import connected, ended, post, read
 from tests.webhook.running import QUICK, UID, USUAL, Served, serving, until
 from webhook.server.callers import Callers
+from webhook.server.connection import READ, Tls
 from webhook.server.listen import UNREAD, ConnectionTracker, Limits, listening
 from webhook.server.shares import LoopTurns
 
@@ -134,6 +137,49 @@ async def test_an_address_makes_few_handshakes_at_once_and_another_does_not_wait
         for _reader, writer in silent:
             writer.close()
         assert (await same).status == 200
+
+
+async def test_of_many_handshakes_a_turn_of_the_event_loop_does_one_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, turns, seen = asyncio.get_running_loop(), 0, list[int]()
+    plain = SSLProtocol.buffer_updated
+
+    def tick() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(tick)
+
+    def updated(self: SSLProtocol, nbytes: int) -> None:
+        if isinstance(self, Tls) and not self.shaken.done():
+            seen.append(turns)
+        plain(self, nbytes)
+
+    async def begun(served: Served, source: str) -> tuple[asyncio.StreamWriter, bytes]:
+        """Return a connection and the bytes that complete its handshake."""
+        read, written = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = served.tls.wrap_bio(read, written, server_hostname="localhost")
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port, local_addr=(source, 0))
+        while True:
+            try:
+                client.do_handshake()
+            except ssl.SSLWantReadError:
+                writer.write(written.read())
+                read.write(await reader.read(READ))
+            else:
+                return writer, written.read()
+
+    monkeypatch.setattr(SSLProtocol, "buffer_updated", updated)
+    async with serving(limits=replace(USUAL, handshake_seconds=PATIENCE)) as served:
+        tick()
+        callers = await asyncio.gather(*(begun(served, f"127.0.1.{one}") for one in range(1, 21)))
+        for writer, last in callers:
+            writer.write(last)
+        await until(lambda: len(seen) >= 40)
+        for writer, _ in callers:
+            writer.transport.abort()
+
+    assert len(set(seen)) == len(seen)
 
 
 async def test_the_handshakes_of_an_address_that_wait_are_bounded() -> None:
@@ -325,6 +371,8 @@ async def test_without_files_the_server_does_not_accept_all_the_time() -> None:
 
 async def test_a_complete_request_is_answered_however_slow_the_server_is() -> None:
     async with serving(limits=QUICK) as served, connected(served.port, served.tls) as caller:
+        caller[1].write(post("/mutate"))
+        assert (await read(caller[0])).status == 200
         for _ in range(2):
             caller[1].write(post("/mutate"))
             for _ in range(7):
