@@ -153,9 +153,22 @@ def change(
         case Pinned():
             return _injected(found, wish(found, settings, concerns))
         case Fresh():
-            settled, wished = foreseen_write(found, settings, concerns)
-            return _injected(settled, wished)
+            return _made_anew(found, settings, concerns)
     assert_never(found)
+
+
+def _made_anew(found: Fresh, settings: Settings, concerns: Iterable[Concern]) -> Object:
+    """Return the object of other input than the stored one.
+
+    An edited launch that stays (`Reverted.kept`) is its author's where none is injected any more. Then the
+    object is read again with it, so that the record is right, and a second call of the write changes nothing.
+    """
+    write = found.write
+    settled, wished = foreseen_write(found, settings, concerns)
+    made, had = _injected(settled, wished), write.record.expansion.decision.launcher
+    if not (had and write.reverted.kept) or wished.decision.launcher or made is write.sent:
+        return made
+    return change(made, state(made, write.old, write.templates), settings, concerns)
 
 
 def _withdrawn(write: Write) -> Object:

@@ -165,3 +165,10 @@ def test_a_leader_that_is_no_copy_any_more_keeps_its_edits_over_templates() -> N
         {"pool": "leaders"},
     ]
     assert "terminationGracePeriodSeconds" in specs[2].keys() - specs[3].keys()
+
+
+def test_an_edited_launch_is_its_author_s_when_another_launcher_is_named() -> None:
+    helm = "helm three-way"
+    steps = (Step(helm, "volumes", ("dshm",)), Step(helm, "form", "by hand"), Step("put", "launcher none"))
+
+    assert run(Sequence(File(), helm, "after", steps)).violations == []
