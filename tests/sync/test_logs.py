@@ -22,8 +22,8 @@ from sync.runtime.cache import OWNERS, Cache
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import Start, quiet
 from tests.sync.fake_api import Api, status
+from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import lws
-from tests.sync.test_controller import DECODE, PREFILL
 from tests.upgrades.stored import APPLIED, stored
 
 CANARY = "CANARY s3cr3t\n\x9b"

@@ -13,10 +13,10 @@ from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
 from sync.runtime.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
+from tests.sync.running.test_controller import DECODE as D
+from tests.sync.running.test_controller import PREFILL as P
 from tests.sync.samples import KEY, lws, role, routed
 from tests.sync.served import DECODE, PG, PREFILL, SERVICE, change
-from tests.sync.test_controller import DECODE as D
-from tests.sync.test_controller import PREFILL as P
 
 PAUSED = "fusioninfer.io/paused"
 CONFIG_MAP = OUTPUTS["ConfigMap"].path(KEY[0], "c")

@@ -5,8 +5,8 @@ from aiohttp import web
 
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
+from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import lws
-from tests.sync.test_controller import DECODE, PREFILL
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
 from sync.writer import Writer
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
+from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import inference_service, lws, routed
 from tests.sync.served import HOME, PG, SERVICE, change
-from tests.sync.test_controller import DECODE, PREFILL
 
 PAUSED = "fusioninfer.io/paused"
 
