@@ -5,7 +5,7 @@ Each option of each subcommand gets values that no author means. The servers are
 
 import json
 from collections.abc import Coroutine, Iterator
-from copy import deepcopy
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ from fusioninfer import demo
 from fusioninfer.cli import main
 from fusioninfer.program import INTERNAL
 from fusioninfer.serving import process
-from intent import Object, yaml
+from intent import yaml
 from tests.fusioninfer.test_help import commands
+from tests.hostile.objects import paths, replaced
 from tests.tiers import some
 
 CODES: Final = (0, 1, 2)
@@ -161,26 +162,14 @@ NODES: Final = {"plan": ("--nodes", "9x8")}
 """What a subcommand needs besides its files."""
 
 
-def changed(value: Any, new: Any) -> Iterator[Any]:
-    """Yield a copy of an object for each of its fields, in which the field has another value."""
-    yield new
-    for key, below in (
-        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-    ):
-        for one in changed(below, new):
-            copy = deepcopy(value)
-            copy[key] = one
-            yield copy
-
-
 @pytest.mark.parametrize("verb", READERS)
 @pytest.mark.parametrize("file", [GOOD, STORY], ids=lambda file: file.parent.name)
 def test_whatever_a_field_holds_a_subcommand_ends_as_documented(
     directory: Path, verb: str, file: Path
 ) -> None:
     (source,) = yaml.load(file.read_text())
-    objects: list[Object] = [one for new in VALUES for one in changed(source, new)]
-    for at, one in enumerate(some(objects, "COMMAND_FIELDS")):
+    for new, at in some([*product(VALUES, ((), *paths(source)))], "COMMAND_FIELDS"):
+        one = replaced(source, at, new) if at else new
         (directory / "one.yaml").write_text(json.dumps(one))
 
         result = CliRunner().invoke(main, [verb, "one.yaml", *NODES.get(verb, ())])
