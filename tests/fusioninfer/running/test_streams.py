@@ -41,9 +41,7 @@ def wrong(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("script", "code"),
     [
-        ("fusioninfer engines | true", 0),
         ("fusioninfer validate {wrong} 2>&1 >/dev/null | true", 1),
-        ("fusioninfer validate {wrong} >&-", 1),
         ("fusioninfer validate {wrong} >&- 2>&-", 1),
         ("fusioninfer engines >&-", 0),
         ("fusioninfer validate - <&-", 2),
@@ -69,10 +67,9 @@ def test_a_full_disk_is_mentioned() -> None:
     assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
 
 
-@pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
-def test_the_output_is_utf_8_whatever_the_locale(tmp_path: Path, locale: str) -> None:
+def test_the_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     (tmp_path / "ä.yaml").write_text("kind: ä\n", encoding="utf-8")
-    environment = {"PATH": os.environ["PATH"], "LC_ALL": locale, "PYTHONIOENCODING": "latin-1"}
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}
 
     done = subprocess.run(
         [*COMMAND, "expand", "ä.yaml"],
