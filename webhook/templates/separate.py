@@ -12,8 +12,7 @@ from typing import Final
 from intent import Object
 from intent.shapes import mapping
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.difference import replaced
-from webhook.overlay.overlay import COPY, Overlay, merge
+from webhook.overlay.overlay import COPY, Overlay
 from webhook.overlay.record import Record
 from webhook.overlay.revert import Reverted, is_exported, revert, without_mounted
 
@@ -53,10 +52,8 @@ def _layer(record: Record, live: Object | None = None) -> Record:
     put_on, was = base.put_on, base.was
     is_new = LEADER in group_of(live or {}) and COPY in template_of(record.put_on, LEADER)
     if is_new and LEADER not in group_of(put_on):
-        part = template_of(put_on, WORKER)
         put_on, was = (
-            merge(one, {"spec": {"leaderWorkerTemplate": {LEADER: two}}})
-            for one, two in ((put_on, part), (was, replaced({}, part)))
+            with_group(one, {**group_of(one), LEADER: template_of(one, WORKER)}) for one in (put_on, was)
         )
     return Record("", put_on, was)
 

@@ -16,6 +16,7 @@ from tests.tiers import count
 SEQUENCES = count("CONVERGENCE_SEQUENCES")
 APPLY = "server-side apply"
 CLIENT_SIDE = "client-side apply"
+HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
@@ -109,6 +110,12 @@ FOUND = {
     "the place of an injected variable beside another webhook's, when it gets another value": Sequence(
         File(refs="base"), CLIENT_SIDE, "after", (Step(APPLY, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),)
     ),
+    "empty maps that the author of a copy had, when Helm adds a template for the leader": Sequence(
+        File(refs="base", empty=True),
+        HELM,
+        "",
+        (Step(HELM, "leader template", "same"), Step(HELM, "opted_in", value=False)),
+    ),
     "the order of variables of templates that an author names later": Sequence(
         File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
     ),
@@ -168,7 +175,6 @@ def test_a_leader_that_is_no_copy_any_more_keeps_its_edits_over_templates() -> N
 
 
 def test_an_edited_launch_is_its_author_s_when_another_launcher_is_named() -> None:
-    helm = "helm three-way"
-    steps = (Step(helm, "volumes", ("dshm",)), Step(helm, "form", "by hand"), Step("put", "launcher none"))
+    steps = (Step(HELM, "volumes", ("dshm",)), Step(HELM, "form", "by hand"), Step("put", "launcher none"))
 
-    assert run(Sequence(File(), helm, "after", steps)).violations == []
+    assert run(Sequence(File(), HELM, "after", steps)).violations == []
