@@ -125,6 +125,8 @@ class ModelSharding:
     widths: tuple[int, ...] = ()
     """The widths that are sharded."""
     source: str = "`num_attention_heads` in its `config.json`"
+    experts: bool = False
+    """Whether it is a mixture of experts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +145,10 @@ SYMMETRIC_RUN: Final[Version] = (2, 54)
 NNODES: Final = "--nnodes"
 NAMES_EXECUTOR: Final = "names-executor"
 NATIVE_DATA: Final = "--data-parallel-address"
+NNODES_DATA: Final = "--nnodes with data parallelism"
+NNODES_SPAN: Final = "--nnodes over the pods of one rank"
+EXTERNAL_LB: Final = "--data-parallel-external-lb"
+MULTI_PORT_LB: Final = "--data-parallel-multi-port-external-lb"
 STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_ip, kv_buffer_size"
 LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
@@ -204,6 +210,16 @@ _IMAGES: Final = (
 
 _TRAITS: Final = (
     Trait(NNODES, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
+    *(
+        Trait(NNODES_DATA, since=since, below=below, source="verl-project/verl#6856; `v1/engine/core.py`")
+        for since, below in (((0, 11, 1), (0, 14)), ((0, 28), NEWEST))
+    ),
+    *(
+        Trait(NNODES_SPAN, since=since, below=below, source="vllm-project/vllm#36389")
+        for since, below in (((0, 11, 1), (0, 17)), ((0, 18), NEWEST))
+    ),
+    Trait(EXTERNAL_LB, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
+    Trait(MULTI_PORT_LB, since=(0, 22, 1), source="vLLM `vllm/entrypoints/openai/dp_supervisor.py`"),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
@@ -247,6 +263,7 @@ _DEEPSEEK: Final = ModelSharding(
     128,
     (18432, 2048),
     "DeepSeek-V3 `inference/model.py`; vllm-project/vllm#12256, sgl-project/sglang#3345",
+    experts=True,
 )
 _MODELS: Final = (
     *(
@@ -266,8 +283,8 @@ _MODELS: Final = (
     ModelSharding("Qwen3-8B*", 32),
     ModelSharding("Qwen3-14B*", 40),
     ModelSharding("Qwen3-32B*", 64),
-    ModelSharding("Qwen3-30B-A3B*", 32),
-    ModelSharding("Qwen3-235B-A22B*", 64),
+    ModelSharding("Qwen3-30B-A3B*", 32, experts=True),
+    ModelSharding("Qwen3-235B-A22B*", 64, experts=True),
     ModelSharding("*Llama-3.2-3B*", 24),
     ModelSharding("*Llama-3-8B*", 32),
     ModelSharding("*Llama-3-70B*", 64),
@@ -275,9 +292,9 @@ _MODELS: Final = (
     ModelSharding("*Llama-3.1-70B*", 64),
     ModelSharding("*Llama-3.1-405B*", 128),
     ModelSharding("Llama-3.3-70B*", 64),
-    ModelSharding("Mixtral-8x7B*", 32),
-    ModelSharding("gpt-oss-20b*", 64),
-    ModelSharding("gpt-oss-120b*", 64),
+    ModelSharding("Mixtral-8x7B*", 32, experts=True),
+    ModelSharding("gpt-oss-20b*", 64, experts=True),
+    ModelSharding("gpt-oss-120b*", 64, experts=True),
 )
 
 ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)

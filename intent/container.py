@@ -167,8 +167,9 @@ def _http(items: list[Any]) -> int:
 def _probe(field: str, value: Any) -> Probe:
     probe = mapping(value)
     handler = next((name for name in HANDLERS if name in probe), "")
-    port = mapping(probe.get(handler)).get("port", 0)
-    return Probe(field, handler, port if isinstance(port, int | str) else 0)
+    call = mapping(probe.get(handler))
+    port = call.get("port", 0)
+    return Probe(field, handler, port if isinstance(port, int | str) else 0, text(call.get("path")))
 
 
 # --- the ports of a pod ------------------------------------------------------------------------------

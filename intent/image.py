@@ -13,6 +13,8 @@ from catalog.engines import (
     NATIVE_DATA,
     NEWEST,
     NNODES,
+    NNODES_DATA,
+    NNODES_SPAN,
     NO_RAY,
     SYMMETRIC_RUN,
     UNKNOWN_RAY,
@@ -64,6 +66,10 @@ class ImageFacts(NamedTuple):
     """Whether vLLM has `--nnodes`."""
     native_data: bool = True
     """Whether vLLM has flags for data parallelism over nodes."""
+    nnodes_data: bool = True
+    """Whether vLLM's `--nnodes` works with data parallelism, whatever the model."""
+    nnodes_span: bool = True
+    """Whether vLLM's `--nnodes` works where the ranks of one engine span pods."""
 
     @property
     def has_ray(self) -> bool | None:
@@ -82,6 +88,8 @@ LONGEST: Final = 512
 """A longer reference is not valid: a repository has at most 255 characters, a tag 128, a digest less
 (`distribution/reference`)."""
 UNKNOWN: Final = Image()
+_TRAITS: Final = (NAMES_EXECUTOR, NNODES, NATIVE_DATA, NNODES_DATA, NNODES_SPAN)
+"""In the order of the fields of `ImageFacts`."""
 
 
 def read_image(reference: str, engines: Engines = ENGINES) -> Image:
@@ -118,7 +126,7 @@ def facts(image: Image, engines: Engines = ENGINES) -> ImageFacts:
     row = next((row for row in engines.images if _describes(row, image)), None)
     entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
     version = image.version or LATEST
-    traits = [has(engines, "vllm", name, version) for name in (NAMES_EXECUTOR, NNODES, NATIVE_DATA)]
+    traits = [has(engines, "vllm", name, version) for name in _TRAITS]
     return ImageFacts(
         row.entrypoint or entrypoint if row else entrypoint, row.ray if row else UNKNOWN_RAY, *traits
     )

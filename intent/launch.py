@@ -31,9 +31,11 @@ from intent.command_line.flags import (
 from intent.errors import FieldError
 from intent.image import Image, ImageFacts, facts, read_image
 from intent.lws import Engine, Intent, Template
+from intent.served import LEADERS, Serving
 from intent.settings import Settings
 
 RAY_SYMMETRIC: Final = "ray-symmetric"
+VLLM_NATIVE: Final = "vllm-native"
 AUTO: Final = "auto"
 NONE: Final = "none"
 
@@ -78,6 +80,9 @@ class Decision:
     """Whether the leader gets a copy of the workers' template."""
     port: int = 0
     """The port to which the leader's API moves behind a sidecar; 0 if it stays."""
+    older: bool = False
+    """Whether vLLM gets the flags of data parallelism alone, and not `--nnodes`."""
+    serving: Serving = LEADERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,8 @@ class LaunchPlan:
     launches: tuple[Launch, ...] = ()
     rewritten: bool = False
     """Whether the launcher is written: into all templates, or into none."""
+    older: bool = False
+    """Whether `vllm-native` writes the flags of data parallelism alone, and not `--nnodes`."""
 
     @property
     def launcher(self) -> str:

@@ -50,6 +50,7 @@ class Probe:
     field: str
     handler: str = ""
     port: int | str = 0
+    path: str = _field(default="", metadata=NOT_DIGESTED)
 
 
 @dataclass(frozen=True, slots=True)

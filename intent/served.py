@@ -1,21 +1,40 @@
-"""The API of one member, as its record has it: the port of its leaders, and its KV transfer.
+"""The API of one member, as its record has it: the pods and ports that serve, and its KV transfer.
 
-Admission reads both from the author's command (`webhook.served`). The controller finds them in the record, so
-it parses no command lines.
+Admission reads them from the author's command (`webhook.serving`). The controller finds them in the record,
+so it parses no command lines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
 
 from catalog.engines import DEFAULT_PORT
 from intent import Object
-from intent.shapes import mapping, number, strings, text
+from intent.shapes import listed, mapping, number, strings, text
 
 SERVES: Final = "serves"
 """The member of the record."""
 _HIGHEST: Final = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Which pods of a group answer requests, and on which ports."""
+
+    everywhere: bool = False
+    """Whether every pod does, not only the leader."""
+    ports: tuple[int, ...] = ()
+    """The ports of a pod, if it has one for each of its data-parallel ranks."""
+    supervisor: int = 0
+    """The port on which the process that starts these servers answers probes."""
+
+
+LEADERS: Final = Serving()
+"""The leaders, on one port."""
+_MOST_PORTS: Final = 64
+BOOTSTRAP_PORT: Final = 8998
+"""SGLang's default of `--disaggregation-bootstrap-port`, and its sidecar's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +45,9 @@ class KVTransfer:
     tensor: int
     """The tensor parallel size."""
     image: str = ""
+    engine: str = "vllm"
+    bootstrap: int = 0
+    """The port on which prefillers of SGLang wait for decoders; 0 for other engines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +57,8 @@ class Served:
     port: int = DEFAULT_PORT
     """The port of the leaders: the sidecar's, or the engine's if there is no sidecar."""
     kv_transfer: KVTransfer | None = None
-    """The settings of a prefiller or decoder on vLLM, if its command contains them."""
+    """The settings of a prefiller or decoder, if its command contains them."""
+    serving: Serving = LEADERS
 
 
 def to_record(found: Served) -> Object:
@@ -44,15 +67,28 @@ def to_record(found: Served) -> Object:
     if found.kv_transfer is not None:
         side = found.kv_transfer
         value["kv"] = {"connectors": list(side.connectors), "tensor": side.tensor, "image": side.image}
+        if side.bootstrap:
+            value["kv"] |= {"engine": side.engine, "bootstrap": side.bootstrap}
     return value
 
 
 def recorded(text: Any) -> Served:
     """Read what a member serves from the text of its record; the defaults if it cannot be read."""
     try:
-        return of_record(mapping(orjson.loads(text)).get(SERVES))
+        record = mapping(orjson.loads(text))
     except (orjson.JSONDecodeError, TypeError):
         return Served()
+    found = mapping(mapping(record.get("decided")).get("serving"))
+    ports = tuple(one for one in listed(found.get("ports")) if type(one) is int)
+    serving = Serving(found.get("everywhere") is True, ports, number(found.get("supervisor")))
+    return replace(of_record(record.get(SERVES)), serving=bounded(serving))
+
+
+def bounded(serving: Serving) -> Serving:
+    """Return what a record says, which may have been edited; `LEADERS` if no launch has such ports."""
+    ports = (*serving.ports, serving.supervisor or 1)
+    is_possible = len(ports) <= _MOST_PORTS and all(0 < port <= _HIGHEST for port in ports)
+    return serving if is_possible and len({*ports}) == len(ports) else LEADERS
 
 
 def of_record(value: Any) -> Served:
@@ -62,5 +98,13 @@ def of_record(value: Any) -> Served:
     is_known = connectors and tensor > 0
     return Served(
         port if 0 < port <= _HIGHEST else DEFAULT_PORT,
-        KVTransfer(connectors, tensor, text(side.get("image"))) if is_known else None,
+        KVTransfer(
+            connectors,
+            tensor,
+            text(side.get("image")),
+            text(side.get("engine")) or "vllm",
+            number(side.get("bootstrap")),
+        )
+        if is_known
+        else None,
     )

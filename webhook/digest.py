@@ -22,6 +22,7 @@ from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
 from intent.parallelism import Parallelism
+from intent.served import LEADERS
 from intent.sidecar import SidecarOptions
 
 ALWAYS: Final = "refresh"
@@ -69,6 +70,10 @@ def reads_of(reads: Reads, known: Object) -> Reads:
     return replace(reads, intent=tuple(fields[0]), engine=tuple(fields[1]))
 
 
+_LATER: Final[Object] = {"older": False, "serving": LEADERS}
+"""Fields of a `Decision` that older records lack, with their defaults, which change no digest."""
+
+
 def digest(known: Object) -> str:
     """Return the digest of all facts: 128 bits, in hex."""
     return _hashed(known, 32)
@@ -81,7 +86,10 @@ def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> 
     read = {name: known[name] for name in (ALWAYS, *reads.intent) if name in known}
     read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
     if decision is not None:
-        read["layout"] = [getattr(decision, name) for name in reads.layout]
+        read["layout"] = [getattr(decision, name) for name in reads.layout if name not in _LATER]
+        for name, default in _LATER.items():
+            if name in reads.layout and getattr(decision, name) != default:
+                read[name] = getattr(decision, name)
     if reads.values:
         read |= {name: value for name, value in reads.values if known.get(name) == value}
     skipped = known.get("skip", ())

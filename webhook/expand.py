@@ -240,7 +240,14 @@ def wish(
     intent = write.reading.intent
     if intent is None or (isinstance(found, Pinned) and recorded is pin.expansion):
         return recorded
-    return mutate.expansion(intent, write.facts, settings, concerns, (recorded,))
+    return mutate.expansion(
+        intent,
+        write.facts,
+        settings,
+        concerns,
+        (recorded,),
+        lambda: write.before.reading.intent if write.before else None,
+    )
 
 
 def room(live: Object) -> int:

@@ -5,12 +5,13 @@ Mutators and validators get it as part of their `Input`. It depends on which con
 
     fill       the arguments that blocks add to the author's commands (`webhook.blocks`)
     plan       the launcher for the filled templates, and whether it is written
-    move       whether a sidecar takes the port of the leader's engine
+    served     which pods serve, on which ports (`webhook.serving`)
+    move       whether a sidecar takes the ports of the engines that serve
     split      whether leader and workers, which share one template, must differ
     layout     the templates after split and move, with their launches
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,12 +19,14 @@ from intent.container import CALLS
 from intent.errors import FieldError
 from intent.launch import Decision, Launch, LaunchPlan, api_port, read_launch
 from intent.lws import Intent, Moved, Probe, Template
+from intent.served import Served, Serving
 from intent.settings import Settings
 from webhook.blocks import Filled, filled
 from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.move import engine_move, moved_template
+from webhook.serving import served
 
 LAUNCH: Final = "launch"
 SPLIT: Final = "split"
@@ -32,13 +35,16 @@ STARTUP: Final = "startup"
 SIDECAR: Final = "sidecar"
 
 DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
-    "launcher": (Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")), ("launcher",)),
+    "launcher": (
+        Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")),
+        ("launcher", "older", "serving"),
+    ),
     "layout": (
         Reads(
             ("size", "sidecar", "picker", "sidecar_options"),
             template=("ports",),
             engine=("container", *COMMAND, "probes", "hooks"),
-            layout=("launcher",),
+            layout=("launcher", "serving"),
             skip=("probes",),
         ),
         ("splits", "port"),
@@ -50,6 +56,8 @@ A decision is recorded, and taken again while its input has the same digest.
 """
 
 
+KEPT: Final = ("launcher", "older")
+"""The fields of the decision on the launcher that may outlive its input (`plan.is_same_kind`)."""
 UNDECIDED: Final[Mapping[str, Any]] = {}
 
 
@@ -60,8 +68,15 @@ class Layout:
     templates: tuple[Template, ...]
     plan: LaunchPlan
     """The launches of these templates."""
+    served: Served
+    """Which pods serve, on which ports."""
     move: Moved | FieldError | None = None
-    """The move of the leader's API behind its sidecar, or why it cannot move; None without a sidecar."""
+    """The move of the API behind its sidecar, or why it cannot move; None without a sidecar."""
+
+    @property
+    def serving(self) -> Serving:
+        """Which pods serve, on which ports."""
+        return self.served.serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +106,7 @@ def read_input(
     full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
     if not decided:
         return _input(full, settings, concerns, UNDECIDED)
-    launcher = {name: value for name, value in decided.items() if name == "launcher"}
+    launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"][1]}
     for taken in (decided, launcher):
         given = _input(full, settings, concerns, taken)
         found = decision(given)
@@ -107,83 +122,99 @@ def decision(given: Input) -> Decision:
         layout.plan.launcher if layout.plan.rewritten else "",
         any(template.made for template in layout.templates),
         layout.move.to if isinstance(layout.move, Moved) else 0,
+        layout.plan.older,
+        layout.serving,
     )
 
 
 def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
     intent = full.intent
-    plan = _plan(intent, settings, decided.get("launcher"))
+    plan = _plan(intent, settings, decided)
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
         plan = replace(plan, rewritten=False)
-    leader = _leader(intent, plan, settings)
-    can_move = can_differ and {LAUNCH, SIDECAR} <= concerns
-    move = engine_move(intent, leader, settings) if can_move and intent.sidecar else None
+    found = served(intent, plan, settings)
+    found = replace(found, serving=decided.get("serving", found.serving))
+    serving = found.serving
+    can_move = (can_differ or serving.everywhere) and {LAUNCH, SIDECAR} <= concerns
+    servers = tuple(_servers(intent, plan, serving, settings)) if can_move and intent.sidecar else ()
+    move = engine_move(intent, servers, serving, settings)
     if "port" in decided and isinstance(move, Moved):
         move = replace(move, to=decided["port"]) if decided["port"] else None
-    is_split = isinstance(move, Moved) or _must_differ(plan, concerns)
+    is_split = (isinstance(move, Moved) and not serving.everywhere) or _must_differ(plan, serving, concerns)
     templates, launches = intent.templates, plan.launches
     if is_shared and SPLIT in concerns and decided.get("splits", is_split):
         made = replace(templates[0], field="leaderTemplate", made=True)
         templates = (made, *templates)
         launches = (*(replace(one, template=made) for one in launches), *launches)
-    if isinstance(move, Moved) and leader is not None:
-        moved = moved_template(templates[0], leader, move)
-        launches = tuple(_moved(one, moved, settings) for one in launches)
-        templates = (moved, *templates[1:])
+    if isinstance(move, Moved):
+        movers = templates if serving.everywhere else templates[:1]
+        of_engine = {id(template.engine): launch for template, launch in servers if launch}
+        moved = {
+            one.field: moved_template(one, launch, move)
+            for one in movers
+            if (launch := of_engine.get(id(one.engine)))
+        }
+        launches = tuple(_moved(one, moved.get(one.template.field), settings) for one in launches)
+        templates = tuple(moved.get(one.field, one) for one in templates)
     expanded = plan if launches is plan.launches else replace(plan, launches=launches)
-    return Input(intent, settings, plan, Layout(templates, expanded, move), concerns, full.findings)
+    return Input(intent, settings, plan, Layout(templates, expanded, found, move), concerns, full.findings)
 
 
-def _plan(intent: Intent, settings: Settings, recorded: str | None) -> LaunchPlan:
+def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> LaunchPlan:
     """Return the plan with the recorded launcher, which may be none, in place of the one chosen now."""
-    plan = read_plan(intent, settings)
+    plan, recorded = read_plan(intent, settings), decided.get("launcher")
     if recorded is None or recorded == (plan.launcher if plan.rewritten else ""):
-        return plan
-    if not recorded:
-        return replace(plan, rewritten=False)
-    return read_plan(replace(intent, launcher=recorded), settings)
+        found = plan
+    elif not recorded:
+        found = replace(plan, rewritten=False)
+    else:
+        found = read_plan(replace(intent, launcher=recorded), settings)
+    return replace(found, older=decided["older"]) if "older" in decided else found
 
 
-def _leader(intent: Intent, plan: LaunchPlan, settings: Settings) -> Launch | None:
-    """Return the launch of the leader, whose port may move; it is read even if no launcher is asked for."""
-    if not intent.sidecar or not intent.templates:
-        return None
-    template = intent.templates[0]
-    planned = next((one for one in plan.launches if one.template is template), None)
-    if planned is None and template.engine is not None:
-        return read_launch(template, template.engine, settings.engines)
-    return planned
+def _servers(
+    intent: Intent, plan: LaunchPlan, serving: Serving, settings: Settings
+) -> Iterator[tuple[Template, Launch | None]]:
+    """Yield the templates whose pods serve, with their launches, which are read even without a launcher."""
+    for template in intent.templates if serving.everywhere else intent.templates[:1]:
+        planned = next((one for one in plan.launches if one.template is template), None)
+        if planned is None and template.engine is not None:
+            planned = read_launch(template, template.engine, settings.engines)
+        yield template, planned
 
 
-def _moved(launch: Launch, moved: Template, settings: Settings) -> Launch:
-    """Return the launch of a template, read again if it is the one whose engine moves."""
-    if launch.template.field != moved.field or moved.engine is None:
+def _moved(launch: Launch, moved: Template | None, settings: Settings) -> Launch:
+    """Return the launch of a template, read again if its engine moves."""
+    if moved is None or moved.engine is None:
         return launch
     return read_launch(moved, moved.engine, settings.engines)
 
 
-def _must_differ(plan: LaunchPlan, concerns: frozenset[str]) -> bool:
+def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -> bool:
     """Return whether leader and workers run different commands, or need different probes."""
-    if not plan.rewritten:
+    if not plan.rewritten or serving.everywhere:
         return False
-    engine = plan.leader.engine
-    is_probed = bool(engine.probes or engine.hooks) and not serve_all(plan) and PROBES in concerns
-    return LAUNCHERS[plan.launcher].splits or is_probed
+    return LAUNCHERS[plan.launcher].splits or (PROBES in concerns and bool(_of_leader(plan.leader, plan)))
 
 
-def serve_all(plan: LaunchPlan) -> bool:
-    """Return whether the workers serve the API as well as the leader."""
-    return LAUNCHERS[plan.launcher].workers_serve(plan.leader)
+def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:
+    """Return the probes and hooks of a template that fail on workers which serve no API."""
+    answers = LAUNCHERS[plan.launcher].answers
+    found = (*launch.engine.probes, *launch.engine.hooks)
+    if not answers:
+        return found
+    return tuple(one for one in found if one.handler == "httpGet" and one.path not in answers)
 
 
 def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
     """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
     plan = given.layout.plan
-    if launch.leads or serve_all(plan) or PROBES not in given.concerns or len(plan.launches) == 1:
+    is_alone = len(plan.launches) == 1
+    if launch.leads or given.layout.serving.everywhere or PROBES not in given.concerns or is_alone:
         return ()
-    leader, found = plan.leader.engine, (*launch.engine.probes, *launch.engine.hooks)
+    leader, found = plan.leader.engine, _of_leader(launch, plan)
     if plan.leader.template.made:
         return found
     return tuple(one for one in found if one.handler in CALLS and one in (*leader.probes, *leader.hooks))
@@ -192,10 +223,25 @@ def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
 def startup_port(launch: Launch, given: Input) -> int | str | None:
     """Return the port for a startup probe; None if none is needed or the port is unknown.
 
-    One is needed where the leader has other probes, which would run while it loads the model.
+    One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
-    plan = given.layout.plan
-    fields = {probe.field for probe in launch.engine.probes}
-    is_leader = launch.leads or (len(plan.launches) == 1 and serve_all(plan))
-    is_missing = is_leader and fields and "startupProbe" not in fields and STARTUP in given.concerns
-    return api_port(launch) if is_missing else None
+    plan, serving = given.layout.plan, given.layout.serving
+    left = {one.field for one in launch.engine.probes if one not in misplaced(launch, given)}
+    is_answering = launch.leads or serving.everywhere or bool(LAUNCHERS[plan.launcher].answers)
+    is_missing = is_answering and left and "startupProbe" not in left and STARTUP in given.concerns
+    return (serving.supervisor or api_port(launch)) if is_missing else None
+
+
+def of_supervisor(probe: Probe, given: Input) -> bool:
+    """Return whether a probe is one that the process answers which starts a server for each rank.
+
+    It answers `/health` for all of them; the author's probe calls the server of the first.
+    """
+    layout = given.layout
+    is_ours = layout.plan.rewritten and PROBES in given.concerns and bool(layout.serving.ports)
+    return is_ours and is_health(probe) and probe.port in {*layout.serving.ports[:1], "http"}
+
+
+def is_health(probe: Probe) -> bool:
+    """Return whether a probe asks an engine for its health."""
+    return probe.handler == "httpGet" and probe.path == "/health"

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, SidecarRelease
-from intent.annotations import ENGINE_CONTAINER, SIDECAR, SKIP
+from catalog.pickers.generations import PICKERS, PROTOCOLS, SidecarRelease
+from intent.annotations import ENGINE_CONTAINER, SIDECAR, SKIP, path
 from intent.command_line.flags import END, HOST, PORT
 from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
+from intent.served import Serving
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
+from intent.transfer import read_transfer
 from webhook.launchers.container import in_script
 
 PORTS: Final = range(8200, 8300)
@@ -34,29 +36,48 @@ def sidecar_of(intent: Intent, settings: Settings) -> SidecarRelease | None:
     return picker.sidecar if picker else None
 
 
-def engine_move(intent: Intent, leader: Launch | None, settings: Settings) -> Moved | FieldError | None:
-    """Return the old and new port of the leader's API, or why it cannot move; None without a sidecar.
+def engine_move(
+    intent: Intent, servers: tuple[tuple[Template, Launch | None], ...], serving: Serving, settings: Settings
+) -> Moved | FieldError | None:
+    """Return the old and new port of the API, or why it cannot move; None without a sidecar.
 
-    `leader` is its launch, if its engine is known. An endpoint picker that has no sidecar is an error of its
-    own (FI805).
+    `servers` are the templates whose pods serve, each with its launch, if its engine is known. An endpoint
+    picker that has no sidecar is an error of its own (FI805).
     """
-    if not (intent.templates and sidecar_of(intent, settings)):
+    row = sidecar_of(intent, settings)
+    if row is None or not servers:
         return None
-    template = intent.templates[0]
-    obstacle = next(_obstacles(template, leader, intent.sidecar_options), None)
+    found = (_obstacles(template, launch, row, intent.sidecar_options) for template, launch in servers)
+    obstacle = next((one for of_template in found for one in of_template), None)
     if obstacle is not None:
         return obstacle
-    port = known_port(leader) if leader else None
-    to = next((to for to in PORTS if to not in template.ports.taken), None)
+    template, leader = servers[0]
+    port, count = known_port(leader) if leader else None, len(serving.ports) or 1
+    taken = {serving.supervisor}.union(*(one.ports.taken for one, _ in servers))
+    to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
     if port is None or not 0 < port <= _HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 
 
-def moved_template(template: Template, leader: Launch, move: Moved) -> Template:
-    """Return the leader's template with its engine on the new port."""
-    return replace(template, engine=_on_port(leader, move.to), moved=move)
+def moved_template(template: Template, launch: Launch, move: Moved) -> Template:
+    """Return a template with its engine on the new port."""
+    return replace(template, engine=_on_port(launch, move.to), moved=move)
+
+
+def protocol_of(launch: Launch, row: SidecarRelease, options: SidecarOptions) -> str:
+    """Return the protocol of a sidecar: its author's choice, else one that the engine's connector needs."""
+    able = (one for one in spoken_by(launch) if one in row.connectors)
+    return options.connector or next(able, row.connectors[0])
+
+
+def spoken_by(launch: Launch) -> tuple[str, ...]:
+    """Return the protocols of the engine's connectors, as far as they are known."""
+    if launch.command.engine == "sglang":
+        return ("sglang",)
+    transfer = read_transfer(launch)
+    return tuple(PROTOCOLS[name] for name in transfer.connectors if name in PROTOCOLS) if transfer else ()
 
 
 # --- a sidecar that is there already ----------------------------------------------------------------
@@ -81,7 +102,9 @@ def moved_ports(engine: Engine) -> Iterator[tuple[int, str]]:
 # --- obstacles --------------------------------------------------------------------------------------
 
 
-def _obstacles(template: Template, launch: Launch | None, options: SidecarOptions) -> Iterator[FieldError]:
+def _obstacles(
+    template: Template, launch: Launch | None, row: SidecarRelease, options: SidecarOptions
+) -> Iterator[FieldError]:
     if _is_behind(template):
         message = (
             f"left as it is: {ROUTING_PROXY} is there, and the engine behind it on {template.ports.behind}; "
@@ -98,11 +121,27 @@ def _obstacles(template: Template, launch: Launch | None, options: SidecarOption
     else:
         yield from _collisions(launch)
         yield from (_left_out(template.engine_path, says) for applies, says in _REASONS if applies(launch))
+        yield from _strangers(template, launch, row, options)
         if has_tls(launch) and "decoder" not in options.tls:
             message = (
                 f"it calls the engine without TLS; remove --ssl-certfile, or add decoder to tls in {SIDECAR}"
             )
             yield _left_out(template.engine_path, message)
+
+
+def _strangers(
+    template: Template, launch: Launch, row: SidecarRelease, options: SidecarOptions
+) -> Iterator[FieldError]:
+    """FI840: the engine's connector needs another protocol than the author's, or one that there is not."""
+    spoken, chosen, where = spoken_by(launch), options.connector, path(SIDECAR)
+    if chosen and spoken and chosen in row.connectors and chosen not in spoken:
+        message = f"must be {' or '.join(spoken)}, or absent: the engine's own connector needs that"
+        yield FieldError(where, chosen, message, "FI840", part="connector")
+    elif not chosen and spoken and {*spoken}.isdisjoint(row.connectors):
+        message = (
+            f"this sidecar has no {spoken[0]}, which the engine's connector needs: use another connector"
+        )
+        yield FieldError(template.engine_path, None, message, "FI840")
 
 
 def _left_out(where: str, message: str) -> FieldError:
@@ -123,8 +162,8 @@ def _binds_one_address(launch: Launch) -> bool:
 
 _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
     (
-        lambda launch: launch.command.engine not in {"", "vllm"},
-        "it supports vLLM only; to use your own, set skip: sidecar",
+        lambda launch: launch.command.engine not in {"", "vllm", "sglang"},
+        "it supports vLLM and SGLang only; to use your own, set skip: sidecar",
     ),
     (
         lambda launch: not launch.command.engine,

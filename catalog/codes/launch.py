@@ -111,7 +111,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI318": Code(
         "error",
         "SGLang's disaggregation mode contradicts the component type",
-        "set --disaggregation-mode prefill on a prefiller, and decode on a decoder",
+        "set --disaggregation-mode prefill on a prefiller, decode on a decoder, and none on a worker",
         "prefiller and decoder were copied from each other, or the component type is wrong",
     ),
     "FI319": Code(
@@ -167,6 +167,19 @@ ROWS: Final[dict[str, Code]] = {
         "a request of CPU or memory exceeds its limit",
         "lower the request, or raise the limit",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
+    ),
+    "FI328": Code(
+        "error",
+        "several pods get the same data-parallel rank",
+        "remove --data-parallel-start-rank or --data-parallel-rank: the launcher gives each pod its own",
+        "the command of one node was copied from a guide; from vLLM 0.28 on the flag changes the load "
+        "balancing too",
+    ),
+    "FI329": Code(
+        "error",
+        "the load balancing of data-parallel ranks is not possible",
+        "use the load balancing, the sizes or the image in the message",
+        "vLLM refuses these flags together, or for this model, or waits for ranks that no pod starts",
     ),
     "FI330": Code(
         "error",

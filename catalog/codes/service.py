@@ -98,8 +98,8 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI420": Code(
         "warning",
-        "the connector cannot transfer KV caches between these parallel sizes",
-        "set the tensor parallel size in the message on both roles, or use a newer vLLM",
-        "the roles were sized independently, and one has more shards than the other",
+        "prefiller and decoder cannot transfer KV caches: engine, connector, sizes or bootstrap port",
+        "set on both roles what the message names; for sizes a newer vLLM may do",
+        "the roles were written independently of each other",
     ),
 }

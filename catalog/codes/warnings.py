@@ -297,6 +297,12 @@ ROWS: Final[dict[str, Code]] = {
         "none needed if that endpoint picker reads InferenceObjectives (docs/routing.md)",
         "pool.ref names an InferencePool of somebody else; its endpoint picker decides what a priority means",
     ),
+    "FI549": Code(
+        "warning",
+        "data-parallel ranks that span pods may not start",
+        "use vLLM 0.28 or later, or a model with experts",
+        "from 0.14 to 0.27 vLLM takes the ranks of a dense model for engines of one pod each",
+    ),
     "FI550": Code(
         "warning",
         "each pod requests more accelerators than most nodes have",

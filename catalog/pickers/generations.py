@@ -98,8 +98,21 @@ class Picker:
     disaggregation: Disaggregation | None = None
     objectives: str = OBJECTIVES_API
     """The apiVersion of the InferenceObjectives that it reads."""
+    active_ports: bool = True
+    """Whether it reads from the annotation of a pod on which of the pool's ports it serves."""
     bands: bool = True
     """Whether its flow control admits requests of other priorities than 0."""
+
+
+PROTOCOLS: Final = {
+    **dict.fromkeys(("NixlConnector", "NixlPullConnector", "NixlPushConnector"), "nixlv2"),
+    **dict.fromkeys(("SharedStorageConnector", "ExampleConnector"), "shared-storage"),
+    "MooncakeConnector": "mooncake",
+}
+"""By connector of vLLM, the only protocol of a sidecar that fills in the fields of requests that it reads.
+
+Source: `pkg/sidecar/proxy` of llm-d. A connector that is not here takes what the first protocol sends.
+"""
 
 
 def pulled_from(registry: str, image: str) -> str:
@@ -141,6 +154,7 @@ PICKERS: Final = {
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
+            active_ports=False,
             bands=False,
         ),
         Picker(
@@ -152,6 +166,7 @@ PICKERS: Final = {
             gated=_GATED,
             fielded=_FIELDED,
             rights=(*_WATCHES, _REWRITES),
+            active_ports=False,
         ),
         Picker(
             "gie-1.4",
@@ -188,6 +203,7 @@ PICKERS: Final = {
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
+            active_ports=False,
             bands=False,
             disaggregation=Disaggregation(
                 ({"type": "prefill-header-handler"},),

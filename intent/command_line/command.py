@@ -52,6 +52,9 @@ _SCRIPT_LAUNCHES: Final = re.compile(
     r"|--nnodes\b|--node[-_]rank\b|--headless\b|--data[-_]parallel[-_](?:address|start[-_]rank)\b"
     r"|--(?:dist|nccl)[-_]init[-_]addr\b"
 )
+_RAY: Final = re.compile(
+    r"\bsymmetric[-_]run\b|\bray\s+start\b|\bmulti-node-serving\.sh\b|\brun_cluster\.sh\b"
+)
 _SCRIPT_ENGINES: Final = re.compile(
     r"\bvllm\s+serve\b|\bvllm\.entrypoints\b|\bsglang\b|\blmdeploy\s+serve\b|\btrtllm-serve\b"
 )
@@ -164,6 +167,11 @@ def own_launch(command: Command, items: tuple[str, ...]) -> str:
     found = _SCRIPT_LAUNCHES.search(" ".join(items))
     flags = (command.argv[flag.at] for flag in command.flags.given if flag.name in DISTRIBUTED)
     return found[0] if found else next(flags, "").partition("=")[0]
+
+
+def in_ray(items: tuple[str, ...]) -> bool:
+    """Return whether command and args start Ray, which runs the engine on the leader alone."""
+    return _RAY.search(" ".join(items)) is not None
 
 
 def fused_program(words: tuple[str, ...]) -> bool:

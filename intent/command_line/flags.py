@@ -22,11 +22,19 @@ RPC: Final = "data-parallel-rpc-port"
 EXPERT_PARALLEL: Final = "enable-expert-parallel"
 DATA_BACKEND: Final = "data-parallel-backend"
 HYBRID: Final = "data-parallel-hybrid-lb"
+EXTERNAL: Final = "data-parallel-external-lb"
+MULTI_PORT: Final = "data-parallel-multi-port-external-lb"
+SUPERVISOR: Final = "data-parallel-supervisor-port"
+RANK: Final = "data-parallel-rank"
+START_RANK: Final = "data-parallel-start-rank"
+HEADLESS: Final = "headless"
 SERVERS: Final = "api-server-count"
 HOST: Final = "host"
 DEVICE: Final = "device"
 TRANSFER: Final = "kv-transfer-config"
 MODE: Final = "disaggregation-mode"
+BOOTSTRAP: Final = "disaggregation-bootstrap-port"
+BACKEND_OF_TRANSFER: Final = "disaggregation-transfer-backend"
 SHARED_DATA: Final = "enable-dp-attention"
 EXPERTS: Final = "ep"
 SERVED_NAME: Final = "--served-model-name"
@@ -34,25 +42,16 @@ SERVED_NAME: Final = "--served-model-name"
 END: Final = "--"
 SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
 """Sizes whose product is the number of accelerators; expert and decode-context parallelism add none."""
-CHANGES_SIZES: Final = frozenset(
-    {
-        CONFIG,
-        LOCAL_DATA,
-        "data-parallel-rank",
-        HYBRID,
-        "data-parallel-external-lb",
-        EXPERTS,
-    }
-)
-"""Flags that change the meaning of `SIZES`: a file may contain any flag, LMDeploy's expert size replaces the
-tensor size, and with the others not all data-parallel ranks run in this group."""
+CHANGES_SIZES: Final = frozenset({CONFIG, EXPERTS})
+"""Flags that change the meaning of `SIZES`: a file may contain any flag, and LMDeploy's expert size replaces
+the tensor size."""
 DISTRIBUTED: Final = frozenset(
     {
         "nnodes",
         "node-rank",
-        "headless",
+        HEADLESS,
         "data-parallel-address",
-        "data-parallel-start-rank",
+        START_RANK,
         "dist-init-addr",
         "nccl-init-addr",
     }

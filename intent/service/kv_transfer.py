@@ -10,11 +10,19 @@ from intent.served import KVTransfer
 
 
 def mismatch(sides: Mapping[ComponentType, KVTransfer], engines: Engines) -> str:
-    """Return why the sizes of prefiller and decoder are incompatible; empty if they are compatible."""
+    """Return why prefiller and decoder are incompatible; empty if they are compatible."""
     if sides.keys() != set(DISAGGREGATED):
         return ""
     prefiller, decoder = sides["prefiller"], sides["decoder"]
     shared = {*prefiller.connectors} & {*decoder.connectors}
+    differing = (
+        ("engine", prefiller.engine, decoder.engine),
+        ("connector", *((side.connectors[0], "")[bool(shared)] for side in (prefiller, decoder))),
+        ("--disaggregation-bootstrap-port", prefiller.bootstrap, decoder.bootstrap),
+    )
+    for what, one, other in differing:
+        if one != other:
+            return f"both need the same {what}: the prefiller has {one}, the decoder {other}"
     shown = f"the prefiller has {prefiller.tensor}, the decoder {decoder.tensor}"
     if "P2pNcclConnector" in shared and prefiller.tensor != decoder.tensor:
         return f"P2pNcclConnector needs equal tensor parallel sizes: {shown}"

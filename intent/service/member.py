@@ -26,7 +26,7 @@ from intent.errors import Subject
 from intent.gang import NO_GANG, pod_group_name
 from intent.lws import API_VERSION, KIND, read_revision
 from intent.names import is_label_value, is_subdomain
-from intent.served import KVTransfer, recorded
+from intent.served import LEADERS, KVTransfer, Serving, recorded
 from intent.shapes import EMPTY, mapping, text
 
 ServiceKey = tuple[str, str]
@@ -64,6 +64,7 @@ class Member:
     routing: Routing = NO_ROUTING
     port: int = DEFAULT_PORT
     """The port of its leaders."""
+    serving: Serving = LEADERS
     has_adapters: bool = False
     """Whether its engines serve LoRA adapters."""
 
@@ -76,6 +77,11 @@ class Member:
     def gang(self) -> str:
         """The name of its gang: the PodGroup that its templates name, or would name if it had one."""
         return self.group or pod_group_name(self.service, self.revision)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """All ports of a pod that serves."""
+        return self.serving.ports or (self.port,)
 
     @property
     def subject(self) -> Subject:
@@ -108,6 +114,7 @@ def member(lws: Object) -> Member | None:
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
         port=served.port,
+        serving=served.serving,
         has_adapters=bool(asked.lora),
     )
 

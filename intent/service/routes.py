@@ -84,7 +84,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
     if routing.strategy == DISAGGREGATION:
         yield from _without_sidecar(members)
         yield from _other_sidecar(members, picker, settings)
-    yield from _ports(members)
+    yield from _ports(members, picker)
 
 
 def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> FieldError | None:
@@ -150,14 +150,27 @@ def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settin
             yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
 
 
-def _ports(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI809: an InferencePool has one port."""
-    if len({one.port for one in members}) < 2:
+MOST_PORTS: Final = 8
+"""The most ports of an InferencePool (`api/v1/inferencepool_types.go`)."""
+
+
+def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
+    """FI809: the ports belong to the InferencePool, unless the endpoint picker reads them from each pod."""
+    by_pod = picker.active_ports and all(len(one.ports) > 1 for one in members)
+    if not by_pod and len({one.ports for one in members}) > 1:
+        ports = ", ".join(f"{one.name}: {said_ports(one.ports)}" for one in members)
+        message = f"all must serve on the port of the InferencePool ({ports}); use the same --port"
+    elif len({port for one in members for port in one.ports}) > MOST_PORTS:
+        message = f"an InferencePool has at most {MOST_PORTS} ports: lower --data-parallel-size-local"
+    else:
         return
-    ports = ", ".join(f"{one.name}: {one.port}" for one in members)
     for one in members:
-        message = f"all leaders must serve on the port of the InferencePool ({ports}); use the same --port"
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+
+
+def said_ports(ports: tuple[int, ...]) -> str:
+    """Return ports, which follow each other, for a message."""
+    return f"{ports[0]} to {ports[-1]}" if len(ports) > 1 else str(ports[0])
 
 
 def named_like_picker(name: str, service: str) -> FieldError | None:

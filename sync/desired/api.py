@@ -1,6 +1,7 @@
 """Plans the Service `<service>-api`, and the Ingress to it: clients call the leaders without a Gateway.
 
-It selects the leaders that answer whole requests: those of the workers, else of the decoders. A decoder
+It selects the pods that answer whole requests: leaders of the workers, else of the decoders, or all pods of
+their groups (`sync.desired.endpoints`). A decoder
 without a prefiller's help computes the prompt itself. Every problem of the Service is a warning, since the
 engines run without it; but an error where an Ingress leads to it.
 """
@@ -19,7 +20,9 @@ from intent.service.member import Member, ServiceKey
 from intent.service.routes import is_split
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
+from sync.desired.endpoints import Endpoints, endpoints
 from sync.kinds import INGRESS, SERVICE_KIND
+from sync.observed.pod import ObservedPod
 
 SWITCHED_OFF: Final = "these Services off (apiServices)"
 BOTH: Final = frozenset({SERVICE_KIND, INGRESS.kind})
@@ -38,8 +41,8 @@ class ApiService:
     service: str
     component_type: ComponentType
     """The component type of the pods that it selects."""
-    port: int
-    """The port on which the leaders serve: the routing sidecar's, or the engine's if there is no sidecar."""
+    endpoints: Endpoints
+    """The pods that serve, and their ports: the routing sidecar's, or the engine's if there is no sidecar."""
     ingress: Object | None = None
     """The spec of the Ingress to it, as its author wrote it; None: none."""
     members: tuple[tuple[str, str], ...] = ()
@@ -68,6 +71,7 @@ def desired_api(  # noqa: PLR0913 - the parts of a snapshot that the Service dep
     settings: Settings,
     namesakes: tuple[Subject, ...] = (),
     *,
+    pods: tuple[ObservedPod, ...] | None = (),
     is_made: bool = False,
 ) -> ApiPlan:
     """Plan both; `namesakes` are LeaderWorkerSets with the name of one of the service's Services.
@@ -92,8 +96,8 @@ def desired_api(  # noqa: PLR0913 - the parts of a snapshot that the Service dep
     forbidden = tuple(_forbidden(service, settings)) if service else ()
     made = ApiService(
         *key,
-        component_type=serving[0].component_type,
-        port=serving[0].port,
+        component_type=(kind := serving[0].component_type),
+        endpoints=endpoints(serving, pods and tuple(pod for pod in pods if pod.component_type == kind)),
         ingress=None if forbidden else _ingress(service, settings),
         members=tuple(sorted((one.name, one.uid) for one in fitting)),
         owner=(service.name, service.uid) if service else None,

@@ -30,8 +30,10 @@ from intent.service.routes import (
 )
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
+from sync.desired.endpoints import Endpoints, endpoints
 from sync.desired.strategies import preset_text
 from sync.observed.configuration import Configuration, reference
+from sync.observed.pod import ObservedPod
 
 
 def config_name(service: str) -> str:
@@ -71,8 +73,8 @@ class Routes:
     picker: Picker
     config: str
     """The EndpointPickerConfig, as text."""
-    port: int
-    """The port on which the leaders serve."""
+    endpoints: Endpoints
+    """The pods that the pool selects, and their ports."""
     objectives: tuple[tuple[str, int], ...] = ()
     """Name and priority of each InferenceObjective."""
     split: bool = False
@@ -120,10 +122,11 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     settings: Settings,
     namesakes: tuple[Subject, ...] = (),
     read: Configuration | None = None,
+    pods: tuple[ObservedPod, ...] | None = (),
 ) -> RoutePlan:
     """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
 
-    `read` is the configuration that the router refers to, if it was read.
+    `read` is the configuration that the router refers to, if it was read; `pods` are None if not known.
     """
     live = present(members)
     fitting = fitting_members(live)
@@ -148,7 +151,7 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
-    return RoutePlan(_routes(key, fitting, service, routing, settings), findings=(*hints, *wrong))
+    return RoutePlan(_routes(key, fitting, service, routing, settings, pods), findings=(*hints, *wrong))
 
 
 def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Finding]:
@@ -205,12 +208,13 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     return replace(routing, strategy="", config=read.text if read else "")
 
 
-def _routes(
+def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
     key: ServiceKey,
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
     routing: Routing,
     settings: Settings,
+    pods: tuple[ObservedPod, ...] | None,
 ) -> Routes:
     split = is_split(members)
     picker = picker_of(routing, split=split, settings=settings)
@@ -220,7 +224,7 @@ def _routes(
         *key,
         picker=picker,
         config="" if pool else _config(picker.name, routing, members),
-        port=members[0].port,
+        endpoints=endpoints(members, pods, picks=picker.active_ports),
         objectives=tuple(_objectives(key[1], routing, service)),
         split=split,
         replicas=routing.picker_replicas or settings.picker_replicas,

@@ -37,12 +37,14 @@ from sync.kinds import (
     INGRESS,
     OBJECTIVE,
     OUTPUTS,
+    POD,
     ROUTE_KINDS,
     ROUTES,
     SERVICE_KIND,
     rows_of,
 )
 from sync.kinds import LWS as LWS_KIND
+from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Situation, Snapshot
 
@@ -181,6 +183,7 @@ def _api(snapshot: Snapshot, settings: Settings) -> Desired:
         return Desired(held_objects=frozenset(names.items()))
     decided = desired_api(
         *(snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes),
+        pods=_pods(snapshot),
         is_made=any(
             row.applied and row.name == api_name(name) for row in rows_of(snapshot, OUTPUTS[SERVICE_KIND])
         ),
@@ -206,6 +209,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
         settings,
         snapshot.namesakes,
         snapshot.configuration,
+        _pods(snapshot),
     )
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))
     if not settings.routes:
@@ -225,6 +229,12 @@ def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str
     if settings.destination_rules or not settings.secure_serving:
         return frozenset()
     return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
+
+
+def _pods(snapshot: Snapshot) -> tuple[ObservedPod, ...] | None:
+    """Return the pods of the service; None if they are not known in full."""
+    is_known = POD.kind not in snapshot.unknown
+    return tuple(row.projection for row in rows_of(snapshot, POD)) if is_known else None
 
 
 def _has_no_author(snapshot: Snapshot) -> bool:

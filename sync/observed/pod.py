@@ -11,7 +11,16 @@ from typing import Final
 
 from intent import Object
 from intent.accelerators import read
-from intent.annotations import GROUP_INDEX, GROUP_SIZE, LWS_NAME, SERVICE
+from intent.annotations import (
+    ACTIVE_PORTS,
+    COMPONENT_TYPE,
+    EVERYWHERE,
+    GROUP_INDEX,
+    GROUP_SIZE,
+    LWS_NAME,
+    SERVES,
+    SERVICE,
+)
 from intent.shapes import EMPTY, listed, mapping, number, text
 from sync.observed.cached import shared
 from sync.observed.condition import shortened
@@ -66,6 +75,11 @@ class ObservedPod:
     accelerators: AcceleratorCounts = ()
     failure: Failure | None = None
     deleting: bool = False
+    component_type: str = ""
+    everywhere: bool = False
+    """Whether it says that every pod of its group serves."""
+    ports: str = ""
+    """The ports that it says it serves on, if they are several."""
 
 
 def project(obj: Object) -> ObservedPod:
@@ -87,6 +101,9 @@ def project(obj: Object) -> ObservedPod:
         accelerators=accelerators(spec),
         failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),
+        component_type=shared(labels.get(COMPONENT_TYPE)),
+        everywhere=labels.get(SERVES) == EVERYWHERE[SERVES],
+        ports=shared(mapping(metadata.get("annotations")).get(ACTIVE_PORTS[0])),
     )
 
 

@@ -103,6 +103,8 @@ def can_start(text: str, reference: str) -> bool:
         "symmetric-run": known.ray.highest >= SYMMETRIC_RUN,
         "ray start": known.ray != NO_RAY,
         "--headless": native or ("--nnodes" not in text and known.native_data),
+        "--master-addr": known.nnodes_span or not image.version,
+        "-dp 2 --nnodes": known.nnodes_data and bool(image.version),
         "vllm serve": image.engine in ("", "vllm"),
         "sglang.launch_server": image.engine in ("", "sglang"),
     }
@@ -147,7 +149,8 @@ def test_a_launch_is_written_if_some_launcher_can_start() -> None:
         and not written(reference, ["vllm", "serve"], ["M"], settings)
     }
 
-    assert {facts(read_image(one, CATALOGUE), CATALOGUE).nnodes for one in left} <= {False}
+    found = [facts(read_image(one, CATALOGUE), CATALOGUE) for one in left]
+    assert {one.nnodes and one.nnodes_span for one in found} <= {False}
     assert {facts(read_image(one, CATALOGUE), CATALOGUE).has_ray for one in left} <= {False}
 
 

@@ -8,13 +8,13 @@ A row has the function that writes the engine container, and what that requires 
 
 from typing import Final
 
-from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, any_launch, host_ip
+from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, host_ip
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
 from webhook.launchers.ray_symmetric import has_symmetric_run, needs_env, ray_symmetric
-from webhook.launchers.sglang import ATTENTION_PORTS, sglang
+from webhook.launchers.sglang import ANSWERS, ATTENTION_PORTS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
-from webhook.launchers.vllm_native import has_native, native_env, serves_everywhere, takes, vllm_native
+from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native
 
 LAUNCHERS: Final[dict[str, Launcher]] = {
     "ray-symmetric": Launcher(
@@ -30,7 +30,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
     ),
     "vllm-native": Launcher(
         vllm_native,
-        summary="vLLM's own `--nnodes`, or its data-parallel flags before 0.11.1; workers serve no API",
+        summary="vLLM's own `--nnodes`, or its flags of data parallelism alone",
         executors=("mp", "uni", "external_launcher"),
         needs="vLLM 0.11.1 or later",
         runs=has_native,
@@ -39,7 +39,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         port=29501,
         others=(TORCH_PORTS,),
         splits=True,
-        workers_serve=serves_everywhere,
         env=native_env,
     ),
     "ray-start": Launcher(
@@ -63,6 +62,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         spreads=True,
         port=SGLANG_PORT,
         others=(ATTENTION_PORTS,),
-        workers_serve=any_launch,
+        answers=ANSWERS,
     ),
 }

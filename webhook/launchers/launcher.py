@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from intent.launch import Launch
+from intent.launch import Launch, LaunchPlan
 from webhook.launchers.container import Container
 
 POD_IP: Object = {"fieldRef": {"fieldPath": "status.podIP"}}
@@ -33,8 +33,8 @@ def any_launch(_launch: Launch) -> bool:
 class Launcher:
     """How the pods of a group start one engine."""
 
-    write: Callable[[Launch, int], Container]
-    """Returns the engine container of one template, for a group of that many pods."""
+    write: Callable[[Launch, LaunchPlan, int], Container]
+    """Returns the engine container of one template of a plan, for a group of that many pods."""
     summary: str = ""
     """One line for the documentation."""
     engines: tuple[str, ...] = ("vllm",)
@@ -56,9 +56,9 @@ class Launcher:
     others: tuple[range, ...] = ()
     """Other ports that the launcher or the engine may use, some at random."""
     splits: bool = False
-    """Leader and workers run different commands, so a shared template is split."""
-    workers_serve: Callable[[Launch], bool] = lambda _launch: False
-    """Returns whether workers serve the API port too, so that their probes stay."""
+    """Leader and workers run different commands, unless all of them serve, so a shared template is split."""
+    answers: frozenset[str] = frozenset()
+    """The paths that workers answer on the API port although they serve nothing, so that probes stay."""
     resolves: bool = True
     """It may exit if the leader's name does not resolve at once, so an init container waits for DNS."""
     env: Callable[[Launch], tuple[Object, ...]] = lambda _launch: ()

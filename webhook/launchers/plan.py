@@ -10,24 +10,30 @@ Without a launcher in the annotation (`auto`):
 A launcher that the image is known not to run is used only if the annotation names it.
 """
 
+from collections.abc import Callable
+
 from catalog.engines import described
 from intent.annotations import LAUNCHER
-from intent.command_line.flags import BACKEND, DATA, Flag
+from intent.command_line.flags import BACKEND, DATA, SIZES, Flag
 from intent.launch import (
     AUTO,
     NONE,
     RAY_SYMMETRIC,
+    VLLM_NATIVE,
     Choice,
     Launch,
     LaunchPlan,
     read_launches,
+    read_size,
     text_of,
     value_of,
 )
 from intent.lws import Intent
+from intent.ranks import balance
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
+from webhook.launchers.vllm_native import is_older
 
 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
@@ -45,7 +51,8 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
         and launcher is not None
         and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
     )
-    return LaunchPlan(choice, launches, rewritten)
+    older = rewritten and is_older(launches[0], launches[-1], intent.size)
+    return LaunchPlan(choice, launches, rewritten, older and choice.launcher == VLLM_NATIVE)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
@@ -80,6 +87,26 @@ def runs(launch: Launch, launcher: Launcher) -> bool | None:
     return launcher.runs(launch)
 
 
+def is_same_kind(now: Intent, earlier: Callable[[], Intent | None], settings: Settings) -> bool:
+    """Return whether an edit leaves the kind of launch, and nothing is known of the images.
+
+    A release that chooses another launcher for them, or other flags, then changes nothing that is stored.
+    """
+    launches = tuple(read_launches(now, settings))
+    if not launches or any(one.image.version or not one.command.engine for one in launches):
+        return False
+    then = earlier()
+    return then is not None and _kind(now, launches) == _kind(then, tuple(read_launches(then, settings)))
+
+
+def _kind(intent: Intent, launches: tuple[Launch, ...]) -> tuple[object, ...]:
+    return (
+        *(intent.size, intent.launcher, intent.refresh),
+        *((one.image.version, one.command.engine, balance(one)) for one in launches),
+        *(read_size(one, name) != 1 for one in launches for name in SIZES),
+    )
+
+
 # --- the choice -------------------------------------------------------------------------------------
 
 
@@ -105,7 +132,10 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
     name = known or next(unknown, "")
     if not name:
         at = _decides(launches, fits[0])
-        message = f"{launches[at].image} cannot run {', '.join(fits)}; name one in {LAUNCHER} to force it"
+        newer = "" if launches[at].facts.nnodes_span else ", vLLM 0.18 or later can"
+        message = (
+            f"{launches[at].image} cannot run {', '.join(fits)}{newer}; name one in {LAUNCHER} to force it"
+        )
         return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False, at=at)
     return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=requested == AUTO)
 
@@ -168,4 +198,5 @@ def lacks(launch: Launch, name: str) -> str:
     """Return a message that compares what the launcher needs with what the image has."""
     row = LAUNCHERS[name]
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
-    return f"{launch.image}{has}: {name} needs {row.needs}"
+    is_late = name == VLLM_NATIVE and launch.facts.nnodes and not launch.facts.nnodes_span
+    return f"{launch.image}{has}: {name} needs {'vLLM 0.18 or later' if is_late else row.needs}"

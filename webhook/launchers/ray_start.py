@@ -8,7 +8,7 @@ import shlex
 from dataclasses import replace
 from typing import Final
 
-from intent.launch import Launch, gpus, in_shell
+from intent.launch import Launch, LaunchPlan, gpus, in_shell
 from webhook.launchers.container import Container, behind_prefix, flagged, in_script
 from webhook.launchers.ray_symmetric import PORT, executor
 
@@ -31,7 +31,7 @@ exec ray start --address="$LWS_LEADER_ADDRESS:{port}" {node}{num_gpus} --block -
 """
 
 
-def ray_start(launch: Launch, size: int) -> Container:
+def ray_start(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
     """Start Ray's head and the engine on the leader, and a Ray node on each worker."""
     script = _script(launch, size)
     if in_shell(launch):

@@ -9,7 +9,7 @@ from typing import Final
 
 from intent import Object
 from intent.command_line.flags import BACKEND
-from intent.launch import Launch, gpus, in_shell
+from intent.launch import Launch, LaunchPlan, gpus, in_shell
 from webhook.launchers.container import Container, behind_prefix, flagged, in_script
 from webhook.launchers.launcher import HOST_IP
 
@@ -30,7 +30,7 @@ def needs_env(_launch: Launch) -> tuple[Object, ...]:
     )
 
 
-def ray_symmetric(launch: Launch, size: int) -> Container:
+def ray_symmetric(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
     """Wrap the command that starts one node. Inside a shell script, Ray is inserted before the engine."""
     count, flags = gpus(launch.engine), executor(launch)
     num_gpus = () if count is None else ("--num-gpus", str(count))

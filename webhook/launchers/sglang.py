@@ -6,7 +6,7 @@ Source: SGLang `docs/references/multi_node.md` and `sglang/srt/server_args.py` (
 
 from typing import Final
 
-from intent.launch import Launch
+from intent.launch import Launch, LaunchPlan
 from webhook.launchers.container import Container, appended
 
 PORT: Final = 20000
@@ -14,8 +14,11 @@ PORT: Final = 20000
 ATTENTION_PORTS: Final = range(PORT + 1, PORT + 6)
 """Used too with `--enable-dp-attention` (`sglang/srt/server_args.py`, `PortArgs`)."""
 
+ANSWERS: Final = frozenset({"/ping", "/health", "/health_generate"})
+"""What the other nodes answer (`launch_dummy_health_check_server`, `sglang/srt/utils/common.py`)."""
 
-def sglang(launch: Launch, size: int) -> Container:
+
+def sglang(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
     """Add the leader's address, the number of nodes and the pod's rank to the command."""
     address = f"$(LWS_LEADER_ADDRESS):{PORT}"
     flags = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")

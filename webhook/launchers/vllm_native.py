@@ -1,15 +1,38 @@
-"""vLLM's own launch over several nodes, without Ray: the same command everywhere, workers without an API.
+"""vLLM's own launch over several nodes, without Ray: the same command everywhere.
 
-Source: vLLM `docs/deployment/frameworks/lws.md` and `vllm/engine/arg_utils.py`. From 0.11.1 on
-`--nnodes`, `--node-rank` and `--master-addr` cover tensor, pipeline and data parallelism. Earlier releases
-have flags for data parallelism alone: each pod gets its first rank.
+Source: vLLM `docs/deployment/frameworks/lws.md` and `vllm/engine/arg_utils.py`. There are two forms:
+
+    --nnodes       `--nnodes`, `--node-rank` and `--master-addr` cover every kind of parallelism
+    older flags    those of data parallelism alone, where a rank fits a pod: the pods get their ranks
+
+The second is for releases in which `--nnodes` fails with data parallelism (`NNODES_DATA`) or that are not
+known, and in all releases for ranks that `--nnodes` spreads wrongly: it overwrites the rank of each server
+with multi-port load balancing, and takes the pods' local sizes for equal.
 """
 
 from typing import Final
 
 from intent import Object
-from intent.command_line.flags import DATA, DATA_BACKEND, END, HYBRID, LOCAL_DATA, RPC, SERVERS
-from intent.launch import Launch, countable, in_shell, read_size, read_sizes, serve_arguments, text_of
+from intent.command_line.flags import (
+    DATA,
+    DATA_BACKEND,
+    END,
+    LOCAL_DATA,
+    RANK,
+    RPC,
+    SERVERS,
+    START_RANK,
+)
+from intent.launch import (
+    Launch,
+    LaunchPlan,
+    countable,
+    in_shell,
+    read_sizes,
+    serve_arguments,
+    text_of,
+)
+from intent.ranks import balance, read_ranks
 from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
@@ -19,17 +42,38 @@ _HEADLESS: Final = "--headless"
 _RPC_PORT: Final = "13345"
 """From vLLM's own example; there is no default that works for several nodes."""
 _BINDS_HOST_IP: Final = (0, 17)
-_SERVES_EVERYWHERE: Final = (HYBRID, "data-parallel-external-lb")
 
 
-def vllm_native(launch: Launch, size: int) -> Container:
-    """Add the leader's address and the pod's rank to the command. Workers serve no API."""
-    if is_data_only(launch):
-        return _data_parallel(launch, size)
-    flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER)
-    if launch.leads or serves_everywhere(launch):
-        return appended(launch, flags)
-    return appended(launch, (*flags, _HEADLESS), without=_of_servers(launch))
+def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
+    """Add the leader's address and the pod's rank. With internal load balancing workers serve no API."""
+    mode = balance(plan.leader)
+    headless = () if launch.leads or mode != "internal" else (_HEADLESS,)
+    dropped = _of_servers(launch) if headless else frozenset[int]()
+    if not plan.older:
+        flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
+        return appended(launch, flags, without=dropped)
+    _, first, other = read_ranks(plan.leader, plan.worker, size) or (0, 1, 1)
+    ranks = first if launch.leads else other
+    local = () if launch.command.flags.last(LOCAL_DATA) else (f"--{LOCAL_DATA}", str(ranks))
+    port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
+    flags = ("--data-parallel-address", LEADER, *port)
+    if mode == "external":
+        rank = () if launch.command.flags.last(RANK) else (f"--{RANK}", INDEX)
+        return appended(launch, (*flags, *rank))
+    flags = (*local, *flags, *headless)
+    if launch.leads:
+        return appended(launch, flags if mode == "internal" else (*flags, f"--{START_RANK}", "0"))
+    start = f"--{START_RANK} $(({_start(first, other)}))"
+    if in_shell(launch):
+        return in_script(launch, (), (*flags, start), without=dropped, text_only=True)
+    return _through_shell(launch, start, flags, dropped)
+
+
+def _start(leader: int, worker: int) -> str:
+    """Return the first rank of a pod, in the arithmetic of a shell."""
+    if leader == worker:
+        return f"LWS_WORKER_INDEX*{worker}"
+    return f"{leader}+(LWS_WORKER_INDEX-1)*{worker}"
 
 
 def native_env(launch: Launch) -> tuple[Object, ...]:
@@ -38,24 +82,8 @@ def native_env(launch: Launch) -> tuple[Object, ...]:
     return () if version and version < _BINDS_HOST_IP else (HOST_IP,)
 
 
-def _data_parallel(launch: Launch, size: int) -> Container:
-    local = read_size(launch, LOCAL_DATA) if text_of(launch, LOCAL_DATA) else None
-    ranks = local or max((read_size(launch, DATA) or size) // size, 1)
-    given = () if local else ("--data-parallel-size-local", str(ranks))
-    port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
-    flags = (*given, "--data-parallel-address", LEADER, *port)
-    if launch.leads:
-        return appended(launch, flags)
-    start = f"--data-parallel-start-rank $((LWS_WORKER_INDEX*{ranks}))"
-    if in_shell(launch):
-        dropped = _of_servers(launch)
-        return in_script(launch, (), (*flags, _HEADLESS, start), without=dropped, text_only=True)
-    return _through_shell(launch, start, (*flags, _HEADLESS))
-
-
-def _through_shell(launch: Launch, start: str, flags: Args) -> Container:
+def _through_shell(launch: Launch, start: str, flags: Args, dropped: frozenset[int]) -> Container:
     """Compute the first rank in a shell, since the kubelet cannot; the other arguments stay list items."""
-    dropped = _of_servers(launch)
     start_at = launch.command.program
     args = [item for at, item in enumerate(serve_arguments(launch)) if at >= start_at and at not in dropped]
     shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
@@ -73,28 +101,38 @@ def _of_servers(launch: Launch) -> frozenset[int]:
     return frozenset(dropped)
 
 
-def serves_everywhere(launch: Launch) -> bool:
-    """Return whether every pod serves its own API, behind a load balancer."""
-    return any(launch.command.flags.last(name) for name in _SERVES_EVERYWHERE)
+def is_older(leader: Launch, worker: Launch, size: int) -> bool:
+    """Return whether a launch gets the older flags."""
+    if not has_ranks(leader) or _spans(leader):
+        return False
+    ranks = read_ranks(leader, worker, size)
+    if ranks and ranks.data < size and ranks.of_group(size) != ranks.data:
+        return False
+    is_uneven = ranks is not None and ranks.leader != ranks.worker
+    is_known = leader.facts.nnodes_data and bool(leader.image.version)
+    is_own = leader.command.flags.last(RANK) is not None
+    return not is_known or is_uneven or is_own or balance(leader) == "multi-port"
 
 
-def is_data_only(launch: Launch) -> bool:
-    """Return whether the launch is data-parallel and the image has multi-node flags for nothing else."""
-    facts = launch.facts
-    return facts.native_data and not facts.nnodes and text_of(launch, DATA) not in {"", "1"}
+def has_ranks(launch: Launch) -> bool:
+    """Return whether there may be several data-parallel ranks."""
+    return text_of(launch, DATA) not in {"", "1"}
+
+
+def _spans(launch: Launch) -> bool:
+    """Return whether the accelerators of one rank are known to exceed a pod's."""
+    sizes, pod = read_sizes(launch), countable(launch.engine)
+    return bool(sizes and pod and sizes.accelerators // sizes.data > pod)
 
 
 def has_native(launch: Launch) -> bool | None:
-    """Return whether the image's vLLM has the flags; None if its version is unknown.
-
-    Before `--nnodes` the flags of data parallelism suffice where each rank fits a pod.
-    """
+    """Return whether the image's vLLM has the flags of one of the forms; None if its version is unknown."""
     if not launch.image.version:
         return None
-    if launch.facts.nnodes or not is_data_only(launch):
-        return launch.facts.nnodes
-    sizes, pod = read_sizes(launch), countable(launch.engine)
-    return bool(sizes and pod and sizes.accelerators // sizes.data <= pod)
+    facts, is_spread = launch.facts, has_ranks(launch)
+    if is_spread and not _spans(launch):
+        return facts.native_data
+    return facts.nnodes and facts.nnodes_span
 
 
 def takes(launch: Launch) -> bool:
@@ -106,9 +144,9 @@ def takes(launch: Launch) -> bool:
     """
     kind = launch.command.kind
     servers = launch.command.flags.last(SERVERS)
-    if servers and scripted(launch, servers.at) and not serves_everywhere(launch):
+    if servers and scripted(launch, servers.at) and balance(launch) == "internal":
         return False
-    if is_data_only(launch) and END in launch.command.argv[launch.command.arguments :]:
+    if is_older(launch, launch, 2) and END in launch.command.argv[launch.command.arguments :]:
         return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False

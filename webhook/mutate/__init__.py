@@ -4,14 +4,15 @@ A mutator reads its `Input` and returns an overlay. It does not know the other m
 what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.digest import digest_of
-from webhook.layout import DECISIONS, UNDECIDED, Input, decision, read_input
+from webhook.launchers.plan import is_same_kind
+from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
 from webhook.mutate.dns import DNS
 from webhook.mutate.env import ENV
@@ -29,7 +30,6 @@ from webhook.overlay.keyed import WHOLE
 from webhook.overlay.overlay import NOTHING, Contradiction, combine
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
-from webhook.served import served
 
 CONCERNS: Final[tuple[Concern, ...]] = (
     *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM),
@@ -75,17 +75,20 @@ def input_of(
     return read_input(intent, settings, names, decided)
 
 
-def expansion(
+def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
     intent: Intent,
     facts: Object,
     settings: Settings,
     concerns: Iterable[Concern] = CONCERNS,
     pins: tuple[Expansion, ...] = (),
+    earlier: Callable[[], Intent | None] = lambda: None,
 ) -> Expansion:
     """Return what all concerns inject; `facts` are those of the Intent.
 
     A decision or a part is that of the first of `pins` that has it from the same input, by the digest. Any
-    other is made by the rules; so are all, if other rules made parts that contradict each other.
+    other is made by the rules; so are all, if other rules made parts that contradict each other. While
+    nothing is known of the image, the launcher and the form of its flags stay in every launch of the same
+    kind as that of `earlier`, the stored Intent.
     """
     given = input_of(intent, settings, concerns)
     taken = decision(given)
@@ -94,9 +97,12 @@ def expansion(
     for name, (reads, fields) in DECISIONS.items():
         digests[name] = digest_of(reads, facts, taken)
         pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
+        kept = fields
+        if pin is None and name == "launcher" and pins and is_same_kind(intent, earlier, settings):
+            pin, kept = pins[0].decision, KEPT
         if pin is not None:
-            decided |= {field: getattr(pin, field) for field in fields}
-            if any(getattr(pin, field) != getattr(taken, field) for field in fields):
+            decided |= {field: getattr(pin, field) for field in kept}
+            if any(getattr(pin, field) != getattr(taken, field) for field in kept):
                 given = input_of(intent, settings, concerns, decided)
                 taken = decision(given)
     parts = {
@@ -110,7 +116,7 @@ def expansion(
         if not pins:
             raise
         return expansion(intent, facts, settings, concerns)
-    return Expansion(parts, wish, digests, taken, served(given.intent, given.plan.launches, settings))
+    return Expansion(parts, wish, digests, taken, given.layout.served)
 
 
 def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:

@@ -2,7 +2,16 @@
 
 from typing import Final
 
-from intent.annotations import COMPONENT_TYPE, LLM_D_ROLE, LLM_D_ROLES, ROLE_NAME, SERVICE
+from intent.annotations import (
+    ACTIVE_PORTS,
+    COMPONENT_TYPE,
+    EVERYWHERE,
+    LLM_D_ROLE,
+    LLM_D_ROLES,
+    ROLE_NAME,
+    SERVES,
+    SERVICE,
+)
 from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate import concern as causes
@@ -14,7 +23,8 @@ from webhook.overlay.overlay import Overlay
 def labels(given: Input) -> Overlay:
     """Label the LeaderWorkerSet and both templates with service, component type and role.
 
-    llm-d's own role label lets other endpoint pickers select the pods without configuration.
+    llm-d's own role label lets other endpoint pickers select the pods without configuration. What a pod
+    serves stands on the pod, since pods of two revisions of the templates are in one service.
     """
     intent = given.intent
     metadata = {
@@ -25,16 +35,24 @@ def labels(given: Input) -> Overlay:
             LLM_D_ROLE: LLM_D_ROLES[intent.component_type],
         }
     }
-    return {"metadata": metadata, "spec": for_templates(given.layout, {"metadata": metadata})}
+    pods = {"labels": metadata["labels"] | EVERYWHERE} if given.layout.serving.everywhere else metadata
+    if ports := ",".join(map(str, given.layout.serving.ports)):
+        pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ports)}
+    return {"metadata": metadata, "spec": for_templates(given.layout, {"metadata": pods})}
 
 
-_PATHS: Final = {"metadata": {"labels": values(SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)}}
+_LABELS: Final = (SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)
 
 LABELS: Final = Concern(
     "labels",
     labels,
-    reads=Reads(("service", "component_type", "role_name"), layout=("splits",)),
-    writes=union(_PATHS, of_templates(_PATHS)),
+    reads=Reads(("service", "component_type", "role_name"), layout=("splits", "serving")),
+    writes=union(
+        {"metadata": {"labels": values(*_LABELS)}},
+        of_templates(
+            {"metadata": {"labels": values(*_LABELS, SERVES), "annotations": values(*ACTIVE_PORTS)}}
+        ),
+    ),
     opt_out="not possible; remove all `fusioninfer.io/` annotations to revert everything",
     rules=(
         Rule(
@@ -60,6 +78,18 @@ LABELS: Final = Concern(
             r"\.labels\[llm-d\.ai/role\]",
             "endpoint pickers of llm-d select prefill and decode pods by it",
             (causes.COMPONENT_TYPE, causes.SERVICE),
+        ),
+        Rule(
+            "FI605",
+            r"\.labels\[fusioninfer\.io/serves\]",
+            "every pod of the group serves: Service and routes select all of them once all have it",
+            (*causes.COMMANDS, causes.SERVICE),
+        ),
+        Rule(
+            "FI606",
+            r"\.annotations\[(?:inference\.networking\.k8s\.io|llm-d\.ai)/active-ports\]",
+            "the pod serves on a port for each of its ranks; endpoint pickers choose among them",
+            (*causes.COMMANDS, causes.SERVICE),
         ),
     ),
 )

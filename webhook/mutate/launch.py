@@ -33,7 +33,7 @@ def launch(given: Input) -> Overlay:
     write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
 
     def template(launch: Launch) -> Overlay:
-        container = write(launch, intent.size)
+        container = write(launch, plan, intent.size)
         if _differs(launch.template):
             container = _or_engine(container, launch.engine)
         return in_engine(launch.engine, _written(container, opens=opens) | _requests(launch.template))
@@ -90,7 +90,7 @@ LAUNCH: Final = Concern(
     reads=Reads(
         ("size",),
         engine=("container", *COMMAND, "accelerators"),
-        layout=("launcher", "splits", "port"),
+        layout=("launcher", "splits", "port", "older"),
         skip=("port",),
     ),
     writes=of_containers(

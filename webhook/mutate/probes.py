@@ -6,19 +6,23 @@ from intent.container import HOOKS
 from intent.launch import Launch
 from webhook.digest import COMMAND, Reads
 from webhook.layout import PROBES as NAME
-from webhook.layout import Input, misplaced
-from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
+from webhook.layout import Input, misplaced, of_supervisor
+from webhook.mutate.concern import COMMANDS, SIZE, STRATEGY, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
 
 def probes(given: Input) -> Overlay:
-    """Remove the leader's probes and hooks from the workers."""
+    """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
+    supervisor = given.layout.serving.supervisor
 
     def container(launch: Launch) -> Overlay:
-        removed: Overlay = {one.field: None for one in misplaced(launch, given)}
-        hooks = {field: removed.pop(field) for field in HOOKS if field in removed}
-        return in_engine(launch.engine, removed | ({"lifecycle": hooks} if hooks else {}))
+        engine = launch.engine
+        called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, given))
+        written: Overlay = {one.field: {one.handler: {"port": supervisor}} for one in called}
+        written |= {one.field: None for one in misplaced(launch, given)}
+        hooks = {field: written.pop(field) for field in HOOKS if field in written}
+        return in_engine(engine, written | ({"lifecycle": hooks} if hooks else {}))
 
     plan = given.layout.plan
     return for_launches(plan.launches, container) if plan.rewritten else {}
@@ -30,10 +34,12 @@ PROBES: Final = Concern(
     NAME,
     probes,
     reads=Reads(
-        engine=("container", *COMMAND, "probes", "hooks"), layout=("launcher", "splits"), skip=("probes",)
+        engine=("container", *COMMAND, "probes", "hooks"),
+        layout=("launcher", "splits", "serving"),
+        skip=("probes",),
     ),
     writes=of_containers(values(*_FIELDS, "lifecycle")),
-    replaces=frozenset({*_FIELDS, *HOOKS}),
+    replaces=frozenset({*_FIELDS, *HOOKS, "port"}),
     skip="probes",
     opt_out="write both templates, or set `fusioninfer.io/skip: probes`",
     rules=(
@@ -42,6 +48,13 @@ PROBES: Final = Concern(
             r"\.workerTemplate\..*(?:\.livenessProbe|\.readinessProbe|\.startupProbe|\.postStart|\.preStop)",
             "workers serve no API, so it would fail there and restart the group",
             (SIZE,),
+        ),
+        Rule(
+            "FI653",
+            r"\.httpGet\.port",
+            "probes the engine where it answers: the process that starts a server for each rank answers for "
+            "all of them, and an engine behind a sidecar has another port",
+            (*COMMANDS, STRATEGY),
         ),
     ),
 )

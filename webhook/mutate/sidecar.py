@@ -9,15 +9,18 @@ from typing import Final
 
 from catalog.pickers.generations import SidecarRelease, pulled_from
 from intent import Object
+from intent.command_line.flags import BOOTSTRAP
 from intent.container import CALLS, ROUTING_PROXY
+from intent.launch import read_launch, text_of
 from intent.lws import Engine, Moved, Probe, Template
+from intent.served import BOOTSTRAP_PORT
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
 from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
-from webhook.layout import Input
-from webhook.move import sidecar_of
+from webhook.layout import Input, of_supervisor
+from webhook.move import protocol_of, sidecar_of
 from webhook.mutate.concern import (
     PICKER,
     SIDECAR_OPTIONS,
@@ -52,11 +55,10 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 
 
 def sidecar(given: Input) -> Overlay:
-    """Inject the sidecar on the port that clients call, and point the probes at the engine's new port."""
-    row, options = sidecar_of(given.intent, given.settings), given.intent.sidecar_options
-    opens = "port" not in given.intent.skip
+    """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
+    row = sidecar_of(given.intent, given.settings)
     made = {
-        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), options, opens=opens)
+        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), given)
         for one in given.layout.templates
         if row and one.moved and one.engine
     }
@@ -68,33 +70,35 @@ def _mirrored(row: SidecarRelease, settings: Settings) -> SidecarRelease:
     return replace(row, image=pulled_from(settings.picker_registry, row.image))
 
 
-def _template(  # noqa: PLR0913 - what one template depends on
-    template: Template,
-    engine: Engine,
-    moved: Moved,
-    row: SidecarRelease,
-    options: SidecarOptions,
-    *,
-    opens: bool,
-) -> Overlay:
-    proxy = _proxy(moved, row, options, declares=opens and moved.port not in template.ports.taken)
-    ports: Overlay = {"ports": [{"containerPort": moved.to}]} if opens else {}
-    container = ports | _repointed(template, engine, moved)
+def _template(template: Template, engine: Engine, moved: Moved, row: SidecarRelease, given: Input) -> Overlay:
+    options, opens = given.intent.sidecar_options, "port" not in given.intent.skip
+    count = len(given.layout.serving.ports) or 1
+    launch = read_launch(template, engine, given.settings.engines)
+    served = range(moved.port, moved.port + count)
+    proxy = _proxy(moved, row, options, [one for one in served if opens and one not in template.ports.taken])
+    proxy["args"] += [f"{row.connector}={protocol_of(launch, row, options)}", *_flags(row, options)]
+    if count > 1:
+        proxy["args"].append(f"--data-parallel-size={count}")
+    if launch.command.engine == "sglang":
+        port = text_of(launch, BOOTSTRAP) or str(BOOTSTRAP_PORT)
+        proxy["env"] = [*proxy["env"], {"name": "SGLANG_BOOTSTRAP_PORT", "value": port}]
+    ports: Overlay = {"ports": [{"containerPort": moved.to + at} for at in range(count)]} if opens else {}
+    container = ports | _repointed(template, engine, moved, given)
     volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": options.secret}}]}
     return in_engine(engine, container, {"initContainers": [proxy]} | (volumes if options.secret else {}))
 
 
-def _proxy(moved: Moved, row: SidecarRelease, options: SidecarOptions, *, declares: bool) -> Object:
+def _proxy(moved: Moved, row: SidecarRelease, options: SidecarOptions, declared: list[int]) -> Object:
     """Return the container. Its `/health` succeeds at once: it does not report on the engine."""
     container: Object = {
         "name": ROUTING_PROXY,
         "image": row.image,
-        "args": [f"--port={moved.port}", f"--vllm-port={moved.to}", *_flags(row, options)],
+        "args": [f"--port={moved.port}", f"--vllm-port={moved.to}"],
         "restartPolicy": "Always",
         "env": [{"name": "POD_IP", "valueFrom": POD_IP}],
     }
-    if declares:
-        container["ports"] = [{"containerPort": moved.port}]
+    if declared:
+        container["ports"] = [{"containerPort": port} for port in declared]
     health: Object = {"path": "/health", "port": moved.port}
     container["readinessProbe"] = {"httpGet": health}
     container["resources"] = {"limits": dict(LIMITS)}
@@ -107,23 +111,23 @@ def _proxy(moved: Moved, row: SidecarRelease, options: SidecarOptions, *, declar
 
 
 def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:
-    """Return the flags of the options; `validate.sidecar` reports a connector that the sidecar lacks."""
+    """Return the flags of the other options."""
     serving = ("--secure-proxy=true", f"--cert-path={CERTIFICATE_DIR}")
     return (
-        f"{row.connector}={options.connector or row.connectors[0]}",
         *(serving if options.secret else ("--secure-proxy=false",)),
         *(row.tls[stage] for stage in options.tls),
         *(row.unverified[stage] for stage in options.unverified),
     )
 
 
-def _repointed(template: Template, engine: Engine, moved: Moved) -> Overlay:
+def _repointed(template: Template, engine: Engine, moved: Moved, given: Input) -> Overlay:
     """Return probes and hooks of the served port, by number or name, with the engine's new port."""
     names = dict(template.ports.named)
 
     def on_new_port(probes: tuple[Probe, ...]) -> Overlay:
         served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
-        return {one.field: {one.handler: {"port": moved.to}} for one in served if one.handler in _WITH_PORT}
+        mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, given))
+        return {one.field: {one.handler: {"port": moved.to}} for one in mine}
 
     hooks = on_new_port(engine.hooks)
     return on_new_port(engine.probes) | ({"lifecycle": hooks} if hooks else {})
@@ -148,7 +152,7 @@ SIDECAR: Final = Concern(
         ("sidecar", "picker", "sidecar_options"),
         template=("ports",),
         engine=("container", *COMMAND, "probes", "hooks"),
-        layout=("splits", "port"),
+        layout=("splits", "port", "serving"),
         skip=("port",),
     ),
     writes=union(of_containers(_ENGINE), of_templates({"spec": _POD})),

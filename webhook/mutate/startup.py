@@ -36,7 +36,7 @@ STARTUP: Final = Concern(
     startup,
     reads=Reads(
         engine=("container", *COMMAND, "probes"),
-        layout=("launcher", "splits", "port"),
+        layout=("launcher", "splits", "port", "serving"),
         skip=("startup-probe",),
     ),
     writes=of_containers(values("startupProbe")),

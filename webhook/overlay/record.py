@@ -2,7 +2,7 @@
 
 It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, without time or random values.
 
-    decided  the decisions that the parts share: launcher, splits and port
+    decided  the decisions that the parts share: launcher, serving, splits and port
     base     what the templates of the object say (`webhook.overlay.base`); absent without templates
     from     digests of the input of each decision
     in       digest of the Intent
@@ -49,7 +49,7 @@ from intent import Object, budget
 from intent.annotations import EXPANSION
 from intent.errors import FieldError
 from intent.launch import Decision
-from intent.served import SERVES, Served, of_record, to_record
+from intent.served import SERVES, Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed, mapping
 from webhook.overlay.base import Base, base_to_record, read_base
 from webhook.overlay.overlay import Contradiction, Overlay, combine, overlaps, remainder
@@ -254,7 +254,8 @@ def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) 
     if not fits(found.was, restorable):
         message = "has a value that fusioninfer never replaces"
         raise _UnreadableError(message)
-    expansion = Expansion(parts, wish, found.digests, found.decision, of_record(found.serves))
+    decision = replace(found.decision, serving=bounded(found.decision.serving))
+    expansion = Expansion(parts, wish, found.digests, decision, of_record(found.serves))
     base = None if found.base is None else read_base(found.base)
     if base is None and found.base is not None:
         message = "has templates that fusioninfer never writes"

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 
-from catalog.engines import DEFAULT_PORT, PRODUCTS
 from intent import Object
 from intent.annotations import Annotations
-from intent.command_line.command import read_command
-from intent.command_line.flags import PORT
-from intent.image import read_image
-from intent.launch import is_size
+from intent.container import read_container
 from intent.parallelism import SIZES
 from intent.read import engine_index
-from intent.shapes import listed, mapping, metadata, strings, text
+from intent.shapes import listed, mapping, metadata, text
 from intent.variables import ROLE_PORT
+from webhook.serving import port_of
 
 
 def values(author: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
@@ -51,14 +48,7 @@ def _port(template: Object, asked: str) -> int:
     at = engine_index(containers, of, asked)
     if at is None:
         return 0
-    engine = containers[at]
-    words = strings(engine.get("command")), strings(engine.get("args"))
-    command = read_command(*words, read_image(text(engine.get("image"))))
-    flag = command.flags.last(PORT)
-    if flag is not None and flag.value and is_size(flag.value):
-        return int(flag.value)
-    product = PRODUCTS.get(command.engine)
-    return product.port if product else DEFAULT_PORT
+    return port_of(read_container(containers[at], at, "", []))
 
 
 def size_of(lws: Object) -> int:

@@ -30,6 +30,7 @@ from intent.launch import (
     spelled,
     value_of,
 )
+from intent.ranks import local_ranks
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import choose, lacks, runs
 from webhook.layout import Input
@@ -70,7 +71,8 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
 def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device."""
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
-    if asked.count or asked.claimed or (on_cpu(launch) and not launch.engine.extended):
+    is_idle = local_ranks(launch) == 0
+    if asked.count or asked.claimed or is_idle or (on_cpu(launch) and not launch.engine.extended):
         return
     is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
     if not on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from intent.annotations import COMPONENT_TYPE, KEYS, PREFIX, ROLE_NAME, SERVICE
+from intent.annotations import COMPONENT_TYPE, EVERYWHERE, KEYS, PREFIX, ROLE_NAME, SERVICE
 from intent.errors import FieldError
-from intent.lws import Intent
 from intent.names import longest_name
 from webhook.layout import Input
 
@@ -16,15 +15,17 @@ def labels(given: Input) -> Iterator[FieldError]:
     if len(intent.name) > limit:
         message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
         yield FieldError("metadata.name", intent.name, message, "FI109")
-    yield from _reserved(intent)
+    yield from _reserved(given)
 
 
-def _reserved(intent: Intent) -> Iterator[FieldError]:
+def _reserved(given: Input) -> Iterator[FieldError]:
+    intent = given.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    labelled = [("metadata", intent.labels), *((f"{t.path}.metadata", t.labels) for t in intent.templates)]
-    for path, written in labelled:
+    pods = ours | EVERYWHERE if given.layout.serving.everywhere else ours
+    of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
+    for path, written, expected in (("metadata", intent.labels, ours), *of_pods):
         for key, value in written:
-            if ours.get(key) != value:
+            if expected.get(key) != value:
                 yield FieldError(f"{path}.labels[{key}]", value, _message(key, ours), "FI107")
 
 

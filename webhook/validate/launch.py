@@ -20,6 +20,7 @@ from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group, unknown_accelerator
 from webhook.validate.pods import limits, pods, requests
+from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
 from webhook.validate.transfer import transfer
 
@@ -52,6 +53,7 @@ def _launch(given: Input) -> Iterator[FieldError]:
         yield from limits(one)
         yield from _several(one)
     yield from _one_item(launches)
+    yield from ranks(given, launches)
     if is_by_hand:
         for one in launches:
             yield from _by_hand(one, intent)

@@ -7,7 +7,7 @@ from intent.errors import FieldError
 from intent.launch import Launch
 from intent.lws import Probe
 from webhook.launchers import LAUNCHERS
-from webhook.layout import Input, misplaced, serve_all, startup_port
+from webhook.layout import Input, misplaced, startup_port
 
 _ON_WORKERS: Final = (
     "runs on the workers too, which serve no API; write a leaderTemplate, and put the probe there"
@@ -34,7 +34,7 @@ def _message(launch: Launch, probe: Probe, given: Input) -> str:
     launcher = LAUNCHERS[plan.launcher]
     if launcher.uses_ray and str(probe.port) == str(launcher.port):
         return _ON_RAY
-    if not launch.leads and not serve_all(plan):
+    if not (launch.leads or given.layout.serving.everywhere or launcher.answers):
         return "" if probe.handler == "exec" else _ON_WORKERS
     has_startup = any(one.field == "startupProbe" for one in launch.engine.probes)
     is_early = not has_startup and startup_port(launch, given) is None

@@ -7,7 +7,7 @@ from catalog.engines import PRODUCTS, Engines, ModelSharding, known_model
 from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
-from intent.command_line.flags import BACKEND, DATA, SHARED_DATA, SIZES, TENSOR, Flag
+from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, SHARED_DATA, SIZES, TENSOR, Flag
 from intent.command_line.spelling import dashed, knows_all, misspelt
 from intent.errors import FieldError
 from intent.launch import (
@@ -32,6 +32,7 @@ from intent.launch import (
 )
 from intent.lws import LWT, Intent
 from intent.parallelism import Parallelism
+from intent.ranks import Ranks, balance, local_ranks, read_ranks
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
@@ -53,7 +54,7 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
     yield from _model(launch, engines)
     uneven = list(_local_data(intent.parallelism, 1))
     yield from uneven
-    needed, there = read_sizes(launch), countable(launch.engine)
+    needed, there = _of_pod(launch), countable(launch.engine)
     if uneven:
         return
     yield from _idle_alone(launch)
@@ -82,7 +83,7 @@ def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     yield from _idle_alone(launch)
     asked = intent.parallelism
     is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
-    needed, there = read_sizes(launch), countable(launch.engine)
+    needed, there = _of_pod(launch), countable(launch.engine)
     if is_sized and needed and there and needed.accelerators > there:
         remedy = f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
         message = (
@@ -97,13 +98,20 @@ def _idle_alone(launch: Launch) -> Iterator[FieldError]:
 
     Without a size only engines whose flags are all known are judged: an unknown flag may set one.
     """
-    needed, there = read_sizes(launch), countable(launch.engine)
+    needed, there = _of_pod(launch), countable(launch.engine)
     if needed is None or there is None or needed.accelerators >= there or _misspelt_size(launch):
         return
     command = launch.command
     is_whole = command.engine in CHECKED and knows_all(command.engine, command.flags.given, command.argv)
     if is_whole or (command.engine in SIZED and _sizes_given(launch)):
         yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
+
+
+def _of_pod(launch: Launch) -> Sizes | None:
+    """Return the sizes of one pod's share: other pods may run some of the data-parallel ranks."""
+    needed = read_sizes(launch)
+    local = 1 if balance(launch) == "external" else local_ranks(launch)
+    return needed if needed is None or local is None else needed._replace(data=min(local, needed.data))
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
@@ -113,7 +121,7 @@ def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines
     yield from _unchecked(leader)
     shared = list(_shared_data(leader))
     yield from shared
-    found = list(_local_data(intent.parallelism, size))
+    found = list(_local_data(intent.parallelism, size)) or list(_missing_ranks(plan, size))
     if not (found or shared):
         found = list(_unfit(plan, launcher, size))
     if found and not _misspelt_size(leader):
@@ -171,6 +179,9 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
 
 def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     """Return why the ranks cannot be spread: every pod runs the same number, each on its own accelerator."""
+    of_pods = read_ranks(plan.leader, plan.worker, size)
+    if of_pods and of_pods.leader != of_pods.worker:
+        return _too_many(plan, needed, of_pods)
     ranks, rest = divmod(needed.accelerators, size)
     if rest and not _sizes_given(plan.leader):
         return _no_sizes(plan, size)
@@ -182,6 +193,38 @@ def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
         shown = _shown(plan.leader, needed)
         return f"must fit each pod: {shown}, {ranks} on each of {size} pods; one requests {min(pods)}"
     return ""
+
+
+def _too_many(plan: LaunchPlan, needed: Sizes, ranks: Ranks) -> str:
+    """Return why the ranks of the leader, or those of another pod, do not fit the pod."""
+    one = needed.accelerators // needed.data
+    for launch, count in zip(plan.launches, (ranks.leader, ranks.worker), strict=False):
+        pod = countable(launch.engine)
+        if pod is not None and count * one > pod:
+            return f"must fit each pod: {count} ranks of {one} accelerators on a pod that requests {pod}"
+    return ""
+
+
+def _missing_ranks(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
+    """Check that the local sizes of the pods add up: with too few ranks the engine waits for the others.
+
+    A rank may span several pods; vLLM then counts one rank on each.
+    """
+    flags = ((one, one.command.flags.last(LOCAL_DATA)) for one in plan.launches)
+    launch, flag = next(((one, flag) for one, flag in flags if flag), (plan.leader, None))
+    ranks = read_ranks(plan.leader, plan.worker, size)
+    if flag is None or ranks is None or balance(plan.leader) == "external":
+        return
+    total, data = ranks.of_group(size), ranks.data
+    is_wide = ranks.leader == ranks.worker == 1 and data < size and not size % data
+    if total != data and not is_wide:
+        pods = f"{ranks.leader} on the leader, {ranks.worker} on each of {size - 1} workers"
+        shown = f"{ranks.worker} on each of {size} pods" if ranks.leader == ranks.worker else pods
+        message = (
+            f"must add up to {data} data-parallel ranks, and {shown} are {total}: "
+            "the engine waits for ranks that nothing starts, or has no room for them"
+        )
+        yield FieldError(argument_path(launch, flag.value_at), flag.value, message, "FI316")
 
 
 def _no_sizes(plan: LaunchPlan, size: int) -> str:

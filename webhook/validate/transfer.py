@@ -15,7 +15,8 @@ from catalog.engines import (
     needs_v1,
     ships,
 )
-from intent.command_line.flags import CONFIG, MODE, PIPELINE, PORT, TRANSFER
+from intent.annotations import COMPONENT_TYPE
+from intent.command_line.flags import CONFIG, MODE, PIPELINE, TRANSFER
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.launch import Launch, argument_path, read_size, text_of
@@ -50,12 +51,12 @@ def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
         *_by_version(found, launch.image.version, engines),
         *_core(found, launch, engines),
         *_peers(found, launch, intent, engines),
-        *_p2p(found, launch, _served(launch, given)),
+        *_p2p(found, launch, str(_own_port(launch, given))),
     ):
         yield FieldError(where, value, message, code)
 
 
-_OTHER_SIDE: Final = {"prefiller": "decode", "decoder": "prefill"}
+_MODES: Final = {"prefiller": "prefill", "decoder": "decode"}
 
 
 def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -63,10 +64,17 @@ def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     flag = launch.command.flags.last(MODE)
     engine = launch.command.engine or launch.command.within
     mode = text_of(launch, MODE)
-    if engine == "sglang" and flag and mode == _OTHER_SIDE.get(intent.component_type):
-        expected = _OTHER_SIDE["decoder" if intent.component_type == "prefiller" else "prefiller"]
-        message = f"must be {expected}: the component type is {intent.component_type}"
+    if engine != "sglang":
+        return
+    expected, kind = _MODES.get(intent.component_type, ""), intent.component_type
+    if flag and mode in _MODES.values() and mode != expected:
+        other = next(name for name, own in _MODES.items() if own == mode)
+        remedy = expected or f"absent, or with {COMPONENT_TYPE}: {other}"
+        message = f"must be {remedy}: the component type is {kind}"
         yield FieldError(argument_path(launch, flag.value_at), mode, message, "FI318")
+    elif expected and not flag and launch.command.flags.last(CONFIG) is None:
+        message = f"a {kind} without --{MODE} {expected} transfers no KV cache: add it"
+        yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
 def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -146,11 +154,11 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         )
 
 
-def _served(launch: Launch, given: Input) -> str:
-    move = given.layout.move
-    if isinstance(move, Moved) and launch.template == given.intent.templates[0]:
-        return str(move.to)
-    return text_of(launch, PORT) or "8000"
+def _own_port(launch: Launch, given: Input) -> int:
+    """Return the port of the engine itself, behind its sidecar if it has one."""
+    move, served = given.layout.move, given.layout.served.port
+    is_moved = isinstance(move, Moved) and launch.template == given.intent.templates[0]
+    return move.to if isinstance(move, Moved) and is_moved else served
 
 
 def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProblem]:

@@ -3,14 +3,14 @@
 from typing import Any, Final
 
 from intent import Object
-from intent.annotations import COMPONENT_TYPE, LEADERS, SERVICE
+from intent.annotations import COMPONENT_TYPE, SERVICE
 from intent.names import api_name
 from intent.shapes import listed, mapping
 from sync.desired.api import ApiPlan, ApiService, ingress_name
 from sync.desired.render.metadata import metadata
 
 PORT: Final = 80
-"""The port of the Service: `curl http://<service>-api/v1/models` needs none."""
+"""The port of the Service: `curl http://<service>-api/v1/models` needs none. Further ranks have the next."""
 PORT_NAME: Final = "http"
 
 
@@ -24,13 +24,21 @@ def api_objects(plan: ApiPlan) -> tuple[Object, ...]:
 
 def api_service(api: ApiService) -> Object:
     """Render the Service; every expansion ever made has these labels in both templates."""
-    selector = {SERVICE: api.service, COMPONENT_TYPE: api.component_type, **LEADERS}
-    port = {"name": PORT_NAME, "port": PORT, "targetPort": api.port, "protocol": "TCP"}
+    selector = {SERVICE: api.service, COMPONENT_TYPE: api.component_type, **api.endpoints.selector}
+    ports = [
+        {
+            "name": f"{PORT_NAME}-{at}" if at else PORT_NAME,
+            "port": PORT + at,
+            "targetPort": port,
+            "protocol": "TCP",
+        }
+        for at, port in enumerate(api.endpoints.ports)
+    ]
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(api, api_name(api.service)),
-        "spec": {"selector": selector, "ports": [port]},
+        "spec": {"selector": selector, "ports": ports},
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from catalog.pickers.generations import POOLS
 from catalog.pickers.workload import GRPC_PORT
 from intent import Object
-from intent.annotations import LEADERS, SERVICE
+from intent.annotations import SERVICE
 from intent.names import picker_name
 from intent.shapes import listed, mapping
 from sync.desired.render.endpoint_picker import (
@@ -32,14 +32,14 @@ POOL_KIND: Final = "InferencePool"
 
 
 def inference_pool(routes: Routes) -> Object:
-    """Render the InferencePool: the groups' leaders, and the endpoint picker that chooses among them."""
+    """Render the InferencePool: the pods that serve, and the endpoint picker that chooses among them."""
     return {
         "apiVersion": POOL_API_VERSION,
         "kind": POOL_KIND,
         "metadata": metadata(routes, pool_name(routes.service)),
         "spec": {
-            "selector": {"matchLabels": {SERVICE: routes.service, **LEADERS}},
-            "targetPorts": [{"number": routes.port}],
+            "selector": {"matchLabels": {SERVICE: routes.service, **routes.endpoints.selector}},
+            "targetPorts": [{"number": port} for port in routes.endpoints.ports],
             "endpointPickerRef": {
                 "name": picker_name(routes.service),
                 "port": {"number": GRPC_PORT},

@@ -17,6 +17,11 @@ def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVT
     return KVTransfer((connector,), tensor, image)
 
 
+def sglang(tensor: int, backend: str = "mooncake", bootstrap: int = 8998) -> KVTransfer:
+    """Return the settings of one side that SGLang runs."""
+    return KVTransfer((backend,), tensor, engine="sglang", bootstrap=bootstrap)
+
+
 @pytest.mark.parametrize(
     ("prefiller", "decoder", "fits"),
     [
@@ -29,7 +34,11 @@ def side(tensor: int, connector: str = "NixlConnector", image: str = OLD) -> KVT
         (side(8, "P2pNcclConnector"), side(8, "P2pNcclConnector"), True),
         (side(4, "P2pNcclConnector"), side(8, "P2pNcclConnector"), False),
         (side(8, "LMCacheConnectorV1"), side(4, "LMCacheConnectorV1"), True),
-        (side(8), side(4, "P2pNcclConnector"), True),
+        (side(8), side(4, "P2pNcclConnector"), False),
+        (sglang(8), sglang(4), True),
+        (sglang(8), sglang(8, bootstrap=9000), False),
+        (sglang(8, "nixl"), sglang(8), False),
+        (sglang(8), side(8), False),
     ],
 )
 def test_a_connector_transfers_between_compatible_sizes(

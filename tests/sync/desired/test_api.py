@@ -103,7 +103,7 @@ def test_a_port_counts_for_no_longer_than_its_decoder_or_revision_has_replicas()
     for members in ([prefill(), old, decode("new", role_name="b", port=2)], scaled):
         found = plan(*members).api
         assert found is not None
-        assert found.port == 2
+        assert found.endpoints.ports[0] == 2
 
 
 def namesake(name: str) -> tuple[Subject, ...]:

@@ -11,6 +11,7 @@ from intent.annotations import ComponentType, Routing
 from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, RoleIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
+from sync.desired.endpoints import Endpoints
 from sync.desired.preview import preview
 from sync.desired.routes import RoutePlan, Routes, desired_routes
 from sync.desired.strategies import presets
@@ -140,7 +141,7 @@ def made(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, .
 GATE: Final = {"parentRefs": [{"name": "gate"}]}
 MINE: Final = {"parentRefs": [{"name": "g"}]}
 MADE: Final[dict[str, tuple[Any, ...]]] = {
-    "the port is the leaders'": made("port", 81, worker(port=81)),
+    "the port is the leaders'": made("endpoints", Endpoints((81,)), worker(port=81)),
     "the operator's generation": made(
         "picker", PICKERS["gie-1.2"], worker(), settings=Settings(picker="gie-1.2")
     ),

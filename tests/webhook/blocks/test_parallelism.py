@@ -161,10 +161,10 @@ def starts(live: Object, field: str) -> str:
 
 
 def test_data_parallel_ranks_of_two_nodes_join_the_leader() -> None:
-    made = put(file(f"{VLLM}0.20.2", 2, DEEPSEEK))
+    made = put(file(f"{VLLM}0.28.0", 2, DEEPSEEK))
     join = "--nnodes 2 --node-rank $(LWS_WORKER_INDEX) --master-addr $(LWS_LEADER_ADDRESS)"
 
-    assert codes(file(f"{VLLM}0.20.2", 2, DEEPSEEK)) == []
+    assert codes(file(f"{VLLM}0.28.0", 2, DEEPSEEK)) == []
     assert starts(made, "leaderTemplate") == f"vllm serve org/M {SIZES} {join}"
     assert starts(made, "workerTemplate") == f"vllm serve org/M {SIZES} {join} --headless"
 

@@ -280,8 +280,85 @@ def test_other_objects_get_no_sidecar_and_no_finding(annotations: Any) -> None:
     assert [code for code in codes(live) if code.startswith("FI85")] == []
 
 
+def proxies_of(expanded: Object) -> dict[str, Object]:
+    """Return the sidecar of each pod template."""
+    group = expanded["spec"]["leaderWorkerTemplate"]
+    return {
+        name: one
+        for name, pods in group.items()
+        if name.endswith("Template")
+        for one in pods["spec"].get("initContainers", ())
+        if one["name"] == "routing-proxy"
+    }
+
+
+SGLANG_DECODER: Final = ("--model-path", "M", "--host", "::", "--disaggregation-mode", "decode")
+
+
+@pytest.mark.parametrize(
+    ("port", "said"), [((), "8998"), (("--disaggregation-bootstrap-port", "9000"), "9000")]
+)
+def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(
+    port: tuple[str, ...], said: str
+) -> None:
+    one = container(command=["python3", "-m", "sglang.launch_server"], args=[*SGLANG_DECODER, *port])
+
+    found = proxies_of(put(decoder(one)))["workerTemplate"]
+
+    assert found["args"][:3] == ["--port=30000", "--vllm-port=8200", "--kv-connector=sglang"]
+    assert {"name": "SGLANG_BOOTSTRAP_PORT", "value": said} in found["env"]
+
+
+RANKS: Final = ("M", "-dp", "16", "-dpl", "8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "to", "ports"),
+    [
+        (("-dph",), 8200, ["--data-parallel-size"]),
+        (("-dpm",), 8200, ["--data-parallel-size=8"]),
+        (("-dpm", "--data-parallel-supervisor-port", "8203"), 8204, ["--data-parallel-size=8"]),
+    ],
+)
+def test_a_sidecar_stands_in_every_pod_that_serves_and_before_each_port(
+    flags: tuple[str, ...], to: int, ports: list[str]
+) -> None:
+    one = container(command=["vllm", "serve"], args=[*RANKS, *flags], image="vllm/vllm-openai:v0.30.0")
+
+    shared, own = put(decoder(one, size=2)), put(decoder(one, size=2, leader=template(one)))
+
+    assert proxies_of(shared).keys() == {"workerTemplate"}
+    assert proxies_of(own).keys() == {"leaderTemplate", "workerTemplate"}
+    for found in (*proxies_of(shared).values(), *proxies_of(own).values()):
+        assert found["args"][:2] == ["--port=8000", f"--vllm-port={to}"]
+        assert (ports[0] in found["args"]) is (len(ports[0].split("=")) == 2)
+    assert f"--port {to}" in str(shared["spec"]).replace("', '", " ")
+
+
+@pytest.mark.parametrize(
+    ("connector", "options", "protocol", "found"),
+    [
+        ("NixlConnector", "", "nixlv2", []),
+        ("ExampleConnector", "", "shared-storage", []),
+        ("LMCacheConnectorV1", "", "nixlv2", []),
+        ("NixlConnector", "connector=shared-storage", "", ["FI840"]),
+        ("MooncakeConnector", "", "", ["FI840"]),
+    ],
+)
+def test_the_protocol_of_a_sidecar_follows_the_connector(
+    connector: str, options: str, protocol: str, found: list[str]
+) -> None:
+    transfer = f'{{"kv_connector": "{connector}", "kv_role": "kv_consumer"}}'
+    one = container(args=["M", "-tp", "8", "--kv-transfer-config", transfer])
+    live = decoder(one, sidecar=options) if options else decoder(one)
+
+    assert [code for code in codes(live) if code.startswith("FI8")] == found
+    if protocol:
+        assert f"--kv-connector={protocol}" in proxies_of(put(live))["workerTemplate"]["args"]
+
+
 LEFT_OUT: Final = (
-    container(command=["python3", "-m", "sglang.launch_server"], args=["--model-path", "M", "--host", "::"]),
+    container(command=["lmdeploy", "serve", "api_server"], args=["M"]),
     container(command=["sh", "-c", LOOP], args=None),
     container(command=["sh", "-c", "ray start --head; vllm serve M"], args=None),
     container(args=["M", "--port", "$(P)"]),

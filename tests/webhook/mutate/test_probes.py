@@ -158,10 +158,19 @@ def test_a_separate_worker_template_loses_the_leaders_probe() -> None:
     assert (leader["readinessProbe"], worker.get("readinessProbe")) == (HEALTH, None)
 
 
-def test_workers_that_serve_the_api_keep_the_probes() -> None:
-    intent = group(engine(command=SGLANG, image="lmsysorg/sglang:v0.5.5", probes=(READY,)))
+@pytest.mark.parametrize(
+    ("path", "splits"),
+    [("/ping", False), ("/health", False), ("/health_generate", False), ("/v1/models", True), ("", True)],
+)
+def test_nodes_of_sglang_keep_the_probes_that_they_answer(path: str, *, splits: bool) -> None:
+    intent = group(
+        engine(command=SGLANG, image="lmsysorg/sglang:v0.5.5", probes=(replace(READY, path=path),))
+    )
 
-    assert input_of(intent, SETTINGS).layout.templates == intent.templates
+    given = input_of(intent, SETTINGS)
+
+    assert (len(given.layout.templates) == 2) is splits
+    assert ("readinessProbe" in str(PROBES.mutate(given))) is splits
 
 
 def test_skipped_probes_stay_on_all_pods() -> None:

@@ -9,7 +9,7 @@ from intent.read import read
 from intent.served import KVTransfer, Served, recorded
 from intent.settings import Settings
 from tests.builders.lws import container, lws, put, template
-from webhook.served import served
+from webhook.mutate import input_of
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}
 NEW = "vllm/vllm-openai:v0.20.2"
@@ -28,7 +28,7 @@ def of(live: Object) -> Served:
     """Return what the author's object serves."""
     intent = read(live).intent
     assert intent is not None
-    return served(intent, (), Settings())
+    return input_of(intent, Settings()).layout.served
 
 
 def pod(*command: str, **container: Any) -> Object:

@@ -1,0 +1,50 @@
+"""The pods that a Service or an InferencePool selects, and their ports: what a pod serves stands on the pod.
+
+Pods of several revisions of a template are in one service, for ever where a rolling update stops at a
+partition. So all pods of the groups are selected, and all of their ports, only once each pod says so; a
+leader always serves.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from intent import Object
+from intent.annotations import EVERYWHERE, LEADERS
+from intent.service.member import Member
+from sync.observed.pod import ObservedPod
+
+
+class Endpoints(NamedTuple):
+    """The pods of a service that answer, by their labels, and their ports, the first of which all have."""
+
+    ports: tuple[int, ...]
+    everywhere: bool = False
+
+    @property
+    def selector(self) -> Object:
+        """The labels of these pods, beside those of the service."""
+        return EVERYWHERE if self.everywhere else LEADERS
+
+
+def endpoints(
+    members: tuple[Member, ...], pods: Iterable[ObservedPod] | None, *, picks: bool = False
+) -> Endpoints:
+    """Return the endpoints of members, whose pods are `pods`: offline none, and None if they are not known.
+
+    `picks`: an endpoint picker reads from each pod which of the ports it serves on.
+    """
+    if pods is None:
+        return Endpoints(members[0].ports[:1])
+    live = [pod for pod in pods if not pod.deleting]
+    everywhere = all(one.serving.everywhere for one in members) and all(pod.everywhere for pod in live)
+    ports = tuple(dict.fromkeys(port for one in members for port in one.ports))
+    said = [_said(pod) for pod in live]
+    if not (picks and all(said)):
+        of_each = [*(set(one.ports) for one in members), *(one or {members[0].port} for one in said)]
+        common = set(ports).intersection(*of_each)
+        ports = tuple(port for port in ports if port in common) or members[0].ports[:1]
+    return Endpoints(ports, everywhere)
+
+
+def _said(pod: ObservedPod) -> set[int]:
+    return {int(port) for port in pod.ports.split(",") if port.isdecimal() and len(port) < 6}

@@ -1,0 +1,142 @@
+"""The pods and ports that the Service and the InferencePool select, by the pods that are there."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from catalog.pickers.generations import PICKERS
+from intent.annotations import Routing
+from intent.served import LEADERS, Serving
+from intent.service.member import Member
+from intent.settings import Settings
+from sync.desired.api import desired_api
+from sync.desired.endpoints import Endpoints, endpoints
+from sync.desired.render.api import api_objects
+from sync.desired.render.routes import route_objects
+from sync.desired.routes import desired_routes
+from sync.observed.pod import ObservedPod, project
+from tests.sync.samples import KEY, SETTINGS, member
+
+ALL: Final = Serving(everywhere=True)
+TWO: Final = Serving(everywhere=True, ports=(8000, 8001), supervisor=9256)
+ROUTED: Final = Routing("prefix-cache")
+
+
+def worker(serving: Serving = LEADERS, **fields: Any) -> Member:
+    """Return a member that serves so, with routes."""
+    return member("w", serving=serving, routing=ROUTED, **fields)
+
+
+def pod(*, everywhere: bool = True, ports: str = "", **fields: Any) -> ObservedPod:
+    """Return a pod with these marks."""
+    made = ObservedPod(*KEY, component_type="worker", everywhere=everywhere, ports=ports)
+    return replace(made, **fields)
+
+
+HEADLESS: Final = pod(everywhere=False)
+BOTH: Final = pod(ports="8000,8001")
+
+
+@pytest.mark.parametrize(
+    ("serving", "pods", "everywhere"),
+    [
+        (LEADERS, (), False),
+        (LEADERS, (pod(),), False),
+        (ALL, (), True),
+        (ALL, (pod(), pod()), True),
+        (ALL, (pod(), HEADLESS), False),
+        (ALL, (pod(), replace(HEADLESS, deleting=True)), True),
+        (ALL, (pod(), replace(HEADLESS, component_type="decoder")), True),
+        (ALL, None, False),
+    ],
+)
+def test_a_selector_widens_once_every_live_pod_serves_and_narrows_before_one_does_not(
+    serving: Serving, pods: tuple[ObservedPod, ...] | None, *, everywhere: bool
+) -> None:
+    (service,) = api_objects(desired_api(KEY, (worker(serving),), None, SETTINGS, pods=pods))
+
+    mark = (
+        ("fusioninfer.io/serves", "all") if everywhere else ("leaderworkerset.sigs.k8s.io/worker-index", "0")
+    )
+    assert dict([mark]).items() <= service["spec"]["selector"].items()
+    assert len(service["spec"]["selector"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("members", "pods", "picks", "ports"),
+    [
+        ((worker(),), (HEADLESS,), True, (8000,)),
+        ((worker(TWO),), (), True, (8000, 8001)),
+        ((worker(TWO),), (BOTH, BOTH), True, (8000, 8001)),
+        ((worker(TWO),), (BOTH, HEADLESS), True, (8000,)),
+        ((worker(TWO),), (BOTH, pod(ports="8000")), True, (8000, 8001)),
+        ((worker(TWO),), (BOTH, pod(ports="8000")), False, (8000,)),
+        ((worker(TWO),), None, True, (8000,)),
+        ((worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), (BOTH,), True, (8000, 8001, 8002)),
+        ((worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), (BOTH,), False, (8000, 8001)),
+        ((worker(TWO),), (pod(ports="x,9"), BOTH), False, (8000,)),
+    ],
+)
+def test_a_port_is_listed_once_every_live_pod_serves_on_it_or_says_on_which(
+    members: tuple[Member, ...], pods: tuple[ObservedPod, ...] | None, ports: tuple[int, ...], *, picks: bool
+) -> None:
+    assert endpoints(members, pods, picks=picks).ports == ports
+
+
+def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
+    plan = desired_routes(KEY, (worker(TWO),), None, Settings(picker="gie-1.5"), pods=(BOTH,))
+    (service,) = api_objects(desired_api(KEY, (worker(TWO),), None, SETTINGS, pods=(BOTH,)))
+    (pool,) = [one for one in route_objects(plan) if one["kind"] == "InferencePool"]
+
+    assert [(one["name"], one["port"], one["targetPort"]) for one in service["spec"]["ports"]] == [
+        ("http", 80, 8000),
+        ("http-1", 81, 8001),
+    ]
+    assert pool["spec"]["targetPorts"] == [{"number": 8000}, {"number": 8001}]
+    assert pool["spec"]["selector"]["matchLabels"]["fusioninfer.io/serves"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("picker", "members", "found"),
+    [
+        ("gie-1.5", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), set()),
+        ("gie-1.3", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), {"FI809"}),
+        ("gie-1.5", (worker(TWO), worker()), {"FI809"}),
+        ("gie-1.5", (worker(replace(TWO, ports=tuple(range(8000, 8008)))),), set()),
+        ("gie-1.5", (worker(replace(TWO, ports=tuple(range(8000, 8009)))),), {"FI809"}),
+    ],
+)
+def test_members_with_other_ports_need_a_picker_that_reads_them_from_pods(
+    picker: str, members: tuple[Member, ...], found: set[str]
+) -> None:
+    revisions = tuple(
+        replace(one, name=f"w-{at}", revision=f"{at}" * 8, group=f"r1-{at}") for at, one in enumerate(members)
+    )
+
+    plan = desired_routes(KEY, revisions, None, Settings(picker=picker))
+
+    assert {one.error.code for one in plan.findings} == found
+
+
+def test_a_pod_says_whether_all_of_its_group_serve_and_on_which_ports() -> None:
+    made = project(
+        {
+            "metadata": {
+                "labels": {"fusioninfer.io/serves": "all", "fusioninfer.io/component-type": "worker"},
+                "annotations": {"inference.networking.k8s.io/active-ports": "8000,8001"},
+            }
+        }
+    )
+
+    assert (made.everywhere, made.component_type, made.ports) == (True, "worker", "8000,8001")
+    assert not project({"metadata": {"labels": {"fusioninfer.io/serves": "leaders"}}}).everywhere
+
+
+def test_the_pickers_that_read_ports_from_pods_are_those_since_gie_1_4() -> None:
+    assert [name for name, row in PICKERS.items() if not row.active_ports] == [
+        "gie-1.2",
+        "gie-1.3",
+        "llm-d-0.4",
+    ]
+    assert Endpoints((8000,)).selector == {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
