@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Version = tuple[int, ...]
-Entrypoint = Literal["", "api_server", "vllm serve"]
-"""`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292)."""
+Entrypoint = Literal["", "none", "api_server", "vllm serve"]
+"""`api_server` ignores a positional model and serves its default (vllm-project/vllm#32292). `none`: none."""
 
 DEFAULT_PORT: Final = 8000
 
@@ -84,6 +84,8 @@ class Stock:
     below: Version = NEWEST
     version: Version = ()
     """The engine's version, if the tag does not contain it."""
+    least: Version = ()
+    """The least version of the engine, if neither is known."""
     entrypoint: Entrypoint = ""
     ray: Ray = UNKNOWN_RAY
     source: str = ""
@@ -157,12 +159,16 @@ NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tens
 
 _VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
 
+_LLM_D: Final = "llm-d release notes, component summary"
+_NGC: Final = "NVIDIA `vllm-release-notes`, rel-"
+
 _IMAGES: Final = (
     *(
         Stock(
             "*vllm/vllm-openai*",
             "vllm",
             tag=tag,
+            least=(0, 18),
             entrypoint="vllm serve",
             ray=NO_RAY,
             source="newer than vLLM 0.18.0 since March 2026",
@@ -203,6 +209,38 @@ _IMAGES: Final = (
         ray=NO_RAY,
         source="no `Requires-Dist: ray` from vLLM 0.18.0; gpustack/gpustack#5430, ai-dynamo/dynamo#8515",
     ),
+    *(
+        Stock(
+            f"*llm-d/llm-d-{kind}", "vllm", tag, version=version, entrypoint="none", ray=NO_RAY, source=_LLM_D
+        )
+        for kind in ("cuda*", "aws*", "rocm*", "xpu", "hpu", "cpu")
+        for tag, version in (("v0.7.*", (0, 19, 1)), ("v0.8.*", (0, 23)), ("v0.9.*", (0, 26)))
+    ),
+    *(
+        Stock("*nvidia/vllm", "vllm", f"{tag}-*", version=version, entrypoint="none", source=f"{_NGC}{tag}")
+        for tag, version in (
+            ("25.10", (0, 10, 2)),
+            ("26.01", (0, 11, 1)),
+            ("26.03", (0, 17, 1)),
+            ("26.05", (0, 20, 1)),
+            ("26.10", (0, 31)),
+        )
+    ),
+    Stock("*rocm/vllm", "vllm", "*vllm*", entrypoint="none", source="ROCm/vllm, tags `…_vllm_0.11.1_…`"),
+    Stock(
+        "*rhaiis/vllm-*-rhel9",
+        "vllm",
+        "3.0*",
+        version=(0, 8, 4),
+        entrypoint="api_server",
+        source="Red Hat AI Inference Server 3.0, product and version compatibility",
+    ),
+    Stock(
+        "*ascend/vllm-ascend",
+        "vllm",
+        entrypoint="none",
+        source="vllm-ascend on PyPI: vLLM of the same version",
+    ),
     Stock("lmsysorg/sglang", "sglang", ray=NO_RAY, source="SGLang `docker/Dockerfile`"),
     Stock("openmmlab/lmdeploy", "lmdeploy", source="LMDeploy `docker/Dockerfile`"),
     Stock("*/nvidia/tensorrt-llm/*", "tensorrt-llm", source="TensorRT-LLM `docker/Dockerfile.multi`"),
@@ -215,7 +253,9 @@ _TRAITS: Final = (
         for since, below in (((0, 11, 1), (0, 14)), ((0, 28), NEWEST))
     ),
     *(
-        Trait(NNODES_SPAN, since=since, below=below, source="vllm-project/vllm#36389")
+        Trait(
+            NNODES_SPAN, since=since, below=below, source="vllm-project/vllm#36389; `multiproc_executor.py`"
+        )
         for since, below in (((0, 11, 1), (0, 17)), ((0, 18), NEWEST))
     ),
     Trait(EXTERNAL_LB, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),

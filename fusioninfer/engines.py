@@ -37,7 +37,7 @@ from catalog.engines import (
 from fusioninfer.files.documents import read_model
 from intent.launch import AUTO, read_launch
 from intent.lws import Engine, Template
-from webhook.launchers.plan import choose
+from webhook.launchers.plan import ASSUMED, choose
 
 _VERSION: Final = re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,4}){0,3}")
 
@@ -154,7 +154,7 @@ def _auto(row: Stock, engines: Engines) -> str:
     engine = Engine("engine", f"image:{tag}", _PLAIN.get(row.engine, ()))
     alone = replace(engines, images=(replace(row, repository="image", tag="*"),))
     choice = choose((read_launch(Template("workerTemplate", engine), engine, alone),), AUTO, AUTO)
-    return choice.launcher + (" (assumed)" if choice.code == "FI527" else "") if choice.starts else ""
+    return choice.launcher + (" (assumed)" if choice.code == ASSUMED else "") if choice.starts else ""
 
 
 def _image(row: Stock, engines: Engines) -> dict[str, str]:

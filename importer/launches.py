@@ -19,10 +19,10 @@ from typing import Final, Literal, NamedTuple
 
 from intent import Object
 from intent.command_line.command import Command, read_command
-from intent.command_line.flags import END, MODEL, Flag
+from intent.command_line.flags import BACKEND, END, MODEL, Flag
 from intent.command_line.merge import setting
 from intent.command_line.shell import steps
-from intent.image import read_image
+from intent.image import facts, read_image
 from intent.shapes import strings, text
 
 GroupRole = Literal["leader", "worker", "any"]
@@ -74,7 +74,7 @@ def recognised(leader: Object, workers: Object, size: int) -> GroupLaunch | Stay
     try:
         first = _start(leader, size, leads=True)
         others = first if leader is workers else _start(workers, size, leads=False)
-        return _together(first, others, is_one=leader is workers)
+        return _runnable(_together(first, others, is_one=leader is workers), text(leader.get("image")))
     except _StaysError as error:
         return Stays(str(error))
 
@@ -90,6 +90,18 @@ def _together(first: _Start, others: _Start, *, is_one: bool) -> GroupLaunch:
         _same_engine(first.command, others.command)
     at = first.command.arguments
     return GroupLaunch(first.launcher, first.engine[:at], first.engine[at:])
+
+
+def _runnable(made: GroupLaunch, image: str) -> GroupLaunch:
+    """Return vLLM's own launch in place of one with Ray, if the image is known to have no Ray."""
+    read = read_image(image)
+    if made.launcher not in {RAY_START, RAY_SYMMETRIC} or facts(read).has_ray is not False:
+        return made
+    texts = [tuple(one.text for one in words) for words in (made.command, made.args)]
+    flags = read_command(texts[0], texts[1], read).flags.given
+    gone = {at for flag in flags if flag.name == BACKEND for at in range(flag.at, flag.at + flag.width)}
+    kept = tuple(one for at, one in enumerate((*made.command, *made.args)) if at not in gone)
+    return GroupLaunch(VLLM_NATIVE, kept[: len(made.command)], kept[len(made.command) :])
 
 
 API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})

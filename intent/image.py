@@ -28,7 +28,7 @@ from catalog.engines import (
 )
 
 _VERSION: Final = re.compile(
-    r"v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?post[0-9]{1,4})?(?:-[\w.-]*)?"
+    r"(?:[\w.-]*vllm_?)?v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?(?:post|rc)[0-9]{1,4})?(?:[-_][\w.-]*)?"
 )
 
 
@@ -43,11 +43,15 @@ class Image:
     """The engine's version; empty if the tag does not contain it."""
     engine: str = ""
     """The engine in the image; empty if the repository is not known."""
+    least: Version = ()
+    """The least version that the engine may have, if it is not known."""
+    starts: bool = True
+    """Whether its entrypoint starts the engine."""
 
     @property
     def is_vllm(self) -> bool:
         """Whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
-        return self.engine == "vllm"
+        return self.engine == "vllm" and self.starts
 
     def __str__(self) -> str:
         """Format a short name with the version: `vllm-openai v0.11.0`."""
@@ -105,7 +109,10 @@ def _read_image(reference: str, engines: Engines) -> Image:
         repository, tag = name, ""
     image = Image(repository, tag, digest)
     found = next((row for row in engines.images if _names(row, image)), None)
-    return replace(image, version=found.version or _version(tag), engine=found.engine) if found else image
+    if found is None:
+        return image
+    version, starts = found.version or _version(tag), found.entrypoint != "none"
+    return replace(image, version=version, engine=found.engine, least=found.least, starts=starts)
 
 
 def _names(row: Stock, image: Image) -> bool:

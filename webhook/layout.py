@@ -57,7 +57,7 @@ A decision is recorded, and taken again while its input has the same digest.
 
 
 KEPT: Final = ("launcher", "older")
-"""The fields of the decision on the launcher that may outlive its input (`plan.is_same_kind`)."""
+"""The fields of the decision on the launcher that may outlive its input (`plan.stays`)."""
 UNDECIDED: Final[Mapping[str, Any]] = {}
 
 

@@ -193,12 +193,6 @@ ROWS: Final[dict[str, Code]] = {
         "to revert it, replace the object with your own file: kubectl replace",
         "one write removed all annotations under fusioninfer.io/, including fusioninfer.io/expansion",
     ),
-    "FI531": Code(
-        "warning",
-        "the image cannot run the preferred launcher, so another one is used",
-        "none needed; to make the choice explicit, set fusioninfer.io/launcher to auto or a launcher",
-        "few stock images of vLLM have a Ray that supports symmetric-run",
-    ),
     "FI532": Code(
         "warning",
         "the image supports no launcher for this command, which is left as it is",

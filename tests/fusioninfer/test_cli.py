@@ -204,12 +204,11 @@ def test_the_operators_images_determine_the_launcher(tmp_path: Path) -> None:
     served = "command: [vllm, serve]\n          args:"
     text = example("monolithic.yaml", **{"vllm/vllm-openai:v0.17.1": "corp/llm:1", plain: served})
 
-    without_ray = OWN.replace("2.54.0", "none")
-    known = run("expand", "-f", "-", "--config", settings_with(tmp_path, without_ray), text=text)
+    known = run("expand", "-f", "-", "--config", settings_with(tmp_path, OWN), text=text)
     unknown = run("expand", "-f", "-", "--config", settings_with(tmp_path, "images: []\n"), text=text)
 
-    assert ("symmetric-run" in unknown.stdout, "FI527" in unknown.stderr) == (True, True)
-    assert ("--nnodes" in known.stdout, "FI527" in known.stderr) == (True, False)
+    assert ("symmetric-run" in known.stdout, "FI527" in known.stderr) == (True, False)
+    assert ("--nnodes" in unknown.stdout, "FI527" in unknown.stderr) == (True, True)
 
 
 @pytest.mark.parametrize(

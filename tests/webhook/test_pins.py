@@ -95,7 +95,7 @@ def test_a_variable_changes_no_launcher() -> None:
     live = upgraded(changed(stored, f"{ENGINE}.env", [{"name": "A", "value": "1"}]), stored)
 
     args = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"]
-    assert args[0] == "symmetric-run"
+    assert "--nnodes" in args
     assert {"name": "A", "value": "1"} in live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
         "containers"
     ][0]["env"]
@@ -140,7 +140,7 @@ def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
     found = jsonpatch.apply_patch(live, expand(live, stored, replace(NEXT, disaggregated_picker="gie-1.5")))
 
     assert parts(stored)["decided"]["port"] == 8200
-    assert parts(found)["decided"]["launcher"] == "ray-symmetric"
+    assert parts(found)["decided"]["launcher"] == "vllm-native"
     assert "port" not in parts(found)["decided"]
 
 

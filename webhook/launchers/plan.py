@@ -3,18 +3,20 @@
 Without a launcher in the annotation (`auto`):
 
     candidates  launchers of the engine that support the flags and the executor of every template
-    order       that of the table of launchers; with data-parallel ranks, those that spread ranks come first
+    order       that of the table of launchers
     choice      the operator's default, unless the image is known not to run it; else the first that the image
-                is known to run; else the first for which that is unknown, with a warning
+                is known to run; else the first without Ray for which that is unknown, with a warning
 
-A launcher that the image is known not to run is used only if the annotation names it.
+Ray is never guessed: the image is known to have it, or the author's flags ask for it. A launcher that the
+image is known not to run is used only if the annotation names it. A stored launcher that was assumed stays as
+long as an edit leaves the kind of launch (`stays`).
 """
 
-from collections.abc import Callable
+from typing import Final
 
 from catalog.engines import described
 from intent.annotations import LAUNCHER
-from intent.command_line.flags import BACKEND, DATA, SIZES, Flag
+from intent.command_line.flags import BACKEND, SIZES, Flag
 from intent.launch import (
     AUTO,
     NONE,
@@ -25,7 +27,6 @@ from intent.launch import (
     LaunchPlan,
     read_launches,
     read_size,
-    text_of,
     value_of,
 )
 from intent.lws import Intent
@@ -33,7 +34,11 @@ from intent.ranks import balance
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.vllm_native import is_older
+from webhook.launchers.ray_start import asks_for_ray
+from webhook.launchers.vllm_native import has_ranks, is_older
+
+ASSUMED: Final = "FI527"
+"""The code of a choice that rests on an assumption about the image."""
 
 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
@@ -87,21 +92,21 @@ def runs(launch: Launch, launcher: Launcher) -> bool | None:
     return launcher.runs(launch)
 
 
-def is_same_kind(now: Intent, earlier: Callable[[], Intent | None], settings: Settings) -> bool:
-    """Return whether an edit leaves the kind of launch, and nothing is known of the images.
+def stays(launcher: str, now: LaunchPlan, then: LaunchPlan) -> bool:
+    """Return whether a recorded launcher, and the form of its flags, outlive an edit that leaves the size.
 
-    A release that chooses another launcher for them, or other flags, then changes nothing that is stored.
+    They do while nothing is known of the images and the kind of launch is the same, if the launcher takes the
+    commands: a release that chooses otherwise for such images then changes nothing that is stored.
     """
-    launches = tuple(read_launches(now, settings))
-    if not launches or any(one.image.version or not one.command.engine for one in launches):
-        return False
-    then = earlier()
-    return then is not None and _kind(now, launches) == _kind(then, tuple(read_launches(then, settings)))
+    is_unknown = all(not one.image.version and one.command.engine for one in now.launches)
+    is_able = launcher in LAUNCHERS and bool(now.launches) and _fits(now.launches, launcher)
+    return is_unknown and is_able and _kind(now) == _kind(then)
 
 
-def _kind(intent: Intent, launches: tuple[Launch, ...]) -> tuple[object, ...]:
+def _kind(plan: LaunchPlan) -> tuple[object, ...]:
+    """Return the engines, the load balancing and the sizes that are not 1."""
+    launches = plan.launches
     return (
-        *(intent.size, intent.launcher, intent.refresh),
         *((one.image.version, one.command.engine, balance(one)) for one in launches),
         *(read_size(one, name) != 1 for one in launches for name in SIZES),
     )
@@ -128,16 +133,20 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
         return Choice(next(able, order[0] if order else other), starts=False)
     fits = [*verdicts]
     known = fits[-1] if verdicts[fits[-1]] else ""
-    unknown = (name for name in (default, *fits) if verdicts.get(name, False) is None)
+    unknown = (name for name in fits if verdicts[name] is None and not LAUNCHERS[name].uses_ray)
     name = known or next(unknown, "")
     if not name:
-        at = _decides(launches, fits[0])
-        newer = "" if launches[at].facts.nnodes_span else ", vLLM 0.18 or later can"
-        message = (
-            f"{launches[at].image} cannot run {', '.join(fits)}{newer}; name one in {LAUNCHER} to force it"
-        )
-        return Choice(fits[0], f"left as it is: {message}", "FI532", starts=False, at=at)
-    return _explained(launches, name, passed=fits[: fits.index(name)], is_asked=requested == AUTO)
+        return _left(launches, fits[0], [one for one in order if _runs(launches, one)])
+    return _explained(launches, name, fits[: fits.index(name)])
+
+
+def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> Choice:
+    """Return that nothing is written, since no launcher that takes the flags starts; `able` take others."""
+    at = _decides(launches, name)
+    without = f", without --{BACKEND}" if launches[at].command.flags.last(BACKEND) else ""
+    advice = f"set {LAUNCHER}: {able[0]}{without}" if able else f"name a launcher in {LAUNCHER} to force it"
+    code = "FI504" if _is_late(launches[at], name) else "FI532"
+    return Choice(name, f"left as it is: {lacks(launches[at], name)}; {advice}", code, starts=False, at=at)
 
 
 def _fits(launches: tuple[Launch, ...], name: str) -> bool:
@@ -159,14 +168,14 @@ def _verdicts(launches: tuple[Launch, ...], order: list[str]) -> dict[str, bool 
 def _order(launches: tuple[Launch, ...]) -> list[str]:
     """Return the engine's launchers in order of preference.
 
-    With data parallelism Ray comes last: it places all ranks on the leader's pod. Source: vLLM
-    `vllm/v1/engine/utils.py`, `CoreEngineProcManager`; `--data-parallel-backend ray` is the exception.
+    Data parallelism gets Ray only if its flags ask for it: Ray places all ranks on the leader's pod. Source:
+    vLLM `vllm/v1/engine/utils.py`, `CoreEngineProcManager`.
     """
     if not launches:
         return []
-    engine, has_ranks = launches[0].command.engine, text_of(launches[0], DATA) not in ("", "1")
-    able = [name for name, row in LAUNCHERS.items() if engine in row.engines]
-    return sorted(able, key=lambda name: has_ranks and not LAUNCHERS[name].spreads)
+    is_spread = has_ranks(launches[0]) and not asks_for_ray(launches[0])
+    able = [name for name, row in LAUNCHERS.items() if launches[0].command.engine in row.engines]
+    return [name for name in able if not (is_spread and LAUNCHERS[name].uses_ray)]
 
 
 def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
@@ -175,16 +184,14 @@ def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def _explained(launches: tuple[Launch, ...], name: str, *, passed: list[str], is_asked: bool) -> Choice:
+def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> Choice:
     """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
         why = f"not known to have {row.needs}, which is assumed; to confirm, set {LAUNCHER}: {name}"
-        return Choice(name, why, "FI527", at=_decides(launches, name))
+        return Choice(name, why, ASSUMED, at=_decides(launches, name))
     if passed:
-        at = _decides(launches, passed[0])
-        why = f"{lacks(launches[at], passed[0])}; {name} is used"
-        return Choice(name, why, "" if is_asked else "FI531", at=at)
+        return Choice(name, f"{lacks(launches[_decides(launches, passed[0])], passed[0])}; {name} is used")
     return Choice(name, f"{launches[0].image} runs it")
 
 
@@ -197,6 +204,13 @@ def _decides(launches: tuple[Launch, ...], name: str) -> int:
 def lacks(launch: Launch, name: str) -> str:
     """Return a message that compares what the launcher needs with what the image has."""
     row = LAUNCHERS[name]
+    if launch.image.engine not in ("", launch.command.engine):
+        return f"{launch.image} cannot run {name}"
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
-    is_late = name == VLLM_NATIVE and launch.facts.nnodes and not launch.facts.nnodes_span
-    return f"{launch.image}{has}: {name} needs {'vLLM 0.18 or later' if is_late else row.needs}"
+    needs = "vLLM 0.18 or later" if _is_late(launch, name) else row.needs
+    return f"{launch.image}{has}: {name} needs {needs}"
+
+
+def _is_late(launch: Launch, name: str) -> bool:
+    """Return whether `--nnodes` starts no rank that spans pods in this release, although it has the flag."""
+    return name == VLLM_NATIVE and launch.facts.nnodes and not launch.facts.nnodes_span

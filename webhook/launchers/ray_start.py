@@ -8,7 +8,8 @@ import shlex
 from dataclasses import replace
 from typing import Final
 
-from intent.launch import Launch, LaunchPlan, gpus, in_shell
+from intent.command_line.flags import BACKEND, DATA_BACKEND
+from intent.launch import Launch, LaunchPlan, gpus, in_shell, text_of
 from webhook.launchers.container import Container, behind_prefix, flagged, in_script
 from webhook.launchers.ray_symmetric import PORT, executor
 
@@ -51,5 +52,10 @@ def _script(launch: Launch, size: int) -> str:
 
 
 def has_ray(launch: Launch) -> bool | None:
-    """Return whether the image has Ray; None if that is unknown."""
-    return launch.facts.has_ray
+    """Return whether the image has Ray; None if that is unknown. An author who asks for Ray says so."""
+    return asks_for_ray(launch) or None if launch.facts.has_ray is None else launch.facts.has_ray
+
+
+def asks_for_ray(launch: Launch) -> bool:
+    """Return whether the author's flags ask for Ray."""
+    return "ray" in (text_of(launch, BACKEND), text_of(launch, DATA_BACKEND))

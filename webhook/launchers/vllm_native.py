@@ -127,7 +127,7 @@ def _spans(launch: Launch) -> bool:
 
 def has_native(launch: Launch) -> bool | None:
     """Return whether the image's vLLM has the flags of one of the forms; None if its version is unknown."""
-    if not launch.image.version:
+    if not (launch.image.version or launch.image.least):
         return None
     facts, is_spread = launch.facts, has_ranks(launch)
     if is_spread and not _spans(launch):

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from intent import Object
+from intent.launch import Decision
 from intent.lws import Intent
 from intent.settings import Settings
 from webhook.digest import digest_of
-from webhook.launchers.plan import is_same_kind
+from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
 from webhook.mutate.dns import DNS
@@ -98,7 +99,7 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
         digests[name] = digest_of(reads, facts, taken)
         pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
         kept = fields
-        if pin is None and name == "launcher" and pins and is_same_kind(intent, earlier, settings):
+        if pin is None and name == "launcher" and pins and _is_held(pins[0].decision, given, earlier()):
             pin, kept = pins[0].decision, KEPT
         if pin is not None:
             decided |= {field: getattr(pin, field) for field in kept}
@@ -117,6 +118,17 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
             raise
         return expansion(intent, facts, settings, concerns)
     return Expansion(parts, wish, digests, taken, given.layout.served)
+
+
+def _is_held(recorded: Decision, given: Input, earlier: Intent | None) -> bool:
+    """Return whether the recorded launcher stays although an edit changed its input."""
+    if earlier is None or any(getattr(earlier, name) != getattr(given.intent, name) for name in _HOLDS):
+        return False
+    return stays(recorded.launcher, given.plan, input_of(earlier, given.settings).plan)
+
+
+_HOLDS: Final = ("launcher", "refresh", "size")
+"""The fields of an Intent of which another value has the launcher chosen again, whatever the images."""
 
 
 def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:

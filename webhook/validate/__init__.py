@@ -39,10 +39,10 @@ VALIDATORS: Final[tuple[Validator, ...]] = (
 
 CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI568", "FI801", "FI803"}),
-    path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI531", "FI532"}),
+    path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI532"}),
     path(LORA): frozenset({"FI112", "FI331"}),
     path(MODEL): frozenset({"FI112", "FI306", "FI331"}),
-    path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI531", "FI538"}),
+    path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI538"}),
     path(SKIP): frozenset({"FI850"}),
     path(SIDECAR): frozenset({"FI851"}),
     path(STRATEGY): frozenset({"FI568", "FI803"}),

@@ -32,7 +32,7 @@ from intent.launch import (
 )
 from intent.ranks import local_ranks
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.plan import choose, lacks, runs
+from webhook.launchers.plan import ASSUMED, choose, lacks, runs
 from webhook.layout import Input
 from webhook.validate.sizes import sizes
 
@@ -59,10 +59,10 @@ def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
     """Report an image that is known not to run the launcher, and name a launcher that it runs."""
-    if not launch.image.engine or plan.choice.code == "FI527" or runs(launch, launcher):
+    if not launch.image.engine or plan.choice.code == ASSUMED or runs(launch, launcher):
         return
     other = choose((launch,), AUTO, AUTO)
-    is_better = other.starts and other.code != "FI527" and other.launcher != plan.launcher
+    is_better = other.starts and other.code != ASSUMED and other.launcher != plan.launcher
     advice = f"; set {LAUNCHER}: {other.launcher}" if is_better else "; use an image that has it"
     message = f"{lacks(launch, plan.launcher)}{advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")

@@ -270,6 +270,8 @@ def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
         ("vllm/vllm-openai:v0.17.1", "--model M", "ray-symmetric"),
         ("vllm/vllm-openai:v0.17.1", "--model M --dist mp", ""),
         ("vllm/vllm-openai:v0.16.0", "--model M --dist mp", "vllm-native"),
+        ("vllm/vllm-openai:v0.18.0", "--model M --dist mp", "vllm-native"),
+        ("vllm/vllm-openai:v0.17.0", "--model M -dp 2 -tp 16", ""),
         ("vllm/vllm-openai:v0.17.1", "--model M -dp 2", "vllm-native"),
         ("vllm/vllm-openai:v0.17.1", "--model M -dp 2 -dpb ray", "ray-symmetric"),
         (NEW, "--model M", "vllm-native"),
@@ -278,15 +280,27 @@ def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
         (OLD, "--model M --dist mp", ""),
         ("vllm/vllm-openai:v0.17.1", "--model M --dist=ray", "ray-symmetric"),
         (OLD, "--model M -dp 4 -tp 4", "vllm-native"),
-        (OLD, "--model M -dp 2 -tp 16", "ray-start"),
-        ("vllm/vllm-openai:v0.8.5", "--model M -dp 4 -tp 4", "ray-start"),
+        (OLD, "--model M -dp 2 -tp 16", ""),
+        ("vllm/vllm-openai:v0.8.5", "--model M -dp 4 -tp 4", ""),
         (OLD, "--model M -dp $(N)", "ray-start"),
         ("vllm/vllm-openai:latest", "--model M", "vllm-native"),
         ("vllm/vllm-openai:latest", "--model M --dist ray", ""),
-        ("vllm/vllm-openai:mine", "--model M", "ray-symmetric"),
+        ("vllm/vllm-openai:mine", "--model M", "vllm-native"),
         ("vllm/vllm-openai:mine", "--model M --dist mp", "vllm-native"),
-        ("corp/llm:1", "vllm serve M", "ray-symmetric"),
-        ("corp/llm:1", "vllm serve M --dist ray", "ray-symmetric"),
+        ("corp/llm:1", "vllm serve M", "vllm-native"),
+        ("corp/llm:1", "vllm serve M --dist ray", "ray-start"),
+        ("corp/llm:1", "vllm serve M --distributed_executor_backend=ray", "ray-start"),
+        ("corp/llm:1", "vllm serve M -dp 2 -dpb ray", "ray-start"),
+        ("corp/llm:1", "python3 -u -m vllm.entrypoints.openai.api_server --model M", ""),
+        ("ghcr.io/llm-d/llm-d-cuda:v0.9.0", "vllm serve M", "vllm-native"),
+        ("ghcr.io/llm-d/llm-d-cuda:v0.9.0", "vllm serve M --dist ray", ""),
+        ("rocm/vllm:rocm6.4.1_vllm_0.10.1_20250909", "vllm serve M -dp 2", "vllm-native"),
+        ("rocm/vllm:rocm6.4.1_vllm_0.10.1_20250909", "vllm serve M", ""),
+        ("nvcr.io/nvidia/vllm:25.10-py3", "vllm serve M --dist ray", "ray-start"),
+        ("nvcr.io/nvidia/vllm:26.03-py3", "vllm serve M", ""),
+        ("nvcr.io/nvidia/vllm:26.10-py3", "vllm serve M", "vllm-native"),
+        ("registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.0.0", "vllm serve M", ""),
+        ("quay.io/ascend/vllm-ascend:v0.18.0rc1-a3", "vllm serve M", "vllm-native"),
         ("corp/llm:1", "vllm serve M -dp 2", "vllm-native"),
         ("corp/llm:1", "python3 -m sglang.launch_server", "sglang"),
         ("lmsysorg/sglang:v0.5.9", "vllm serve M", ""),
@@ -331,7 +345,7 @@ def test_the_annotation_overrides_the_settings(
         ("ray-start", "", "vllm/vllm-openai:v0.17.1", "ray-start"),
         ("ray-start", "auto", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
         ("ray-start", "", "corp/llm:1", "ray-start"),
-        ("ray-start", "auto", "corp/llm:1", "ray-start"),
+        ("ray-start", "auto", "corp/llm:1", "vllm-native"),
         ("ray-start", "", NEW, "vllm-native"),
         ("ray-symmetric", "", OLD, "ray-start"),
         ("sglang", "", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
@@ -348,13 +362,18 @@ def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
 @pytest.mark.parametrize(
     ("image", "annotation", "code", "why"),
     [
-        (OLD, "", "FI531", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
-        (NEW, "", "FI531", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
+        (OLD, "", "", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
+        (NEW, "", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
         (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
         ("vllm/vllm-openai:v0.17.1", "", "", "vllm-openai v0.17.1 runs it"),
         (OLD, "ray-symmetric", "", "fusioninfer.io/launcher names it"),
-        ("corp/llm:1", "", "FI527", "not known to have Ray 2.54 or later, which is assumed; to confirm, set"),
-        ("corp/llm:1", "auto", "FI527", "to confirm, set fusioninfer.io/launcher: ray-symmetric"),
+        (
+            "corp/llm:1",
+            "",
+            "FI527",
+            "not known to have vLLM 0.11.1 to 0.16, or 0.18 or later, which is",
+        ),
+        ("corp/llm:1", "auto", "FI527", "to confirm, set fusioninfer.io/launcher: vllm-native"),
         ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
     ],
 )
@@ -365,11 +384,11 @@ def test_the_choice_has_a_reason(image: str, annotation: str, code: str, why: st
 
 
 def test_the_finding_has_the_path_of_the_decisive_image() -> None:
-    leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEWEST_RAY, OLD))
+    leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEW, "corp/llm:1"))
 
-    (found,) = (one for one in validate(input_of(group(worker, leader), SETTINGS)) if one.code == "FI531")
+    (found,) = (one for one in validate(input_of(group(worker, leader), SETTINGS)) if one.code == "FI527")
 
-    assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "vllm-openai v0.10.2 ")
+    assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "not known to have vL")
 
 
 def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
@@ -380,7 +399,7 @@ def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     assert launch(input_of(intent, SETTINGS)) == {}
     assert found.code == "FI532"
     assert found.message.startswith(
-        "left as it is: vllm-openai v0.20.2 cannot run ray-symmetric, ray-start; name"
+        "left as it is: vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; name"
     )
     assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
 

@@ -1105,21 +1105,14 @@ _ARGUMENTS: Final = (
         "an image of unknown version",
         "FI527",
         f"{ENGINE}.image",
-        "set fusioninfer.io/launcher: ray-symmetric",
+        "set fusioninfer.io/launcher: vllm-native",
         engine(image="corp/llm:1"),
-    ),
-    Mistake(
-        "an image without the preferred launcher",
-        "FI531",
-        f"{ENGINE}.image",
-        "vllm-native is used",
-        engine(image="vllm/vllm-openai:v0.20.2"),
     ),
     Mistake(
         "an executor that the image does not have",
         "FI532",
         f"{ENGINE}.image",
-        "name one in fusioninfer.io/launcher to force it",
+        "name a launcher in fusioninfer.io/launcher to force it",
         args(
             *("org/M", "--distributed-executor-backend", "ray"),
             replaced={"image": "vllm/vllm-openai:v0.20.2"},
