@@ -12,8 +12,13 @@ from intent.shapes import mapping
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.com/i915")
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""
 
-OTHERS: Final = ("habana.ai/gaudi", "google.com/tpu", "huawei.com/Ascend910", "nvidia.com/mig-")
-"""Ray detects these itself, under other names."""
+OTHERS: Final = (
+    *("habana.ai/gaudi", "google.com/tpu", "nvidia.com/mig-", "huawei.com/Ascend", "huawei.com/ascend-"),
+    *("cambricon.com/mlu", "metax-tech.com/gpu"),
+)
+"""Ray detects these itself, under other names. Sources: the device plugins of Ascend, of Huawei Cloud
+(`huawei.com/ascend-1980`), Cambricon and MetaX."""
+TPU: Final = "google.com/tpu"
 
 
 MOST: Final = 16

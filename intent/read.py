@@ -1,5 +1,6 @@
 """Reading of a LeaderWorkerSet into an `Intent` and field errors. Never raises, whatever it contains."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -175,11 +176,19 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
+        fabric=_FABRIC.search(
+            str((spec.get("nodeSelector"), mapping(spec.get("affinity")).get("nodeAffinity")))
+        )
+        is not None,
         containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
         accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
         unmounted=without_volume(spec, claims),
         imageless=without_image(spec),
     )
+
+
+_FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
+"""Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
 
 
 def _shared_memory(spec: Object) -> list[tuple[str, bool]]:

@@ -196,7 +196,7 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
         mark = quote[0] if quote else getattr(error, "problem_mark", None)
         line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
         said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        problem = _explained(UNCLOSED[bool(quote[1])].format(quote[1]) if quote else said, text)
+        problem = _explained(UNCLOSED[bool(quote[1])].format(quote[1]) if quote else said, text, line)
         raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
 
 
@@ -214,13 +214,17 @@ UNCLOSED: Final = (
     "the quote that opens here is not closed",
     "the quote that opens here ends in line {}: close it",
 )
-UNRENDERED: Final = "this may be a template that was not rendered: pass the output of helm template"
+UNRENDERED: Final = "this may be a template that was not rendered: pass the output of "
+PLACEHOLDER: Final = re.compile(r"(?<!\$)\$\{[A-Za-z_]\w*[}:]|__[A-Z][A-Z0-9_]*__")
+"""A placeholder of envsubst, or of a script that fills in a file."""
 
 
-def _explained(problem: str, text: str) -> str:
+def _explained(problem: str, text: str, line: int) -> str:
     """Return an error of the parser in the words of an author."""
     problem = next((said for begin, said in EXPLAINED.items() if problem.startswith(begin)), problem)
-    return f"{problem}; {UNRENDERED}" if "{{" in text else problem
+    found = PLACEHOLDER.search("\n".join(text.split("\n")[max(line - 2, 0) : line]))
+    tool = "helm template" if "{{" in text else f"envsubst, which fills in {found[0][:60]}" if found else ""
+    return f"{problem}; {UNRENDERED}{tool}" if tool else problem
 
 
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any, Final
 
-from fusioninfer.files.documents import Document
+from fusioninfer.files.documents import PLACEHOLDER, Document
 from fusioninfer.files.library import is_template
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
@@ -85,6 +85,9 @@ def _expressions(value: Any, path: str = "") -> Iterator[FieldError]:
             message = (
                 f"{found[0][:60]} is an expression that was not rendered: check the output of helm template"
             )
+            yield FieldError(path, None, message, NOT_RENDERED)
+        elif path.endswith((".name", ".image", ".size")) and (found := PLACEHOLDER.search(value)):
+            message = f"{found[0][:60]} is a placeholder that was not filled in: check the output of envsubst"
             yield FieldError(path, None, message, NOT_RENDERED)
     elif isinstance(value, dict):
         for key, one in value.items():

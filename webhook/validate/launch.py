@@ -121,7 +121,7 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
     if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
         yield from parallel_sizes(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
-        yield from _left_alone(launch, plan, intent.size)
+        yield from _left_alone(launch, plan, intent)
         return
     if launch.command.engine in CHECKED:
         yield from arguments(launch, rewritten=plan.rewritten)
@@ -160,8 +160,12 @@ def _several(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(item_path(launch, launch.command.shell.index), None, message, "FI547")
 
 
-def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldError]:
+def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
     command = launch.command
+    if command.kind == "distributed":
+        yield from _counts(launch, intent.size)
+        if intent.launcher in {"", AUTO} and all(one.command.kind == "distributed" for one in plan.launches):
+            return  # the whole launch is the author's, and no launcher is asked for
     if command.kind == "unknown" and fused_program(launch.engine.command):
         return
     if command.kind == "complex" and engines_beside(command) > 1:
@@ -171,8 +175,6 @@ def _left_alone(launch: Launch, plan: LaunchPlan, size: int) -> Iterator[FieldEr
     code, message = _reason(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
     yield FieldError(where, None, message, code)
-    if command.kind == "distributed":
-        yield from _counts(launch, size)
 
 
 def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:

@@ -65,7 +65,7 @@ def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
         message = "differs from the leader's image, but one engine runs over all pods: use one image"
         yield FieldError(f"{plan.worker.template.engine_path}.image", None, message, "FI513")
     if differ := sorted(set(leader.env) ^ set(worker.env)):
-        message = f"set in one of the two templates only: {', '.join(differ)[:60]}; set it in both"
+        message = f"set in one of the two templates only: {', '.join(differ)}; set it in both"
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
 
 

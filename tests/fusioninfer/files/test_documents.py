@@ -46,9 +46,17 @@ def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
         ("a: b: c\n", r":1:5: a ':' is not allowed here"),
         (
             "{{- if .Values.a }}\na: b\n{{- end }}\n",
-            r":1:3: .*a template that was not rendered: pass the output of",
+            r":1:3: .*a template that was not rendered: pass the output of helm template",
         ),
         ("a: {{ .Values.a }}\n", r":1:5: a key must be text; this may be a template .*: pass the output of"),
+        (
+            "a: {name: ${NAME}, b: 1}\n",
+            r"not rendered: pass the output of envsubst, which fills in \$\{NAME\}",
+        ),
+        ("a: {name: ${NAME}-ep, b: 1}\n", r"pass the output of envsubst, which fills in \$\{NAME\}"),
+        ("a: [${NAME:-b}, c, {d}\n", r"pass the output of envsubst, which fills in \$\{NAME:"),
+        ("a: [__NAME__, {d}\n", r"pass the output of envsubst, which fills in __NAME__"),
+        ("a: 'echo ${NAME}'\nb: [\n", r":3:1: [^$]*$"),
         ("a: {[1]: b}\n", r":1:5: a key must be text$"),
         ('a: [--tp, "8" --pp]\n', r":1:15: a ',' or a '\]' is missing before this$"),
         ('a: {b: "8" c: 1}\n', r":1:12: a ',' or a '\}' is missing before this$"),

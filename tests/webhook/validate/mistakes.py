@@ -450,14 +450,20 @@ _NOT_STARTED: Final = (
         "FI518",
         f"{ENGINE}.args",
         "--nnodes launches the nodes already; to use a launcher, remove it",
-        args("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0", replaced={"command": None}),
+        args(
+            *("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0"),
+            replaced={"command": None},
+            launcher="vllm-native",
+        ),
     ),
     Mistake(
         "a launch of their own in a shell",
         "FI518",
         f"{ENGINE}.args[0]",
         "ray start launches the nodes already",
-        engine(command=["sh", "-c"], args=["ray start --head && vllm serve org/M"]),
+        annotated(
+            engine(command=["sh", "-c"], args=["ray start --head && vllm serve org/M"]), launcher="ray-start"
+        ),
     ),
     Mistake(
         "a number of nodes that is not the size",

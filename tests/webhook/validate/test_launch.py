@@ -1,7 +1,7 @@
 """Findings about a launch: their codes and paths."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -9,7 +9,7 @@ from catalog.engines import ENGINES, ModelSharding
 from intent import Object
 from intent.lws import Accelerators, Engine, Intent, Probe
 from intent.settings import Settings
-from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
 from webhook.mutate import input_of
@@ -19,6 +19,8 @@ from webhook.validate.launch import launch
 OLD = "vllm/vllm-openai:v0.11.0"
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 FINE = "--model M -tp 8 -pp 2"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+GB200 = {"key": "nvidia.com/gpu.product", "operator": "In", "values": ["NVIDIA-GB200"]}
 
 
 @pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2 -dpb ray", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
@@ -217,7 +219,6 @@ def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int
         ("", "", "corp/llm:1", "FI517", "image"),
         ("/start.sh", "", OLD, "FI517", "command"),
         ("trtllm-serve M", "", "corp/llm:1", "FI519", "command"),
-        ("ray start --head", "", OLD, "FI518", "command"),
         ("bash -c", "eval", OLD, "FI514", "args[0]"),
     ],
 )
@@ -243,18 +244,93 @@ def test_a_launch_that_is_left_as_it_is_is_reported(
 def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:
     intent = group(engine(command=command))
 
-    assert (codes(intent), path_of("FI512", intent)) == (["FI518", "FI512"], path)
+    assert (codes(intent), path_of("FI512", intent)) == (["FI512"], path)
 
 
 def test_a_number_of_nodes_in_a_script_is_compared_too() -> None:
     script = "bash /x/multi-node-serving.sh leader --ray_cluster_size=3; vllm serve M"
 
-    assert codes(group(engine([script], "sh -c"))) == ["FI518", "FI512"]
+    assert codes(group(engine([script], "sh -c"))) == ["FI512"]
 
 
 @pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
 def test_a_number_of_nodes_that_is_the_size_or_unknown_is_accepted(count: str) -> None:
-    assert codes(group(engine(command=f"vllm serve M --nnodes {count}"))) == ["FI518"]
+    assert codes(group(engine(command=f"vllm serve M --nnodes {count}"))) == []
+
+
+@pytest.mark.parametrize("launcher", ["ray-symmetric", "vllm-native", "ray-start"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ray start --head",
+        "ray symmetric-run --min-nodes 2 -- vllm serve M",
+        "vllm serve M --nnodes 2",
+        ["sh", "-c", "ray start --block && vllm serve M"],
+        f"{MODULE} --model M --nnodes=2",
+        "mpirun -n 16 trtllm-serve M",
+    ],
+)
+def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: Any, launcher: str) -> None:
+    own = engine(command=command, image="vllm/vllm-openai:v0.17.1")
+
+    assert ("FI518" in codes(group(own, launcher=launcher)), "FI518" in codes(group(own))) == (True, False)
+
+
+NORMAL: Final[dict[str, Engine]] = {
+    "a stock image without Ray": engine(FINE, image="vllm/vllm-openai:v0.23.0"),
+    "the newest stock image": engine(FINE, image="vllm/vllm-openai:latest"),
+    "an image of the night": engine(FINE, image="vllm/vllm-openai:nightly-ab12"),
+    "a stock image without a tag": engine(FINE, image="docker.io/vllm/vllm-openai"),
+    "an image of llm-d": engine(FINE, "vllm serve", "ghcr.io/llm-d/llm-d-cuda:v0.9.0"),
+    "an image of a vendor": engine(FINE, "vllm serve", "nvcr.io/nvidia/vllm:26.05-py3"),
+    "tensor parallelism over TPUs": engine("M -tp 8", accelerators=Accelerators("google.com/tpu", 4)),
+    "Ascend": engine(FINE, accelerators=Accelerators("huawei.com/Ascend910", 8)),
+}
+"""Launches that are as they should be."""
+
+
+@pytest.mark.parametrize("own", NORMAL.values(), ids=NORMAL)
+def test_what_is_normal_is_no_warning(own: Engine) -> None:
+    assert codes(group(own)) == []
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "huawei.com/Ascend910",
+        "huawei.com/Ascend910B4",
+        "huawei.com/ascend-1980",
+        "huawei.com/Ascend310P",
+        "cambricon.com/mlu",
+        "cambricon.com/mlu590",
+        "metax-tech.com/gpu",
+        "google.com/tpu",
+    ],
+)
+def test_the_accelerators_of_every_vendor_are_counted(resource: str) -> None:
+    of_pod = changed(lws(), f"{WORKER}.spec.containers.0.resources", {"limits": {resource: "8"}})
+    whole = changed(of_pod, f"{WORKER}.spec.containers.0.args", ["org/M", "-tp", "32"])
+
+    found = {one.code for one in check(whole, mutated=False)}
+    assert ("FI307" in found, "FI537" in found) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("nodeSelector", {"nvidia.com/gpu.product": "NVIDIA-GB200"}),
+        ("nodeSelector", {"cloud.google.com/gke-accelerator": "nvidia-gb300"}),
+        ("nodeSelector", {"example.com/rack": "gb200-nvl72"}),
+        ("nodeSelector", {"nvidia.com/gpu.clique": "a.1"}),
+        ("affinity", {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [GB200]}]}}}),
+    ],
+)
+def test_tensor_parallelism_over_nodes_that_nvlink_joins_is_no_warning(field: str, value: Any) -> None:
+    crossing = changed(lws(), f"{WORKER}.spec.containers.0.args", ["org/M", "-tp", "16"])
+    joined = changed(crossing, f"{WORKER}.spec.{field}", value)
+
+    found = [{one.code for one in check(obj, mutated=False)} for obj in (crossing, joined)]
+    assert ["FI502" in codes for codes in found] == [True, False]
 
 
 def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None:
@@ -338,7 +414,7 @@ def test_a_command_that_cannot_run_has_only_the_error() -> None:
 
 
 def test_a_number_of_processes_is_no_number_of_nodes() -> None:
-    assert codes(group(engine(command="mpirun -n 16 trtllm-serve M"))) == ["FI518"]
+    assert codes(group(engine(command="mpirun -n 16 trtllm-serve M"))) == []
 
 
 def test_args_may_be_a_program_where_the_image_has_no_entrypoint() -> None:
@@ -384,7 +460,6 @@ CPU = "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.17.1"
     [
         ("volcano.sh/vgpu-number", "FI537"),
         ("aws.amazon.com/neuron", "FI537"),
-        ("huawei.com/Ascend310P", "FI537"),
         ("cpu", "FI303"),
         ("hugepages-2Mi", "FI303"),
         ("requests.kubernetes.io/x", "FI303"),

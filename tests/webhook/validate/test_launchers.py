@@ -130,7 +130,7 @@ def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
         ("auto", "trtllm-serve M --tp_size 16 --pp_size 2", ["FI519", "FI307"]),
         ("auto", "trtllm-serve M --tp_size 8", ["FI519", "FI501"]),
         ("auto", "trtllm-serve M --tp_size 32 --config c.yaml", ["FI519", "FI511"]),
-        ("auto", "mpirun -n 32 trtllm-serve M --tp_size 32", ["FI518", "FI307"]),
+        ("auto", "mpirun -n 32 trtllm-serve M --tp_size 32", ["FI307"]),
         ("auto", "python3 -m tensorrt_llm.commands.serve M --tp_size 32", ["FI519", "FI307"]),
     ],
 )
