@@ -114,6 +114,21 @@ class Connector:
     """Whether it belongs to the older V0 core, selected by `VLLM_USE_V1=0`; all others belong to V1."""
 
 
+class Hang(NamedTuple):
+    """Releases of vLLM in which a launch hangs at start without a flag."""
+
+    since: Version
+    below: Version
+    without: str
+    source: str
+
+
+HANGS: Final = Hang(
+    *((0, 26, 1), (0, 29), "disable-custom-all-reduce"),
+    "tensor parallelism over nodes: vllm-project/vllm#52907, #53894; repaired by #53253",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSharding:
     """A model that not every tensor parallel size can shard."""
@@ -141,6 +156,8 @@ class Engines:
     models: tuple[ModelSharding, ...] = ()
 
 
+COMPARED: Final[dict[str, Version]] = {"vllm": (0, 33, 0), "sglang": (0, 5, 23)}
+"""The newest release with which the rows of an engine were compared (`make soak SOAK=catalogue`)."""
 SYMMETRIC_RUN: Final[Version] = (2, 54)
 """The first Ray whose `ray symmetric-run` works over nodes (ray-project/ray#59795, fixed by #59794)."""
 
@@ -263,7 +280,7 @@ _TRAITS: Final = (
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
-    Trait(STALE_FIELDS, since=(0, 33), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
+    Trait(STALE_FIELDS, since=(0, 32), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
     Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
     Trait(V0_CORE, below=(0, 11, 1), source="vLLM `vllm/envs.py`; vllm-project/vllm#28204 takes it out"),
     Trait(
@@ -292,9 +309,10 @@ _CONNECTORS: Final = (
     Connector("OffloadingConnector", since=(0, 11)),
     Connector("MoRIIOConnector", since=(0, 14)),
     Connector("FlexKVConnectorV1", since=(0, 18)),
-    Connector("SimpleCPUOffloadConnector", since=(0, 18)),
-    Connector("HF3FSKVConnector", since=(0, 23)),
-    Connector("HiSparseConnector", since=(0, 33)),
+    Connector("SimpleCPUOffloadConnector", since=(0, 19)),
+    Connector("HF3FSKVConnector", since=(0, 20)),
+    Connector("HiSparseConnector", since=(0, 30)),
+    Connector("ExampleHiddenStatesConnector", since=(0, 17)),
 )
 
 _DEEPSEEK: Final = ModelSharding(

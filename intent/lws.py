@@ -64,6 +64,8 @@ class Pod:
     """`terminationGracePeriodSeconds`; 30 is the API's default."""
     containers: tuple[str, ...] = ()
     """The names of the containers, in order."""
+    host_dns: bool = True
+    """Whether names of the cluster resolve: with hostNetwork not by default."""
     fabric: bool = False
     """Whether its nodes share the accelerators' network: its node selector or affinity names an NVL72."""
     accelerated: bool = False

@@ -176,6 +176,7 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
+        host_dns=spec.get("hostNetwork") is not True or spec.get("dnsPolicy") in {_HOST_DNS, "None"},
         fabric=_FABRIC.search(
             str((spec.get("nodeSelector"), mapping(spec.get("affinity")).get("nodeAffinity")))
         )
@@ -187,6 +188,7 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
     )
 
 
+_HOST_DNS: Final = "ClusterFirstWithHostNet"
 _FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
 """Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
 

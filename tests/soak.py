@@ -110,6 +110,7 @@ PARTS: Final = {
     "lease": _one("two controllers", "tests/cluster/test_controller_lease_faults.py"),
     "ray": _one("ray", "tests/ray"),
     "storage": _one("storage", "tests/storage/initializer_check.py"),
+    "catalogue": _one("the catalogue", "tests/catalog/wheels_check.py"),
     "vllm": _one("vLLM's parser", "tests/engine_parser/vllm_check.py"),
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),
     "tables": _one("tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py"),

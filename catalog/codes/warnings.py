@@ -309,6 +309,18 @@ ROWS: Final[dict[str, Code]] = {
         "add --ssl-certfile and --ssl-keyfile to the engine, or remove decoder from tls",
         "tls=decoder is set for a decoder whose arguments name no certificate; each request would fail",
     ),
+    "FI569": Code(
+        "warning",
+        "this launch hangs at start in this release of the engine",
+        "add the flag in the message, or use another release",
+        "a fault of the release, which its project has repaired since",
+    ),
+    "FI570": Code(
+        "warning",
+        "pods that share a template have the same rank",
+        "write $(LWS_WORKER_INDEX), or remove the launch to have a launcher write it",
+        "the line of one node was copied from a guide into the template of several pods",
+    ),
     "FI568": Code(
         "warning",
         "an option of the routing sidecar has no effect",

@@ -8,10 +8,20 @@ from typing import Final
 from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
 from intent.command_line.command import engines_beside, engines_of, fused_program, names_engine, own_launch
-from intent.command_line.flags import DISTRIBUTED
+from intent.command_line.flags import BACKEND, DISTRIBUTED
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
-from intent.launch import AUTO, NONE, SHOWN, Launch, LaunchPlan, argument_path, item_path, read_launches
+from intent.launch import (
+    AUTO,
+    NONE,
+    SHOWN,
+    Launch,
+    LaunchPlan,
+    argument_path,
+    item_path,
+    read_launches,
+    value_of,
+)
 from intent.lws import LWT, Intent
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
@@ -19,7 +29,7 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group, unknown_accelerator
-from webhook.validate.pods import limits, pods, requests
+from webhook.validate.pods import limits, names, pods, requests, restart
 from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
 from webhook.validate.transfer import transfer
@@ -97,9 +107,40 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield from parallel_sizes(launch)
     elif launch.command.kind == "distributed":
         yield from _counts(launch, intent.size)
+        yield from _of_author(launch, intent)
     yield from unlaunched(launch, intent)
     if intent.size > 1:
         yield from requests(launch)
+
+
+_RAY: Final = re.compile(r"\bray\b(?!.*--nnodes)|multi-node-serving|run_cluster")
+_RANKS: Final = frozenset({"node-rank", "data-parallel-start-rank", "data-parallel-rank"})
+
+
+def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
+    words = own_launch(launch.command, launch.engine.command + launch.engine.args)
+    is_made = "install" in " ".join((*launch.engine.command, *launch.engine.args))
+    if launch.facts.has_ray is False and launch.image.engine and _RAY.search(words) and not is_made:
+        message = (
+            f"{launch.image} has no Ray, which {words[:SHOWN]} starts: use an image that has it, or --nnodes"
+        )
+        yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
+    backend = launch.command.flags.last(BACKEND)
+    if backend and value_of(launch, backend) == "ray" and launch.command.flags.last("nnodes"):
+        message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
+        yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
+    shared = intent.size - (0 if len(intent.templates) == 1 else 1) if not launch.leads else 1
+    for flag in launch.command.flags.given if shared > 1 else ():
+        if flag.name in _RANKS and (value_of(launch, flag) or "").isdecimal():
+            message = (
+                f"must be the rank of each pod, from $(LWS_WORKER_INDEX): {shared} pods share this template"
+            )
+            yield FieldError(argument_path(launch, flag.value_at), None, message, "FI570")
+    if intent.size > 1:
+        yield from names(launch)
+        if launch.template is intent.templates[-1]:
+            yield from restart(intent)
 
 
 def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -164,6 +205,7 @@ def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[Fi
     command = launch.command
     if command.kind == "distributed":
         yield from _counts(launch, intent.size)
+        yield from _of_author(launch, intent)
         if intent.launcher in {"", AUTO} and all(one.command.kind == "distributed" for one in plan.launches):
             return  # the whole launch is the author's, and no launcher is asked for
     if command.kind == "unknown" and fused_program(launch.engine.command):

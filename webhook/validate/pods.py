@@ -24,13 +24,14 @@ _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the group, then every pod template."""
     intent, plan = given.intent, given.plan
-    yield from _restart(intent)
+    yield from restart(intent)
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
         if launcher.resolves and "dns" in given.concerns:
             yield from _name_taken(launch)
         yield from requests(launch)
+        yield from names(launch)
         yield from _shared_memory(launch, given)
         yield from _side_channel(launch)
         if launcher.uses_ray:
@@ -38,13 +39,21 @@ def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
             yield from _devices(launch)
 
 
-def _restart(intent: Intent) -> Iterator[FieldError]:
+def restart(intent: Intent) -> Iterator[FieldError]:
+    """Report a restart policy with which a pod restarts alone."""
     if intent.restart_policy not in _RECREATES:
         message = (
             f"{intent.restart_policy[:SHOWN]} restarts a pod alone, which cannot rejoin the engine: "
             "use RecreateGroupOnPodRestart"
         )
         yield FieldError(f"{LWT}.restartPolicy", None, message, "FI510")
+
+
+def names(launch: Launch) -> Iterator[FieldError]:
+    """Report a pod that cannot resolve the leader's name: with hostNetwork it asks the node's resolver."""
+    if not launch.template.pod.host_dns:
+        message = "hostNetwork without it cannot resolve the leader's name: set ClusterFirstWithHostNet"
+        yield FieldError(f"{launch.template.path}.spec.dnsPolicy", None, message, "FI510")
 
 
 def _subgroups(plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:

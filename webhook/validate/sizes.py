@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from catalog.engines import PRODUCTS, Engines, ModelSharding, known_model
+from catalog.engines import HANGS, PRODUCTS, Engines, ModelSharding, known_model
 from intent.accelerators import TPU
 from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
@@ -155,7 +155,7 @@ def _misspelt_size(launch: Launch) -> bool:
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     """Check a group that is not launched and of whose engine only the sizes are known."""
     command = plan.leader.command
-    if (command.within or command.engine) not in SIZED[len(CHECKED) :]:
+    if command.within not in SIZED and command.engine not in SIZED[len(CHECKED) :]:
         return
     yield from _unchecked(plan.leader)
     if _sizes_given(plan.leader) and (needed := read_sizes(plan.leader)):
@@ -321,6 +321,10 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
     if pod and needed.tensor > pod and plan.leader.command.is_vllm:
         flag = plan.leader.command.flags.last(TENSOR)
         word = quoted(plan.leader, flag) if flag else ""
+        hangs = HANGS.since <= plan.leader.image.version < HANGS.below
+        if hangs and all(one.name.lstrip("-") != HANGS.without for one in plan.leader.command.flags.given):
+            message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
+            yield FieldError(_given(plan.leader)[0], None, message, "FI569")
         message = f"{word} spans pods of {pod} accelerators, which is slow{_better(plan, needed, size)}"
         yield FieldError(_given(plan.leader)[0], None, message, "FI502")
 

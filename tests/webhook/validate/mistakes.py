@@ -1039,6 +1039,20 @@ _ARGUMENTS: Final = (
         args("deepseek-ai/DeepSeek-R1", "-tp", "32", size=4),
     ),
     Mistake(
+        "the rank of one node in a template of several pods",
+        "FI570",
+        f"{ENGINE}.args[6]",
+        "must be the rank of each pod, from $(LWS_WORKER_INDEX): 2 pods share this template",
+        args("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0", replaced={"command": None}),
+    ),
+    Mistake(
+        "tensor parallelism over nodes in a release that hangs",
+        "FI569",
+        f"{ENGINE}.args[2]",
+        "-tp 16 over pods hangs at start in this vLLM: add --disable-custom-all-reduce",
+        args("org/M", "-tp", "16", replaced={"image": "vllm/vllm-openai:v0.28.0"}),
+    ),
+    Mistake(
         "an image without Ray",
         "FI504",
         f"{ENGINE}.image",

@@ -276,6 +276,92 @@ def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: An
     assert ("FI518" in codes(group(own, launcher=launcher)), "FI518" in codes(group(own))) == (True, False)
 
 
+HAND: Final = "vllm serve M -tp 8 -pp 2 --nnodes 2 --master-addr $(LWS_LEADER_ADDRESS)"
+HAND_RANK: Final = f"{HAND} --node-rank $(LWS_WORKER_INDEX)"
+NEWER: Final = "vllm/vllm-openai:v0.23.0"
+
+
+@pytest.mark.parametrize("launcher", ["", "none"])
+@pytest.mark.parametrize(
+    ("command", "image", "found"),
+    [
+        (HAND_RANK, NEWER, []),
+        (f"{HAND} --node-rank 0", NEWER, ["FI570"]),
+        (f"{HAND} --node-rank=1", NEWER, ["FI570"]),
+        (["sh", "-c", f"exec {HAND} -r 1"], NEWER, ["FI570"]),
+        (f"{MODULE} --model M -tp 8 -dp 2 --data-parallel-start-rank 1", NEWER, ["FI570"]),
+        (f"{HAND_RANK} --distributed-executor-backend ray", NEWER, ["FI313"]),
+        (["sh", "-c", "ray start --head && vllm serve M -tp 8 -pp 2"], NEWER, ["FI504"]),
+        ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 8 -pp 2", NEWER, ["FI504"]),
+        (
+            ["bash", "-c", "/x/multi-node-serving.sh leader; vllm serve M -tp 16"],
+            "vllm/vllm-openai",
+            ["FI504"],
+        ),
+        (["sh", "-c", "ray start --block"], "ghcr.io/llm-d/llm-d-cuda:v0.9.0", ["FI504"]),
+        (["sh", "-c", "pip install ray; ray start --head && vllm serve M -tp 16"], NEWER, []),
+        (["sh", "-c", "ray start --head && vllm serve M -tp 16"], "vllm/vllm-openai:v0.17.1", []),
+    ],
+)
+def test_a_launch_of_the_author_that_cannot_run_is_reported(
+    command: Any, image: str, found: list[str], launcher: str
+) -> None:
+    said = codes(group(engine(command=command, image=image), launcher=launcher))
+
+    assert [code for code in said if code in {"FI570", "FI313", "FI504"}] == found
+
+
+@pytest.mark.parametrize(
+    ("flags", "found"), [("-tp 16 -pp 2", ["FI307"]), ("-tp 8", ["FI501"]), ("-tp 16", [])]
+)
+def test_the_sizes_of_a_launch_of_the_author_are_checked(flags: str, found: list[str]) -> None:
+    whole = HAND_RANK.replace("-tp 8 -pp 2", flags)
+
+    for command in (whole, ["sh", "-c", f"exec {whole}"], whole.replace("vllm serve", f"{MODULE} --model")):
+        assert codes(group(engine(command=command, image=NEWER))) == found
+
+
+@pytest.mark.parametrize(
+    ("image", "args", "is_found"),
+    [
+        ("v0.28.0", "M -tp 16", True),
+        ("v0.27.1", "M --tensor_parallel_size=16", True),
+        ("v0.28.0", "M -tp 16 --disable-custom-all-reduce", False),
+        ("v0.28.0", "M -tp 8 -pp 2", False),
+        ("v0.26.0", "M -tp 16", False),
+        ("v0.29.0", "M -tp 16", False),
+    ],
+)
+def test_a_release_that_hangs_is_reported(image: str, args: str, is_found: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    assert ("FI569" in codes(group(engine(args, image=f"vllm/vllm-openai:{image}")))) is is_found
+
+
+@pytest.mark.parametrize("args", [FINE, f"{HAND_RANK}"])
+@pytest.mark.parametrize(
+    ("policy", "is_found"),
+    [
+        (None, True),
+        ("ClusterFirst", True),
+        ("Default", True),
+        ("ClusterFirstWithHostNet", False),
+        ("None", False),
+    ],
+)
+def test_a_pod_of_the_hosts_network_resolves_the_leader(
+    args: str,
+    policy: str | None,
+    is_found: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    by_hand: Any = {"command": args.split(), "args": []} if args == HAND_RANK else {"args": args.split()}
+    own = lws(2, template(container(image=NEWER, **by_hand)))
+    own["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= {"hostNetwork": True} | (
+        {"dnsPolicy": policy} if policy else {}
+    )
+
+    said = [one.path for one in check(own, mutated=False) if one.code == "FI510"]
+    assert any(path.endswith("dnsPolicy") for path in said) is is_found
+
+
 NORMAL: Final[dict[str, Engine]] = {
     "a stock image without Ray": engine(FINE, image="vllm/vllm-openai:v0.23.0"),
     "the newest stock image": engine(FINE, image="vllm/vllm-openai:latest"),

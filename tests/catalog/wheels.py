@@ -1,0 +1,92 @@
+"""Releases of engines in the package index, and the sources in their wheels, never installed.
+
+What was read is kept in the cache of the tests: a few files of each wheel.
+"""
+
+import io
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Final
+from zipfile import ZipFile
+
+from pip._internal.models.index import PyPI
+
+from catalog.engines import Version
+from tests.cluster.testbed.build import cache_directory
+
+INDEX: Final = f"{PyPI.simple_url}/"
+_JSON: Final = {"Accept": "application/vnd.pypi.simple.v1+json"}
+_BLOCK: Final = 1 << 18
+
+
+class _Remote(io.RawIOBase):
+    """A file behind HTTP, of which blocks are read when they are asked for."""
+
+    def __init__(self, url: str, size: int) -> None:
+        self.url, self.size, self.at = url, size, 0
+        self.blocks: dict[int, bytes] = {}
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.at = offset + (0, self.at, self.size)[whence]
+        return self.at
+
+    def tell(self) -> int:
+        return self.at
+
+    def read(self, count: int = -1) -> bytes:
+        stop = self.size if count < 0 else min(self.at + count, self.size)
+        first, last = self.at // _BLOCK, max(stop - 1, self.at) // _BLOCK
+        whole = b"".join(map(self._block, range(first, last + 1)))
+        found = whole[self.at - first * _BLOCK : stop - first * _BLOCK]
+        self.at = stop
+        return found
+
+    def _block(self, at: int) -> bytes:
+        if at not in self.blocks:
+            ends = min((at + 1) * _BLOCK, self.size) - 1
+            self.blocks[at] = _fetched(self.url, {"Range": f"bytes={at * _BLOCK}-{ends}"})
+        return self.blocks[at]
+
+
+def _fetched(url: str, headers: dict[str, str]) -> bytes:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=120) as answer:  # noqa: S310 - the index
+        body: bytes = answer.read()
+        return body
+
+
+def releases(*packages: str) -> dict[Version, tuple[str, int]]:
+    """Return the address and the size of one wheel of each release; the first package that has it counts."""
+    found: dict[Version, tuple[str, int]] = {}
+    for package in packages:
+        for one in json.loads(_fetched(f"{INDEX}{package}/", _JSON))["files"]:
+            parts = one["filename"].split("-")
+            if one["filename"].endswith(".whl") and all(part.isdecimal() for part in parts[1].split(".")):
+                found.setdefault(tuple(map(int, parts[1].split("."))), (one["url"], one["size"]))
+    return dict(sorted(found.items()))
+
+
+def sources(engine: str, version: Version, wheel: tuple[str, int], wanted: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts of the files of a wheel that begin with one of the names, and of its metadata."""
+    kept = cache_directory().parent / "wheels" / f"{engine}-{'.'.join(map(str, version))}.json"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(dict(_read(wheel, wanted))), encoding="utf-8")
+    found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
+    return found
+
+
+def _read(wheel: tuple[str, int], wanted: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    with ZipFile(_Remote(*wheel)) as archive:
+        for name in archive.namelist():
+            if (name.startswith(wanted) and name.endswith(".py")) or name.endswith(".dist-info/METADATA"):
+                yield (
+                    name.rpartition("/")[2] if name.endswith("METADATA") else name,
+                    archive.read(name).decode(),
+                )
