@@ -28,7 +28,7 @@ from catalog.engines import (
 )
 
 _VERSION: Final = re.compile(
-    r"(?:[\w.-]*vllm_?)?v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?(?:post|rc)[0-9]{1,4})?(?:[-_][\w.-]*)?"
+    r"(?:[\w.-]*vllm_?)?v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.?post[0-9]{1,4}|(?P<rc>\.?rc[0-9]{1,4}))?(?:[-_][\w.-]*)?"
 )
 
 
@@ -111,7 +111,8 @@ def _read_image(reference: str, engines: Engines) -> Image:
     found = next((row for row in engines.images if _names(row, image)), None)
     if found is None:
         return image
-    version, starts = found.version or _version(tag), found.entrypoint != "none"
+    starts = found.entrypoint != "none"
+    version = found.version or _version(tag, candidates=not starts)
     return replace(image, version=version, engine=found.engine, least=found.least, starts=starts)
 
 
@@ -122,9 +123,11 @@ def _names(row: Stock, image: Image) -> bool:
     return fnmatchcase(name, row.repository) and fnmatchcase(tag, row.tag)
 
 
-def _version(tag: str) -> Version:
+def _version(tag: str, *, candidates: bool) -> Version:
+    """Return the release in a tag; a candidate counts as its release where a vendor names it so."""
     found = _VERSION.fullmatch(tag)
-    return tuple(int(part) for part in found.groups() if part) if found else ()
+    is_release = found and (candidates or not found["rc"])
+    return tuple(int(part) for part in found.groups()[:4] if part) if found and is_release else ()
 
 
 @lru_cache(maxsize=256)

@@ -34,7 +34,7 @@ from webhook.state import (
     state,
 )
 from webhook.templates.content import bypassed
-from webhook.validate import CONSEQUENCES, UNFILLED, VALIDATORS
+from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, VALIDATORS
 from webhook.validate.launch import known_launcher
 from webhook.write import Write, has_record
 
@@ -72,19 +72,26 @@ def check(  # noqa: PLR0913 - what a request consists of
     if is_denied and (is_settled or found.write.unchanged or found.write.lost_record):
         about_record = [replace(one, softened=True) for one in about_record]
         about_input = _softened(about_input, found.write, settings)
+    elif is_denied and found.write.before is not None and found.write.before.has_record:
+        about_input = _softened(about_input, found.write, settings, OF_AUTHORS)
     return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
 
 
-def _softened(errors: list[FieldError], write: Write, settings: Settings) -> list[FieldError]:
-    """Turn errors that the old object had too into warnings.
+def _softened(
+    errors: list[FieldError], write: Write, settings: Settings, codes: frozenset[str] = frozenset()
+) -> list[FieldError]:
+    """Turn errors that the old object had too into warnings; only those with these codes, if there are any.
 
     Fields that only validators read (replicas, values of variables) may have changed in this very update.
     """
-    if write.lost_record or (write.before is not None and write.before.reading == write.reading):
+    is_same = write.lost_record or (write.before is not None and write.before.reading == write.reading)
+    if is_same and not codes:
         return [replace(one, softened=True) for one in errors]
     before = inspect(write.old or {}, write.old)
     known = set() if isinstance(before, Unreadable) else set(map(_said, _about_input(before, settings)))
-    return [replace(one, softened=_said(one) in known) for one in errors]
+    asked = (one for one in errors if not codes or one.code in codes)
+    softened = {id(one) for one in asked if _said(one) in known}
+    return [replace(one, softened=id(one) in softened) for one in errors]
 
 
 def _said(error: FieldError) -> str:

@@ -25,6 +25,7 @@ HYBRID: Final = "data-parallel-hybrid-lb"
 EXTERNAL: Final = "data-parallel-external-lb"
 MULTI_PORT: Final = "data-parallel-multi-port-external-lb"
 SUPERVISOR: Final = "data-parallel-supervisor-port"
+NODE_RANK: Final = "node-rank"
 RANK: Final = "data-parallel-rank"
 START_RANK: Final = "data-parallel-start-rank"
 HEADLESS: Final = "headless"
@@ -48,7 +49,7 @@ the tensor size."""
 DISTRIBUTED: Final = frozenset(
     {
         "nnodes",
-        "node-rank",
+        NODE_RANK,
         HEADLESS,
         "data-parallel-address",
         START_RANK,

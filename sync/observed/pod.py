@@ -18,7 +18,6 @@ from intent.annotations import (
     GROUP_INDEX,
     GROUP_SIZE,
     LWS_NAME,
-    SERVES,
     SERVICE,
 )
 from intent.shapes import EMPTY, listed, mapping, number, text
@@ -102,7 +101,7 @@ def project(obj: Object) -> ObservedPod:
         failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),
         component_type=shared(labels.get(COMPONENT_TYPE)),
-        everywhere=labels.get(SERVES) == EVERYWHERE[SERVES],
+        everywhere=EVERYWHERE.items() <= labels.items(),
         ports=shared(mapping(metadata.get("annotations")).get(ACTIVE_PORTS[0])),
     )
 

@@ -16,6 +16,7 @@ from intent import Object
 from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.schema import violations
+from sync.desired.endpoints import Endpoints
 from sync.desired.render.routes import destination_rule
 from sync.desired.routes import Routes
 from tests.builders.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
@@ -117,6 +118,8 @@ def test_an_invalid_spec_is_refused(routed: Cluster, field: str, name: str) -> N
 
 
 def test_istio_s_own_schema_accepts_the_rule_for_the_endpoint_picker(routed: Cluster) -> None:
-    rule = destination_rule(Routes("default", "demo", picker=PICKERS["gie-1.5"], config="", port=1))
+    rule = destination_rule(
+        Routes("default", "demo", picker=PICKERS["gie-1.5"], config="", endpoints=Endpoints((1,)))
+    )
 
     assert create(routed.api, path("destinationrules", "default"), rule, **STRICT)["spec"] == rule["spec"]

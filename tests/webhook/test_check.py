@@ -29,6 +29,39 @@ def test_a_good_object_has_no_findings() -> None:
     assert check(put(lws())) == []
 
 
+HAND = ("--nnodes", "2", "--master-addr", "$(LWS_LEADER_ADDRESS)")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("FI307", ("-tp", "16", "-pp", "2", "--node-rank", "$(LWS_WORKER_INDEX)")),
+        (
+            "FI313",
+            ("-tp", "16", "--distributed-executor-backend", "ray", "--node-rank", "$(LWS_WORKER_INDEX)"),
+        ),
+        ("FI328", ("-tp", "8", "-dp", "2", "--data-parallel-start-rank", "0")),
+        ("FI329", ("-dp", "16", "--data-parallel-hybrid-lb", "--data-parallel-external-lb")),
+    ],
+)
+def test_an_edit_elsewhere_of_a_stored_launch_with_a_fault_of_its_command_only_warns(
+    code: str, words: tuple[str, ...]
+) -> None:
+    own = ("-tp", "16", "--node-rank", "$(LWS_WORKER_INDEX)")
+    stored, good = (
+        put(lws(worker=template(container(image="vllm/vllm-openai:v0.23.0", args=["M", *one, *HAND]))))
+        for one in (words, own)
+    )
+    elsewhere = put(changed(stored, f"{WORKER}.metadata", {"annotations": {"note": "x"}}), stored)
+    env = put(changed(stored, f"{WORKER}.spec.containers.0.env", [{"name": "A", "value": "b"}]), stored)
+    worse = put(changed(good, f"{WORKER}.spec.containers.0.args", ["M", *words, *HAND]), good)
+
+    assert code in {one for _, one in errors(check(stored))}
+    for edited in (elsewhere, env):
+        assert (code in codes(check(edited, stored)), errors(check(edited, stored))) == (True, [])
+    assert code in {one for _, one in errors(check(worse, good))}
+
+
 def test_an_object_that_does_not_opt_in_has_no_findings() -> None:
     assert check(changed(lws(), "metadata.annotations", {"note": "x"})) == []
 

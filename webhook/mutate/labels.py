@@ -9,7 +9,6 @@ from intent.annotations import (
     LLM_D_ROLE,
     LLM_D_ROLES,
     ROLE_NAME,
-    SERVES,
     SERVICE,
 )
 from webhook.digest import Reads
@@ -50,7 +49,7 @@ LABELS: Final = Concern(
     writes=union(
         {"metadata": {"labels": values(*_LABELS)}},
         of_templates(
-            {"metadata": {"labels": values(*_LABELS, SERVES), "annotations": values(*ACTIVE_PORTS)}}
+            {"metadata": {"labels": values(*_LABELS, *EVERYWHERE), "annotations": values(*ACTIVE_PORTS)}}
         ),
     ),
     opt_out="not possible; remove all `fusioninfer.io/` annotations to revert everything",

@@ -7,7 +7,7 @@ from intent.launch import Launch
 from webhook.digest import COMMAND, Reads
 from webhook.layout import PROBES as NAME
 from webhook.layout import Input, misplaced, of_supervisor
-from webhook.mutate.concern import COMMANDS, SIZE, STRATEGY, Concern, Rule, of_containers, values
+from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 from webhook.overlay.overlay import Overlay
 
@@ -48,13 +48,6 @@ PROBES: Final = Concern(
             r"\.workerTemplate\..*(?:\.livenessProbe|\.readinessProbe|\.startupProbe|\.postStart|\.preStop)",
             "workers serve no API, so it would fail there and restart the group",
             (SIZE,),
-        ),
-        Rule(
-            "FI653",
-            r"\.httpGet\.port",
-            "probes the engine where it answers: the process that starts a server for each rank answers for "
-            "all of them, and an engine behind a sidecar has another port",
-            (*COMMANDS, STRATEGY),
         ),
     ),
 )

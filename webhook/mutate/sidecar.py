@@ -22,6 +22,7 @@ from webhook.layout import SIDECAR as NAME
 from webhook.layout import Input, of_supervisor
 from webhook.move import protocol_of, sidecar_of
 from webhook.mutate.concern import (
+    COMMANDS,
     PICKER,
     SIDECAR_OPTIONS,
     STRATEGY,
@@ -176,8 +177,9 @@ SIDECAR: Final = Concern(
         Rule(
             "FI673",
             r"\.(?:httpGet|tcpSocket|grpc)\.port",
-            "probes the engine on its new port: the sidecar answers before the engine does",
-            (STRATEGY,),
+            "probes the engine where it answers: behind a sidecar on another port; the process that starts "
+            "a server for each rank answers for all of them",
+            (*COMMANDS, STRATEGY),
         ),
         Rule(
             "FI674",

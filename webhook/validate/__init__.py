@@ -37,9 +37,13 @@ VALIDATORS: Final[tuple[Validator, ...]] = (
     *(probes, routing, sidecar),
 )
 
+OF_AUTHORS: Final = frozenset({"FI307", "FI313", "FI318", "FI328", "FI329"})
+"""Errors about commands that earlier releases admitted unread: in what is stored already, an edit elsewhere
+only warns."""
+
 CONSEQUENCES: Final[Mapping[str, frozenset[str]]] = {
     path(COMPONENT_TYPE): frozenset({"FI107", "FI208", "FI315", "FI568", "FI801", "FI803"}),
-    path(LAUNCHER): frozenset({"FI501", "FI502", "FI519", "FI532"}),
+    path(LAUNCHER): frozenset({"FI501", "FI502", "FI504", "FI519", "FI532"}),
     path(LORA): frozenset({"FI112", "FI331"}),
     path(MODEL): frozenset({"FI112", "FI306", "FI331"}),
     path(PARALLELISM): frozenset({"FI303", "FI316", "FI501", "FI502", "FI538"}),

@@ -114,7 +114,6 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 
 
 _RAY: Final = re.compile(r"\bray\b(?!.*--nnodes)|multi-node-serving|run_cluster")
-_RANKS: Final = frozenset({"node-rank", "data-parallel-start-rank", "data-parallel-rank"})
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -130,13 +129,6 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     if backend and value_of(launch, backend) == "ray" and launch.command.flags.last("nnodes"):
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
         yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
-    shared = intent.size - (0 if len(intent.templates) == 1 else 1) if not launch.leads else 1
-    for flag in launch.command.flags.given if shared > 1 else ():
-        if flag.name in _RANKS and (value_of(launch, flag) or "").isdecimal():
-            message = (
-                f"must be the rank of each pod, from $(LWS_WORKER_INDEX): {shared} pods share this template"
-            )
-            yield FieldError(argument_path(launch, flag.value_at), None, message, "FI570")
     if intent.size > 1:
         yield from names(launch)
         if launch.template is intent.templates[-1]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import EXTERNAL_LB, MULTI_PORT_LB, Engines, has, known_model
-from intent.command_line.flags import EXTERNAL, LOCAL_DATA, MULTI_PORT, RANK, SERVERS, START_RANK
+from intent.command_line.flags import EXTERNAL, LOCAL_DATA, MULTI_PORT, NODE_RANK, RANK, SERVERS, START_RANK
 from intent.errors import FieldError
 from intent.launch import Launch, LaunchPlan, argument_path, has_tls, model_of, quoted, spelled, text_of
 from intent.lws import Intent
@@ -19,10 +19,10 @@ _INDEPENDENT: Final = (0, 14)
 
 
 def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
-    """Check the ranks of each template (FI328), then how requests are balanced over them (FI329, FI549)."""
-    launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
+    """Check the ranks of each template, then how requests are balanced over them (FI329, FI549)."""
     for one in launches:
-        yield from _shared(one, given.intent, len(launches))
+        yield from _shared(one, given.intent)
+    launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
     if not launches:
         return
     leader, worker = launches[0], launches[-1]
@@ -42,17 +42,26 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
         yield from _spanning(given.plan, given.settings.engines)
 
 
-def _shared(launch: Launch, intent: Intent, templates: int) -> Iterator[FieldError]:
-    """FI328: a number in a template of several pods gives all of them the same rank; the others hang."""
-    pods = intent.size if templates == 1 else 1 if launch.leads else intent.size - 1
-    for name in (START_RANK, RANK):
-        flag, value = launch.command.flags.last(name), text_of(launch, name)
-        if flag and value.isdecimal() and pods > 1:
+_OWN: Final = "remove it, and the launcher gives each pod its own"
+_RANKS: Final = {
+    NODE_RANK: ("FI570", "write $(LWS_WORKER_INDEX)"),
+    START_RANK: ("FI328", _OWN),
+    RANK: ("FI328", _OWN),
+}
+"""The flags with the rank of one pod, and what to do where several have it."""
+
+
+def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Report a number in a template of several pods: it gives all of them the same rank; the others hang."""
+    pods = intent.size if len(intent.templates) == 1 else 1 if launch.leads else intent.size - 1
+    for name, (code, remedy) in _RANKS.items() if pods > 1 else ():
+        flag = launch.command.flags.last(name)
+        if flag and text_of(launch, name).isdecimal():
             message = (
-                f"{quoted(launch, flag)} gives the {pods} pods of this template the same rank: remove it, "
-                "and the launcher gives each pod its own; or write a template for each"
+                f"{quoted(launch, flag)} gives the {pods} pods of this template the same rank: {remedy}; "
+                "or write a template for each"
             )
-            yield FieldError(argument_path(launch, flag.at), None, message, "FI328")
+            yield FieldError(argument_path(launch, flag.at), None, message, code)
 
 
 def _of_flags(launch: Launch, engines: Engines) -> Iterator[str]:

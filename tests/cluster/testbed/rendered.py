@@ -5,6 +5,7 @@ from typing import Any
 
 from catalog.pickers.generations import Picker as Row
 from intent import Object
+from sync.desired.endpoints import Endpoints
 from sync.desired.render.endpoint_picker import CONFIG_FILE
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
@@ -16,7 +17,7 @@ from tests.cluster.testbed.pickers import Picker, run_picker
 
 def routes(namespace: str, service: str, row: Row, config: str, **fields: Any) -> Routes:
     """Ask for a picker of a generation with a configuration."""
-    return Routes(namespace, service, picker=row, config=config, port=8000, **fields)
+    return Routes(namespace, service, picker=row, config=config, endpoints=Endpoints((8000,)), **fields)
 
 
 def store(there: Network, *wanted: Routes) -> None:

@@ -371,7 +371,7 @@ def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
             "corp/llm:1",
             "",
             "FI527",
-            "not known to have vLLM 0.11.1 to 0.16, or 0.18 or later, which is",
+            "not known to have vLLM 0.11.1 or later, which is assumed; to confirm",
         ),
         ("corp/llm:1", "auto", "FI527", "to confirm, set fusioninfer.io/launcher: vllm-native"),
         ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
@@ -399,7 +399,7 @@ def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     assert launch(input_of(intent, SETTINGS)) == {}
     assert found.code == "FI532"
     assert found.message.startswith(
-        "left as it is: vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; name"
+        "left as it is: vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; set"
     )
     assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
 

@@ -1041,8 +1041,8 @@ _ARGUMENTS: Final = (
     Mistake(
         "the rank of one node in a template of several pods",
         "FI570",
-        f"{ENGINE}.args[6]",
-        "must be the rank of each pod, from $(LWS_WORKER_INDEX): 2 pods share this template",
+        f"{ENGINE}.args[5]",
+        "--node-rank 0 gives the 2 pods of this template the same rank: write $(LWS_WORKER_INDEX)",
         args("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0", replaced={"command": None}),
     ),
     Mistake(
@@ -1132,7 +1132,7 @@ _ARGUMENTS: Final = (
         "an executor that the image does not have",
         "FI532",
         f"{ENGINE}.image",
-        "name a launcher in fusioninfer.io/launcher to force it",
+        "set fusioninfer.io/launcher: vllm-native, without --distributed-executor-backend",
         args(
             *("org/M", "--distributed-executor-backend", "ray"),
             replaced={"image": "vllm/vllm-openai:v0.20.2"},

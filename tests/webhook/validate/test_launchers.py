@@ -87,7 +87,7 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
         ("ray-symmetric", OLD, "Ray 2.54 or later; set fusioninfer.io/launcher: ray-start"),
         ("ray-symmetric", NEW, "Ray 2.54 or later; set fusioninfer.io/launcher: vllm-native"),
         ("ray-start", NEW, "needs Ray; set fusioninfer.io/launcher: vllm-native"),
-        ("vllm-native", OLD, "or 0.18 or later; set fusioninfer.io/launcher: ray-start"),
+        ("vllm-native", OLD, "vLLM 0.11.1 or later; set fusioninfer.io/launcher: ray-start"),
         (
             "vllm-native",
             "vllm/vllm-openai:v0.17.1",
