@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 12_300, 8_100),
+    "webhook": Room(("webhook",), 12_330, 8_100),
     "intent": Room(("intent",), 10_800, 9_100),
     "catalog": Room(("catalog",), 2_650, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_700, 8_100),

@@ -10,7 +10,7 @@ from fusioninfer import demo
 from fusioninfer.cli import main
 
 GOOD: Final = str(demo.EXAMPLES / "monolithic.yaml")
-WARNED: Final = (demo.EXAMPLES / "monolithic.yaml").read_text().replace("v0.17.1", "v0.11.0")
+WARNED: Final = (demo.EXAMPLES / "monolithic.yaml").read_text().replace("memory: 256Gi", "pods: 1")
 WRONG: Final = Path(GOOD).read_text().replace("service: ", "zzz: ")
 READERS: Final = ("validate", "expand", "explain")
 
