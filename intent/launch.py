@@ -80,8 +80,11 @@ class Decision:
     """Whether the leader gets a copy of the workers' template."""
     port: int = 0
     """The port to which the leader's API moves behind a sidecar; 0 if it stays."""
-    older: bool = False
-    """Whether vLLM gets the flags of data parallelism alone, and not `--nnodes`."""
+    older: bool | None = None
+    """Whether vLLM gets the flags of data parallelism alone, and not `--nnodes`.
+
+    None without data parallelism, and in records of releases that chose by `--nnodes` alone.
+    """
     serving: Serving = LEADERS
 
 
@@ -93,8 +96,8 @@ class LaunchPlan:
     launches: tuple[Launch, ...] = ()
     rewritten: bool = False
     """Whether the launcher is written: into all templates, or into none."""
-    older: bool = False
-    """Whether `vllm-native` writes the flags of data parallelism alone, and not `--nnodes`."""
+    older: bool | None = None
+    """That of the `Decision`."""
 
     @property
     def launcher(self) -> str:

@@ -70,7 +70,7 @@ def reads_of(reads: Reads, known: Object) -> Reads:
     return replace(reads, intent=tuple(fields[0]), engine=tuple(fields[1]))
 
 
-_LATER: Final[Object] = {"older": False, "serving": LEADERS}
+_LATER: Final[Object] = {"older": None, "serving": LEADERS}
 """Fields of a `Decision` that older records lack, with their defaults, which change no digest."""
 
 

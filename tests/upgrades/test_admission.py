@@ -26,6 +26,7 @@ from tests.upgrades.writes import WRITTEN, Admitted, admitted, answer, labelled,
 from webhook import review
 
 LWS: Final = "LeaderWorkerSet"
+SKIP: Final = "fusioninfer.io/skip"
 Wrong = list[tuple[str, str, str]]
 """Case, object, and what is wrong with it."""
 
@@ -78,6 +79,36 @@ def test_stored_inferenceservices_can_be_labelled() -> None:
 def kind_of(obj: Object) -> Object:
     group, _, version = obj["apiVersion"].partition("/")
     return {"group": group, "version": version, "kind": obj["kind"]}
+
+
+# --- launches that are made again -------------------------------------------------------------------
+
+FLAG: Final = ("--distributed-executor-backend", "ray")
+
+
+def words(lws: Object) -> list[list[str]]:
+    """Return command and args of each container, without the flag that names Ray where vLLM detects it."""
+    containers = (one for _, each in templates(lws) for one in each["spec"]["containers"])
+    return [
+        [word for word in (*one.get("command", ()), *one.get("args", ())) if word not in FLAG]
+        for one in containers
+    ]
+
+
+def test_a_launch_that_is_made_again_of_the_same_command_keeps_its_words() -> None:
+    wrong, compared = [], 0
+    for one, lws in those(APPLIED):
+        live: Object = copied(lws)
+        noted = live["metadata"].setdefault("annotations", {})
+        if "port" not in noted.get(SKIP, "").split(","):
+            noted[SKIP] = ",".join(filter(None, (noted.get(SKIP), "port")))
+            after = admitted(live, lws)
+            compared += after.lws["metadata"]["annotations"] != live["metadata"]["annotations"]
+            if after.denied or words(after.lws) != words(lws):
+                wrong.append((one.case, lws["metadata"]["name"], after.denied, words(after.lws)))
+
+    assert wrong == []
+    assert compared > 150
 
 
 # --- forged records ---------------------------------------------------------------------------------

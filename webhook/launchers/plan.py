@@ -56,8 +56,9 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
         and launcher is not None
         and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
     )
-    older = rewritten and is_older(launches[0], launches[-1], intent.size)
-    return LaunchPlan(choice, launches, rewritten, older and choice.launcher == VLLM_NATIVE)
+    is_spread = rewritten and choice.launcher == VLLM_NATIVE and has_ranks(launches[0])
+    older = is_older(launches[0], launches[-1], intent.size) if is_spread else None
+    return LaunchPlan(choice, launches, rewritten, older)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:

@@ -49,7 +49,7 @@ def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
     mode = balance(plan.leader)
     headless = () if launch.leads or mode != "internal" else (_HEADLESS,)
     dropped = _of_servers(launch) if headless else frozenset[int]()
-    if not plan.older:
+    if not (is_older_by_flag(plan.leader) if plan.older is None else plan.older):
         flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
         return appended(launch, flags, without=dropped)
     _, first, other = read_ranks(plan.leader, plan.worker, size) or (0, 1, 1)
@@ -112,6 +112,11 @@ def is_older(leader: Launch, worker: Launch, size: int) -> bool:
     is_known = leader.facts.nnodes_data and bool(leader.image.version)
     is_own = leader.command.flags.last(RANK) is not None
     return not is_known or is_uneven or is_own or balance(leader) == "multi-port"
+
+
+def is_older_by_flag(leader: Launch) -> bool:
+    """Return whether a launch gets the older flags by a record that does not say so: without `--nnodes`."""
+    return has_ranks(leader) and not leader.facts.nnodes
 
 
 def has_ranks(launch: Launch) -> bool:
