@@ -33,6 +33,7 @@ SPLIT: Final = "split"
 PROBES: Final = "probes"
 STARTUP: Final = "startup"
 SIDECAR: Final = "sidecar"
+_STARTUP: Final = "startupProbe"
 
 DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
     "launcher": (
@@ -200,12 +201,16 @@ def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -
 
 
 def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:
-    """Return the probes and hooks of a template that fail on workers which serve no API."""
+    """Return the probes and hooks of a template that fail on workers which serve no API.
+
+    If the startup probe does, so do all: they would run while a worker loads the model.
+    """
     answers = LAUNCHERS[plan.launcher].answers
     found = (*launch.engine.probes, *launch.engine.hooks)
     if not answers:
         return found
-    return tuple(one for one in found if one.handler == "httpGet" and one.path not in answers)
+    failing = tuple(one for one in found if one.handler == "httpGet" and one.path not in answers)
+    return found if any(one.field == _STARTUP for one in failing) else failing
 
 
 def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
@@ -226,9 +231,10 @@ def startup_port(launch: Launch, given: Input) -> int | str | None:
     One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
     plan, serving = given.layout.plan, given.layout.serving
-    left = {one.field for one in launch.engine.probes if one not in misplaced(launch, given)}
+    written = {one.field for one in launch.engine.probes}
+    left = written.difference(one.field for one in misplaced(launch, given))
     is_answering = launch.leads or serving.everywhere or bool(LAUNCHERS[plan.launcher].answers)
-    is_missing = is_answering and left and "startupProbe" not in left and STARTUP in given.concerns
+    is_missing = is_answering and left and _STARTUP not in written and STARTUP in given.concerns
     return (serving.supervisor or api_port(launch)) if is_missing else None
 
 

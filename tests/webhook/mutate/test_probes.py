@@ -173,6 +173,26 @@ def test_nodes_of_sglang_keep_the_probes_that_they_answer(path: str, *, splits: 
     assert ("readinessProbe" in str(PROBES.mutate(given))) is splits
 
 
+@pytest.mark.parametrize("has_leader", [False, True])
+@pytest.mark.parametrize("started", ["/health", "/ping", "/v1/models", None])
+@pytest.mark.parametrize("alive", ["/health", "/v1/models"])
+def test_a_node_of_sglang_has_no_probe_while_it_loads(
+    started: str | None, alive: str, *, has_leader: bool
+) -> None:
+    paths = {"startupProbe": started, "livenessProbe": alive}
+    probes = {
+        field: {"httpGet": {"path": path, "port": 30000}} for field, path in paths.items() if path is not None
+    }
+    pod = template(container(image="lmsysorg/sglang:v0.5.9", command=SGLANG.split(), args=None, **probes))
+
+    found = put(lws(worker=pod, leader=pod if has_leader else None))["spec"]["leaderWorkerTemplate"]
+
+    worker = found["workerTemplate"]["spec"]["containers"][0]
+    left = {field: worker[field]["httpGet"]["path"] for field in worker if field.endswith("Probe")}
+    assert set(left.values()) <= {"/health", "/ping"}
+    assert not left or "startupProbe" in left
+
+
 def test_skipped_probes_stay_on_all_pods() -> None:
     live = lws(worker=template(container(readinessProbe=HEALTH)), skip="probes")
 
