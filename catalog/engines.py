@@ -69,6 +69,8 @@ class Ray(NamedTuple):
 
 UNKNOWN_RAY: Final = Ray()
 NO_RAY: Final = Ray(NEWEST, ())
+SOME_RAY: Final = Ray((2, 10))
+"""One that vLLM's requirements of any release allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +236,38 @@ _IMAGES: Final = (
         for tag, version in (("v0.7.*", (0, 19, 1)), ("v0.8.*", (0, 23)), ("v0.9.*", (0, 26)))
     ),
     *(
-        Stock("*nvidia/vllm", "vllm", f"{tag}-*", version=version, entrypoint="none", source=f"{_NGC}{tag}")
-        for tag, version in (
-            ("25.10", (0, 10, 2)),
-            ("26.01", (0, 11, 1)),
-            ("26.03", (0, 17, 1)),
-            ("26.05", (0, 20, 1)),
-            ("26.10", (0, 31)),
+        Stock(
+            *("*nvidia/vllm", "vllm", f"{tag}-*"),
+            version=version,
+            entrypoint="none",
+            ray=ray,
+            source=f"{_NGC}{tag}",
+        )
+        for tag, version, ray in (
+            ("25.10", (0, 10, 2), SOME_RAY),
+            ("26.01", (0, 11, 1), SOME_RAY),
+            ("26.03", (0, 17, 1), SOME_RAY),
+            ("26.05", (0, 20, 1), UNKNOWN_RAY),
+            ("26.10", (0, 31), UNKNOWN_RAY),
         )
     ),
-    Stock("*rocm/vllm", "vllm", "*vllm*", entrypoint="none", source="ROCm/vllm, tags `…_vllm_0.11.1_…`"),
+    *(
+        Stock(
+            *("*rocm/vllm", "vllm", "*vllm*"),
+            below=below,
+            entrypoint="none",
+            ray=ray,
+            source="ROCm/vllm, tags `…_vllm_0.11.1_…`; `requirements/rocm.txt`",
+        )
+        for below, ray in (((0, 18), SOME_RAY), (NEWEST, UNKNOWN_RAY))
+    ),
+    Stock(
+        "*vllm/vllm-tpu",
+        "vllm",
+        entrypoint="none",
+        ray=SOME_RAY,
+        source="vLLM `requirements/tpu.txt`, tpu-inference `docker/Dockerfile`",
+    ),
     Stock(
         "*rhaiis/vllm-*-rhel9",
         "vllm",
@@ -256,7 +280,8 @@ _IMAGES: Final = (
         "*ascend/vllm-ascend",
         "vllm",
         entrypoint="none",
-        source="vllm-ascend on PyPI: vLLM of the same version",
+        ray=Ray((2, 47), (2, 48)),
+        source="vllm-ascend on PyPI: vLLM of the same version; `Dockerfile`",
     ),
     Stock("lmsysorg/sglang", "sglang", ray=NO_RAY, source="SGLang `docker/Dockerfile`"),
     Stock("openmmlab/lmdeploy", "lmdeploy", source="LMDeploy `docker/Dockerfile`"),

@@ -16,7 +16,7 @@ from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image
 from intent.settings import Settings
-from tests.builders.lws import changed, put
+from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from tests.upgrades.stored import APPLIED, stored
 from tests.webhook.launches import codes, engine, group
@@ -155,6 +155,14 @@ def test_a_launch_is_written_if_some_launcher_can_start() -> None:
     assert {one.has_ray for one in found} <= {False, None}
 
 
+def test_of_launchers_that_may_start_the_one_that_needs_least_is_named() -> None:
+    image = "registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.0.0"
+
+    choice = input_of(group(engine("vllm serve M", image=image)), Settings()).plan.choice
+
+    assert (choice.code, choice.launcher) == ("FI532", "ray-start")
+
+
 # --- objects expanded by an earlier release ---------------------------------------------------------
 
 STORED: Final = [
@@ -218,9 +226,9 @@ def test_refresh_chooses_the_launcher_again(old: Object) -> None:
 ARGS: Final = ["org/M", "-tp", "16"]
 
 
-def edited(path: str, value: Any) -> Object:
-    """Edit the file of an object that was stored with `ray-symmetric`, for an unknown image."""
-    cases = (one for one in stored() if (one.case, one.state) == ("engine-43-auto-unknown", APPLIED))
+def edited(path: str, value: Any, case: str = "engine-43-auto-unknown") -> Object:
+    """Edit the file of an object that was stored with `ray-symmetric`, for an image unknown then."""
+    cases = (one for one in stored() if (one.case, one.state) == (case, APPLIED))
     (before,) = next(cases).of_kind("LeaderWorkerSet")
     return put(TOOLS["client-side"](before, changed(original(before), path, value)), before)
 
@@ -250,6 +258,25 @@ def test_an_assumed_launcher_stays_until_the_kind_of_launch_changes(
     is_kept: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     assert ("symmetric-run" in str(edited(path, value)["spec"])) is is_kept
+
+
+@pytest.mark.parametrize("case", ["engine-44-amd", "engine-45-tpu"])
+def test_a_row_that_tells_the_release_of_an_image_removes_no_stored_launch(case: str) -> None:
+    assert "symmetric-run" in str(
+        edited(f"{CONTAINER}.args", [*ARGS, "--max-model-len", "8192"], case)["spec"]
+    )
+
+
+@pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "auto"])
+@pytest.mark.parametrize("image", ["vllm/vllm-tpu:v0.19.0", "vllm/vllm-tpu:nightly", "corp/vllm-tpu:1"])
+def test_tpus_span_pods_with_ray_alone(image: str, launcher: str) -> None:
+    tpus = {"limits": {"google.com/tpu": "8"}}
+    made = put(lws(worker=template(container(image=image, resources=tpus)), launcher=launcher))
+
+    worker = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    is_left = (launcher, image) == ("auto", "corp/vllm-tpu:1")
+    assert ("ray" in str(worker["command"])) is not is_left
+    assert ({"name": "TPU_MULTIHOST_BACKEND", "value": "ray"} in worker.get("env", ())) is not is_left
 
 
 @each_stored

@@ -8,7 +8,7 @@ A row has the function that writes the engine container, and what that requires 
 
 from typing import Final
 
-from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, host_ip
+from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, ray_env
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
 from webhook.launchers.ray_symmetric import has_symmetric_run, needs_env, ray_symmetric
@@ -52,7 +52,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         others=RAY_PORTS,
         splits=True,
         resolves=False,
-        env=host_ip,
+        env=ray_env,
     ),
     "sglang": Launcher(
         sglang,

@@ -19,9 +19,14 @@ RAY_PORTS: Final = (range(8265, 8266), range(10001, 20000), range(52365, 52366),
 """Dashboard, client server and workers, agent (Ray "Configuring Ray", ports), and those of the engine."""
 
 
-def host_ip(_launch: Launch) -> tuple[Object, ...]:
-    """Return the variable with the address that other pods reach this one by."""
-    return (HOST_IP,)
+_TPU: Final[Object] = {"name": "TPU_MULTIHOST_BACKEND", "value": "ray"}
+"""Without it vLLM on TPUs stays on one pod (tpu-inference `platforms/tpu_platform.py`)."""
+
+
+def ray_env(launch: Launch) -> tuple[Object, ...]:
+    """Return the address that other pods reach this one by, and what TPUs need for Ray."""
+    is_tpu = launch.image.repository.rpartition("/")[2].startswith("vllm-tpu")
+    return (HOST_IP, _TPU) if is_tpu else (HOST_IP,)
 
 
 def any_launch(_launch: Launch) -> bool:

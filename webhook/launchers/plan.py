@@ -35,7 +35,7 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.ray_start import asks_for_ray
-from webhook.launchers.vllm_native import has_ranks, is_older
+from webhook.launchers.vllm_native import has_ranks, is_older, on_tpu
 
 ASSUMED: Final = "FI527"
 """The code of a choice that rests on an assumption about the image."""
@@ -96,12 +96,11 @@ def runs(launch: Launch, launcher: Launcher) -> bool | None:
 def stays(launcher: str, now: LaunchPlan, then: LaunchPlan) -> bool:
     """Return whether a recorded launcher, and the form of its flags, outlive an edit that leaves the size.
 
-    They do while nothing is known of the images and the kind of launch is the same, if the launcher takes the
-    commands: a release that chooses otherwise for such images then changes nothing that is stored.
+    They do while it is unknown whether the images run it and the kind of launch is the same, if the launcher
+    takes the commands: a release that chooses otherwise for such images changes nothing that is stored.
     """
-    is_unknown = all(not one.image.version and one.command.engine for one in now.launches)
     is_able = launcher in LAUNCHERS and bool(now.launches) and _fits(now.launches, launcher)
-    return is_unknown and is_able and _kind(now) == _kind(then)
+    return is_able and _runs(now.launches, launcher) is None and _kind(now) == _kind(then)
 
 
 def _kind(plan: LaunchPlan) -> tuple[object, ...]:
@@ -137,7 +136,8 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
     unknown = (name for name in fits if verdicts[name] is None and not LAUNCHERS[name].uses_ray)
     name = known or next(unknown, "")
     if not name:
-        return _left(launches, fits[0], [one for one in order if _runs(launches, one)])
+        least = next((one for one in reversed(fits) if verdicts[one] is None), fits[0])
+        return _left(launches, least, [one for one in order if _runs(launches, one)])
     return _explained(launches, name, fits[: fits.index(name)])
 
 
@@ -209,6 +209,8 @@ def lacks(launch: Launch, name: str) -> str:
         return f"{launch.image} cannot run {name}"
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
     needs = "vLLM 0.18 or later" if _is_late(launch, name) else row.needs
+    if name == VLLM_NATIVE and on_tpu(launch):
+        needs = "other accelerators, since vLLM spans pods of TPUs with Ray alone"
     return f"{launch.image}{has}: {name} needs {needs}"
 
 

@@ -11,7 +11,7 @@ from intent import Object
 from intent.command_line.flags import BACKEND
 from intent.launch import Launch, LaunchPlan, gpus, in_shell
 from webhook.launchers.container import Container, behind_prefix, flagged, in_script
-from webhook.launchers.launcher import HOST_IP
+from webhook.launchers.launcher import ray_env
 
 PORT: Final = 6379
 """Ray's GCS, on the leader."""
@@ -21,12 +21,12 @@ _WAIT: Final = "1800"
 """Seconds that the pods of a group may take to start; Ray's own 30 are too short to pull an image."""
 
 
-def needs_env(_launch: Launch) -> tuple[Object, ...]:
+def needs_env(launch: Launch) -> tuple[Object, ...]:
     """Return variables that let head and workers wait for each other, and the address that Ray uses."""
     return (
         {"name": "RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT", "value": _WAIT},
         {"name": "RAY_py_gcs_connect_timeout_s", "value": _WAIT},
-        HOST_IP,
+        *ray_env(launch),
     )
 
 

@@ -13,6 +13,7 @@ with multi-port load balancing, and takes the pods' local sizes for equal.
 from typing import Final
 
 from intent import Object
+from intent.accelerators import TPU
 from intent.command_line.flags import (
     DATA,
     DATA_BACKEND,
@@ -132,12 +133,22 @@ def _spans(launch: Launch) -> bool:
 
 def has_native(launch: Launch) -> bool | None:
     """Return whether the image's vLLM has the flags of one of the forms; None if its version is unknown."""
+    if on_tpu(launch):
+        return False
     if not (launch.image.version or launch.image.least):
         return None
     facts, is_spread = launch.facts, has_ranks(launch)
     if is_spread and not _spans(launch):
         return facts.native_data
     return facts.nnodes and facts.nnodes_span
+
+
+def on_tpu(launch: Launch) -> bool:
+    """Return whether the engine runs on TPUs, over whose pods it spreads with Ray alone.
+
+    Without it tpu-inference replaces the executor (`tpu_inference/platforms/tpu_platform.py`).
+    """
+    return launch.engine.accelerators.resource == TPU
 
 
 def takes(launch: Launch) -> bool:

@@ -71,5 +71,11 @@ ENV: Final = Concern(
             "the pods wait for each other; Ray's own 30 seconds are too short to pull an image",
             (SIZE,),
         ),
+        Rule(
+            "FI634",
+            r"\.env\[TPU_MULTIHOST_BACKEND\]",
+            "without it vLLM on TPUs starts no worker on other pods",
+            (SIZE,),
+        ),
     ),
 )
