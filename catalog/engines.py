@@ -323,7 +323,7 @@ _CONNECTORS: Final = (
     Connector("MooncakeStoreConnector", since=(0, 21)),
     Connector("SharedStorageConnector", below=(0, 13)),
     Connector("ExampleConnector", since=(0, 13)),
-    Connector("P2pNcclConnector", since=(0, 9), below=(0, 24)),
+    Connector("P2pNcclConnector", since=(0, 9, 2), below=(0, 24)),
     Connector("NixlConnector", since=(0, 9)),
     Connector("NixlPullConnector", since=(0, 24)),
     Connector("NixlPushConnector", since=(0, 24)),
