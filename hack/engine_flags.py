@@ -1,63 +1,42 @@
-"""Generation of `catalog/flags.json` from releases of vLLM (sdists) and SGLang (wheels), as PyPI has them.
+"""Generation of `catalog/flags.json` from all releases of vLLM and SGLang in the package index.
 
-    python -m hack.engine_flags vllm-0.33.0.tar.gz sglang-0.5.23-py3-none-any.whl ...
+    python -m hack.engine_flags
 
 Sources are parsed, never run: calls of `add_argument`, and the fields of the dataclasses that become flags.
 """
 
 import ast
 import json
-import re
-import sys
-import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from catalog.engines import Version
+from hack.wheels import FLAGS, releases, sources
+
 FILE: Final = Path(__file__).parents[1] / "catalog" / "flags.json"
-SOURCES: Final = {
-    "vllm": (
-        "vllm/engine/arg_utils.py",
-        "vllm/entrypoints/openai/cli_args.py",
-        "vllm/entrypoints/common/cli_args.py",
-        "vllm/entrypoints/cli/serve.py",
-    ),
-    "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/fields/"),
-}
-"""The files and folders that define the flags of the server, in at least one release."""
 SHOWN: Final = {
     "vllm": "vLLM `vllm/engine/arg_utils.py`, `vllm/entrypoints`: `*/cli_args.py`, `cli/serve.py`",
     "sglang": "SGLang `sglang/srt/server_args.py`, `sglang/srt/arg_groups/fields`",
 }
-_NAME: Final = re.compile(r"(vllm|sglang)-([0-9.]+)(?:\.?post[0-9]+)?[-.](?:tar\.gz|py3|cp)")
 
 
-def generate(archives: list[Path]) -> str:
-    """Return the text of the file."""
-    found: dict[str, dict[tuple[int, ...], set[str]]] = {engine: {} for engine in SOURCES}
-    for path in archives:
-        engine, version = _named(path)
-        found[engine][version] = {flag for source in _sources(path, engine) for flag in flags_of(source)}
-    return json.dumps({engine: _table(engine, found[engine]) for engine in found}, indent=1) + "\n"
+def flags(engine: str, version: Version) -> set[str]:
+    """Return the flags that a release defines."""
+    texts = sources(engine, version).items()
+    return {flag for name, text in texts if name.startswith(FLAGS[engine]) for flag in flags_of(text)}
 
 
-def _named(path: Path) -> tuple[str, tuple[int, ...]]:
-    named = _NAME.match(path.name)
-    if named is None:
-        raise SystemExit(f"{path.name} is not an archive of vLLM or SGLang")
-    return named[1], tuple(int(part) for part in named[2].rstrip(".").split("."))
-
-
-def _table(engine: str, releases: dict[tuple[int, ...], set[str]]) -> dict[str, object]:
+def _table(engine: str) -> dict[str, object]:
     """Return source, releases, and for each flag the first and the last release that have it."""
-    ordered = sorted(releases)
+    found = {version: flags(engine, version) for version in releases(engine)}
+    ordered = sorted(found)
     spans = {
         flag: [
-            next(version for version in ordered if flag in releases[version]),
-            next(version for version in reversed(ordered) if flag in releases[version]),
+            next(version for version in ordered if flag in found[version]),
+            next(version for version in reversed(ordered) if flag in found[version]),
         ]
-        for flag in sorted(set().union(*releases.values()))
+        for flag in sorted(set().union(*found.values()))
     }
     shown = {
         flag: " ".join(".".join(map(str, version)) for version in dict.fromkeys(span))
@@ -68,22 +47,6 @@ def _table(engine: str, releases: dict[tuple[int, ...], set[str]]) -> dict[str, 
         "releases": [".".join(map(str, version)) for version in ordered],
         "flags": shown,
     }
-
-
-def _sources(path: Path, engine: str) -> Iterator[str]:
-    """Yield the text of the files that define flags."""
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as wheel:
-            for name in wheel.namelist():
-                if name.startswith(SOURCES[engine]) and name.endswith(".py"):
-                    yield wheel.read(name).decode()
-        return
-    with tarfile.open(path) as sdist:
-        for member in sdist:
-            name = member.name.partition("/")[2]
-            if name.startswith(SOURCES[engine]) and name.endswith(".py"):
-                file = sdist.extractfile(member)
-                yield file.read().decode() if file else ""
 
 
 def flags_of(source: str) -> Iterator[str]:
@@ -129,4 +92,6 @@ def _text(node: ast.expr) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(generate([Path(name) for name in sys.argv[1:]]), encoding="utf-8")
+    FILE.write_text(
+        json.dumps({engine: _table(engine) for engine in FLAGS}, indent=1) + "\n", encoding="utf-8"
+    )

@@ -267,7 +267,7 @@ _WORDS: Final = (
             ("an image of a registry", "args[1]", {"image": "corp/vllm-openai:v0.17.1"}),
             ("a build of a release", "args[1]", {"image": "vllm/vllm-openai:v0.17.1-corp"}),
             ("an image with a digest", "args[1]", {"image": f"vllm/vllm-openai:v0.17.1@sha256:{'a' * 64}"}),
-            ("a release whose flags were not read", "args[1]", {"image": "vllm/vllm-openai:v0.17.0"}),
+            ("a release whose flags were not read", "args[1]", {"image": "vllm/vllm-openai:v0.99.0"}),
             (
                 "a script",
                 "args[0]",

