@@ -1,8 +1,8 @@
 """A script of `sh -c`: the simple command that starts the engine, and its position in the text.
 
 Parses only the grammar that this needs (POSIX.1 Shell Command Language, 2.2 to 2.9): words, quotes,
-operators, redirections, depth. Nothing is expanded. Any other construct makes the script too complex:
-here-documents, `case`, functions, arrays, nested substitutions, `eval`.
+operators, redirections, depth. Nothing is expanded or computed. Any other construct makes the script too
+complex: here-documents, `case`, functions, arrays, nested substitutions, `eval`.
 """
 
 import re
@@ -19,7 +19,12 @@ LONGEST: Final = 65_536
 Find = Callable[[tuple[str, ...]], int | None]
 """Returns the index of the engine among the words of a simple command; None if it is not the engine."""
 
-_DOLLAR: Final = r"""\$(?:\([^()'"`\\$]*+\)|\{[^{}'"`\\$]*+\}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
+_EXPANSION: Final = r"""\$(?:\([^()'"`\\$]*+\)|\{[^{}'"`\\$]*+\}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
+_TERM: Final = rf"""(?:[^()'"`\\$;]|{_EXPANSION})"""
+_INNER: Final = rf"(?:{_TERM}|\({_TERM}*+\))"
+_ARITHMETIC: Final = rf"\$\(\((?:{_INNER}|\({_INNER}*+\))*+\)\)"
+"""`$((…))` (2.6.4), with parentheses in parentheses inside of it."""
+_DOLLAR: Final = rf"(?:{_ARITHMETIC}|{_EXPANSION})"
 _BACKTICK: Final = r"`[^`\\]*+`"
 _SINGLE: Final = r"'[^']*+'"
 _DOUBLE: Final = rf'"(?:[^"\\`$]|\\.|{_BACKTICK}|{_DOLLAR})*+"'

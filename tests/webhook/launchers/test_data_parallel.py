@@ -170,6 +170,34 @@ def test_what_a_launch_by_hand_serves_is_read_from_each_template(
     assert set(marks) == ({"all"} if serving.everywhere else {None})
 
 
+@pytest.mark.parametrize(
+    ("script", "serving"),
+    [
+        (
+            "R=$(( LWS_WORKER_INDEX * N ))\nexec vllm serve M -dp $((LWS_GROUP_SIZE * N)) -dph -dpr $R",
+            EVERYWHERE,
+        ),
+        (
+            "vllm serve M --data-parallel-hybrid-lb --data-parallel-start-rank $((LWS_WORKER_INDEX*8))",
+            EVERYWHERE,
+        ),
+        (
+            'python3 -m vllm.entrypoints.openai.api_server --model M -dpr="$((LWS_WORKER_INDEX*8))"',
+            EVERYWHERE,
+        ),
+        ("[ $((LWS_WORKER_INDEX % 2)) = 0 ] && sleep 1\nvllm serve M -dpn $((LWS_WORKER_INDEX))", EVERYWHERE),
+        ("vllm serve M --headless -dpr $((LWS_WORKER_INDEX*8))", LEADERS),
+        ("vllm serve M --api-server-count 0 -dpr $((LWS_WORKER_INDEX*8))", LEADERS),
+    ],
+)
+def test_a_script_that_computes_its_ranks_serves_as_its_flags_say(script: str, serving: Serving) -> None:
+    live = lws(2, template(container(command=["bash", "-c"], args=[script], image=image("0.28.0"))))
+    found = put(live)
+
+    assert recorded(found["metadata"]["annotations"]["fusioninfer.io/expansion"]).serving == serving
+    assert [one["spec"]["containers"][0]["args"] for one in templates(found)] == [[script]]
+
+
 def test_a_start_rank_of_zero_serves_from_vllm_0_28_on() -> None:
     for version, serving in (("0.27.1", LEADERS), ("0.28.0", EVERYWHERE)):
         live = lws(
