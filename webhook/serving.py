@@ -4,6 +4,7 @@ All else follows from it: labels, probes, sidecars, Services and InferencePools.
 controller (`intent.served`), and pins it with the launch.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -44,8 +45,11 @@ from intent.shapes import number
 from intent.transfer import read_transfer
 
 _HIGHEST: Final = 65535
-_PACKAGES: Final = {product.package: name for name, product in PRODUCTS.items()}
+_PACKAGES: Final = {**{product.package: name for name, product in PRODUCTS.items()}, "dynamo": "dynamo"}
 """Engines by the Python package of any module that starts them."""
+_PORTS: Final = {**{name: product.port for name, product in PRODUCTS.items()}, "dynamo": DEFAULT_PORT}
+"""Their ports. Workers of Dynamo answer status requests alone; its frontend serves the API."""
+_RAY_START: Final = re.compile(r"(?<![\w.-])ray\s+start\b(?:[^;&|\n\\]|\\.)*+", re.DOTALL)
 SUPERVISOR_PORT: Final = 9256
 """vLLM's default of `--data-parallel-supervisor-port`."""
 
@@ -120,7 +124,7 @@ def _given(flags: Flags, engine: Engine) -> int:
 
 def _without_flag(name: str, flags: Flags, engine: Engine) -> int:
     if name and flags.last(CONFIG) is None:
-        return PRODUCTS[name].port
+        return _PORTS[name]
     first = next((port for port, _ in engine.ports), 0)
     return _probed(engine) or (0 if name else first) or DEFAULT_PORT
 
@@ -136,15 +140,17 @@ def _last_engine(engine: Engine) -> tuple[str, Flags]:
 
     An author's own launch may stand before the engine, or a script around it. So scripts are split at blanks,
     and only the arguments after the last program that is an engine are read. Ray's own `--port` precedes it.
-    Without an engine, all words after the last `--` are read.
+    Without an engine, all words after the last `--` are read, but for those of `ray start`.
     """
-    words = tuple(islice(_words(engine), MOST_WORDS))
+    items = (*engine.command, *engine.args)
+    words = tuple(islice(_words(items), MOST_WORDS))
     for at in reversed(range(len(words))):
         kind, arguments = program(words, at)
         if kind != "unknown":
             return ENGINES[kind], read_flags(words, arguments, DIALECTS.get(kind, VLLM))
         if name := _of_module(words, at):
             return name, read_flags(words, at + 2, VLLM)
+    words = tuple(islice(_words((_RAY_START.sub(" ", " ".join(items)),)), MOST_WORDS))
     behind = len(words) - words[::-1].index(END) if END in words else 0
     return "", read_flags(words, behind, VLLM)
 
@@ -154,7 +160,7 @@ def _of_module(words: tuple[str, ...], at: int) -> str:
     return _PACKAGES.get(module.partition(".")[0], "")
 
 
-def _words(engine: Engine) -> Iterator[str]:
-    """Yield command and args split at blanks, as scripts need, without quotes."""
-    for item in (*engine.command, *engine.args):
+def _words(items: tuple[str, ...]) -> Iterator[str]:
+    """Yield list items split at blanks, as scripts need, without quotes."""
+    for item in items:
         yield from (word.strip("\"';") for word in item.split())

@@ -56,6 +56,15 @@ def pod(*command: str, **container: Any) -> Object:
         (("python3", "-m", "sglang.another_server", "--model", "M"), 30000),
         (("ray", "symmetric-run", "--address", "a:1", "--", "serve-it", "--port", "81"), 81),
         (("sh", "-c", "ray start --port=6379; ray symmetric-run --address a:1 -- serve-it"), 8000),
+        (("sh", "-c", "set -e\nray start --head --port=6379 \\\n --num-gpus=8\nexec serve-it"), 8000),
+        (("sh", "-c", "/opt/ray start --head --port '6379' && python3 -m corp.server --port 9000"), 9000),
+        (
+            ("sh", "-c", "python3 -m corp.server --port 9000 & exec ray start --head --port 6379 --block"),
+            9000,
+        ),
+        (("ray", "start", "--head", "--port", "6379", "--block"), 8000),
+        (("sh", "-c", "ray start --head --port=6379; python3 -m dynamo.vllm --model M -tp 8"), 8000),
+        (("sh", "-c", "array start --port 81"), 81),
     ],
 )
 def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...], port: int) -> None:
@@ -82,6 +91,20 @@ def test_with_a_configuration_file_the_port_is_that_of_the_probe() -> None:
     template = pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}})
 
     assert serving_port(template) == 81
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("python3", "-m", "dynamo.sglang", "--model", "M"),
+        ("sh", "-c", "python3 -m dynamo.frontend & dynamo x"),
+    ],
+)
+def test_the_status_port_of_dynamo_is_no_api(command: tuple[str, ...]) -> None:
+    """Its workers have none, its frontend serves 8000."""
+    probe = {"httpGet": {"path": "/health", "port": 9090}}
+
+    assert serving_port(pod(*command, ports=[{"containerPort": 9090}], readinessProbe=probe)) == 8000
 
 
 def test_an_unknown_engine_has_its_first_port() -> None:
