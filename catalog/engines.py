@@ -168,6 +168,7 @@ NAMES_EXECUTOR: Final = "names-executor"
 NATIVE_DATA: Final = "--data-parallel-address"
 NNODES_DATA: Final = "--nnodes with data parallelism"
 NNODES_SPAN: Final = "--nnodes over the pods of one rank"
+HYBRID_LB: Final = "--data-parallel-hybrid-lb"
 EXTERNAL_LB: Final = "--data-parallel-external-lb"
 MULTI_PORT_LB: Final = "--data-parallel-multi-port-external-lb"
 STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_ip, kv_buffer_size"
@@ -300,6 +301,7 @@ _TRAITS: Final = (
         )
         for since, below in (((0, 11, 1), (0, 17)), ((0, 18), NEWEST))
     ),
+    Trait(HYBRID_LB, since=(0, 10), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.9.2"),
     Trait(EXTERNAL_LB, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
     Trait(MULTI_PORT_LB, since=(0, 22, 1), source="vLLM `vllm/entrypoints/openai/dp_supervisor.py`"),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),

@@ -5,7 +5,7 @@ Facts derived from an `Intent`, computed once per mutation and once per validati
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from catalog.engines import DEFAULT_PORT, PRODUCTS, Engines
@@ -49,6 +49,8 @@ class Launch:
     image: Image
     facts: ImageFacts
     command: Command
+    pods: int = 1
+    """The size of the group."""
 
     @property
     def leads(self) -> bool:
@@ -137,9 +139,9 @@ def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
         if engine is None:
             continue
         if last and (engine.image, engine.command, engine.args) == _started(last):
-            last = Launch(template, engine, last.image, last.facts, last.command)
+            last = replace(last, template=template, engine=engine)
         else:
-            last = read_launch(template, engine, settings.engines)
+            last = read_launch(template, engine, settings.engines, intent.size)
         yield last
 
 
@@ -147,11 +149,11 @@ def _started(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     return launch.engine.image, launch.engine.command, launch.engine.args
 
 
-def read_launch(template: Template, engine: Engine, engines: Engines) -> Launch:
+def read_launch(template: Template, engine: Engine, engines: Engines, pods: int = 1) -> Launch:
     """Read the launch of one template."""
     image = read_image(engine.image, engines)
     command = read_command(engine.command, engine.args, image)
-    return Launch(template, engine, image, facts(image, engines), command)
+    return Launch(template, engine, image, facts(image, engines), command, pods)
 
 
 def value_of(launch: Launch, flag: Flag) -> str | None:

@@ -17,7 +17,7 @@ from intent.command_line.flags import (
     SERVERS,
     START_RANK,
 )
-from intent.launch import Launch, is_size, read_size, text_of
+from intent.launch import Launch, countable, is_size, read_size, read_sizes, text_of
 
 Balance = Literal["internal", "hybrid", "external", "multi-port"]
 
@@ -38,6 +38,8 @@ class Ranks(NamedTuple):
     data: int
     leader: int
     worker: int
+    spans: bool = False
+    """Whether one rank has several pods: it needs more accelerators than one has, or pods outnumber ranks."""
 
     def of_group(self, size: int) -> int:
         """Return the ranks that the pods of a group start together."""
@@ -74,7 +76,9 @@ def read_ranks(leader: Launch, worker: Launch, size: int) -> Ranks | None:
         first = max(data - (other or 0) * (size - 1), 0)
     elif other is None:
         other = max(data - first, 0) // max(size - 1, 1)
-    return Ranks(data, first or 0, other or 0)
+    found, sizes, pod = Ranks(data, first or 0, other or 0), read_sizes(leader), countable(worker.engine)
+    is_large = bool(sizes and pod and sizes.accelerators // sizes.data > pod)
+    return found._replace(spans=is_large or (bool(other) and data < size and found.of_group(size) != data))
 
 
 def local_ranks(launch: Launch) -> int | None:

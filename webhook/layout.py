@@ -182,7 +182,7 @@ def _servers(
     for template in intent.templates if serving.everywhere else intent.templates[:1]:
         planned = next((one for one in plan.launches if one.template is template), None)
         if planned is None and template.engine is not None:
-            planned = read_launch(template, template.engine, settings.engines)
+            planned = read_launch(template, template.engine, settings.engines, intent.size)
         yield template, planned
 
 
@@ -190,7 +190,7 @@ def _moved(launch: Launch, moved: Template | None, settings: Settings) -> Launch
     """Return the launch of a template, read again if its engine moves."""
     if moved is None or moved.engine is None:
         return launch
-    return read_launch(moved, moved.engine, settings.engines)
+    return read_launch(moved, moved.engine, settings.engines, launch.pods)
 
 
 def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -> bool:

@@ -293,8 +293,8 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI549": Code(
         "warning",
-        "data-parallel ranks that span pods may not start",
-        "use vLLM 0.28 or later, or a model with experts",
+        "data-parallel ranks may not start",
+        "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if the message says so",
         "from 0.14 to 0.27 vLLM takes the ranks of a dense model for engines of one pod each",
     ),
     "FI550": Code(

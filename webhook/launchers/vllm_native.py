@@ -27,13 +27,11 @@ from intent.command_line.flags import (
 from intent.launch import (
     Launch,
     LaunchPlan,
-    countable,
     in_shell,
-    read_sizes,
     serve_arguments,
     text_of,
 )
-from intent.ranks import balance, read_ranks
+from intent.ranks import Ranks, balance, read_ranks
 from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
 from webhook.launchers.launcher import HOST_IP
 
@@ -50,11 +48,11 @@ def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
     mode = balance(plan.leader)
     headless = () if launch.leads or mode != "internal" else (_HEADLESS,)
     dropped = _of_servers(launch) if headless else frozenset[int]()
-    if not (is_older_by_flag(plan.leader) if plan.older is None else plan.older):
+    if not gets_older(plan):
         flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
         return appended(launch, flags, without=dropped)
-    _, first, other = read_ranks(plan.leader, plan.worker, size) or (0, 1, 1)
-    ranks = first if launch.leads else other
+    found = read_ranks(plan.leader, plan.worker, size) or Ranks(0, 1, 1)
+    ranks = found.leader if launch.leads else found.worker
     local = () if launch.command.flags.last(LOCAL_DATA) else (f"--{LOCAL_DATA}", str(ranks))
     port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
     flags = ("--data-parallel-address", LEADER, *port)
@@ -64,17 +62,17 @@ def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
     flags = (*local, *flags, *headless)
     if launch.leads:
         return appended(launch, flags if mode == "internal" else (*flags, f"--{START_RANK}", "0"))
-    start = f"--{START_RANK} $(({_start(first, other)}))"
+    start = f"--{START_RANK} $(({_start(found)}))"
     if in_shell(launch):
         return in_script(launch, (), (*flags, start), without=dropped, text_only=True)
     return _through_shell(launch, start, flags, dropped)
 
 
-def _start(leader: int, worker: int) -> str:
+def _start(ranks: Ranks) -> str:
     """Return the first rank of a pod, in the arithmetic of a shell."""
-    if leader == worker:
-        return f"LWS_WORKER_INDEX*{worker}"
-    return f"{leader}+(LWS_WORKER_INDEX-1)*{worker}"
+    if ranks.leader == ranks.worker:
+        return f"LWS_WORKER_INDEX*{ranks.worker}"
+    return f"{ranks.leader}+(LWS_WORKER_INDEX-1)*{ranks.worker}"
 
 
 def native_env(launch: Launch) -> tuple[Object, ...]:
@@ -104,10 +102,8 @@ def _of_servers(launch: Launch) -> frozenset[int]:
 
 def is_older(leader: Launch, worker: Launch, size: int) -> bool:
     """Return whether a launch gets the older flags."""
-    if not has_ranks(leader) or _spans(leader):
-        return False
     ranks = read_ranks(leader, worker, size)
-    if ranks and ranks.data < size and ranks.of_group(size) != ranks.data:
+    if not has_ranks(leader) or (ranks and ranks.spans):
         return False
     is_uneven = ranks is not None and ranks.leader != ranks.worker
     is_known = leader.facts.nnodes_data and bool(leader.image.version)
@@ -115,20 +111,14 @@ def is_older(leader: Launch, worker: Launch, size: int) -> bool:
     return not is_known or is_uneven or is_own or balance(leader) == "multi-port"
 
 
-def is_older_by_flag(leader: Launch) -> bool:
-    """Return whether a launch gets the older flags by a record that does not say so: without `--nnodes`."""
-    return has_ranks(leader) and not leader.facts.nnodes
+def gets_older(plan: LaunchPlan) -> bool:
+    """Return whether a plan has the older flags; if a record does not say so, where `--nnodes` is missing."""
+    return has_ranks(plan.leader) and not plan.leader.facts.nnodes if plan.older is None else plan.older
 
 
 def has_ranks(launch: Launch) -> bool:
     """Return whether there may be several data-parallel ranks."""
     return text_of(launch, DATA) not in {"", "1"}
-
-
-def _spans(launch: Launch) -> bool:
-    """Return whether the accelerators of one rank are known to exceed a pod's."""
-    sizes, pod = read_sizes(launch), countable(launch.engine)
-    return bool(sizes and pod and sizes.accelerators // sizes.data > pod)
 
 
 def has_native(launch: Launch) -> bool | None:
@@ -137,8 +127,8 @@ def has_native(launch: Launch) -> bool | None:
         return False
     if not (launch.image.version or launch.image.least):
         return None
-    facts, is_spread = launch.facts, has_ranks(launch)
-    if is_spread and not _spans(launch):
+    facts, ranks = launch.facts, read_ranks(launch, launch, launch.pods)
+    if has_ranks(launch) and not (ranks and ranks.spans):
         return facts.native_data
     return facts.nnodes and facts.nnodes_span
 
@@ -162,7 +152,7 @@ def takes(launch: Launch) -> bool:
     servers = launch.command.flags.last(SERVERS)
     if servers and scripted(launch, servers.at) and balance(launch) == "internal":
         return False
-    if is_older(launch, launch, 2) and END in launch.command.argv[launch.command.arguments :]:
+    if is_older(launch, launch, launch.pods) and END in launch.command.argv[launch.command.arguments :]:
         return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False

@@ -1,21 +1,44 @@
 """Data-parallel ranks of vLLM over pods: what the engine refuses, and what it would wait for."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
-from catalog.engines import EXTERNAL_LB, MULTI_PORT_LB, Engines, has, known_model
-from intent.command_line.flags import EXTERNAL, LOCAL_DATA, MULTI_PORT, NODE_RANK, RANK, SERVERS, START_RANK
+from catalog.engines import EXTERNAL_LB, HYBRID_LB, MULTI_PORT_LB, Engines, has, known_model
+from intent.annotations import REFRESH
+from intent.command_line.flags import (
+    EXTERNAL,
+    HYBRID,
+    LOCAL_DATA,
+    MULTI_PORT,
+    NODE_RANK,
+    RANK,
+    SERVERS,
+    START_RANK,
+    SUPERVISOR,
+)
 from intent.errors import FieldError
-from intent.launch import Launch, LaunchPlan, argument_path, has_tls, model_of, quoted, spelled, text_of
+from intent.launch import (
+    VLLM_NATIVE,
+    Launch,
+    LaunchPlan,
+    argument_path,
+    has_tls,
+    is_size,
+    model_of,
+    quoted,
+    spelled,
+    text_of,
+)
 from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, local_ranks, read_ranks
 from intent.service.routes import MOST_PORTS
-from webhook.launchers.vllm_native import has_ranks
+from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
 
-_RELEASES: Final = {EXTERNAL: EXTERNAL_LB, MULTI_PORT: MULTI_PORT_LB}
+_RELEASES: Final = {HYBRID: HYBRID_LB, EXTERNAL: EXTERNAL_LB, MULTI_PORT: MULTI_PORT_LB}
 _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""
+_HIGHEST: Final = 65535
 
 
 def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
@@ -29,17 +52,13 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     flag = next((asked for name in ASKED if (asked := leader.command.flags.last(name))), None)
     found = read_ranks(leader, worker, given.intent.size)
     if flag is not None:
-        problems = (
-            *_of_flags(leader, given.settings.engines),
-            *(_of_servers(leader, found, given) if balance(leader) == "multi-port" else ()),
-            *(_of_group(leader, found, given) if given.plan.rewritten and found else ()),
-        )
-        for problem in problems[:1]:
-            yield FieldError(
-                argument_path(leader, flag.at), None, f"{spelled(leader, flag)} {problem}", "FI329"
-            )
+        case = _Case(leader, found, given)
+        for modes, is_wrong, says in _REFUSED:
+            if balance(leader) in modes and is_wrong(case):
+                message = f"{spelled(leader, flag)} {says.format(case=case)}"
+                yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
     elif given.plan.rewritten and found:
-        yield from _spanning(given.plan, given.settings.engines)
+        yield from _with_nnodes(given.plan, found, given.settings.engines)
 
 
 _OWN: Final = "remove it, and the launcher gives each pod its own"
@@ -64,52 +83,134 @@ def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
             yield FieldError(argument_path(launch, flag.at), None, message, code)
 
 
-def _of_flags(launch: Launch, engines: Engines) -> Iterator[str]:
-    """Yield what holds for one command line."""
-    asked = {mode: name for name, mode in reversed(ASKED.items()) if launch.command.flags.last(name)}
-    version = launch.image.version
-    if len(asked) > 1:
-        yield f"cannot be used with another load balancing: keep one of {', '.join(sorted(asked.values()))}"
-    for name, trait in _RELEASES.items():
-        if version and launch.command.flags.last(name) and not has(engines, "vllm", trait, version):
-            shown = ".".join(map(str, version))
-            yield f"is not in vLLM {shown}: use a newer image, or --data-parallel-hybrid-lb"
+# --- load balancing ---------------------------------------------------------------------------------
 
 
-def _of_servers(launch: Launch, found: Ranks | None, given: Input) -> Iterator[str]:
-    """Yield what the supervisor of several servers refuses (`validate_multi_port_external_lb_args`)."""
-    serving, servers = given.layout.serving, text_of(launch, SERVERS)
-    if has_tls(launch):
-        yield "has no TLS: remove --ssl-certfile"
-    if servers not in {"", "1"}:
-        yield f"starts one server a rank: remove --{SERVERS}"
-    if found and (found.worker < 2 or found.data % found.worker):
-        yield f"needs a --{LOCAL_DATA} of 2 or more that divides {found.data}"
-    if serving.supervisor in serving.ports:
-        yield f"needs a --data-parallel-supervisor-port beside those of the ranks, {serving.ports[0]} and up"
-    if len(serving.ports) > MOST_PORTS and given.intent.routing.wanted:
-        count = len(serving.ports)
-        yield f"has {count} ranks a pod, an InferencePool at most {MOST_PORTS} ports: lower --{LOCAL_DATA}"
+class _Case(NamedTuple):
+    """The leader of a group whose author asks for a load balancing, and the ranks, if they are known."""
+
+    leader: Launch
+    ranks: Ranks | None
+    given: Input
+
+    @property
+    def written(self) -> Ranks | None:
+        """The ranks of a launch that is written; None of one that its author wrote."""
+        return self.ranks if self.given.plan.rewritten else None
+
+    @property
+    def size(self) -> int:
+        """The number of pods."""
+        return self.given.intent.size
+
+    @property
+    def asked(self) -> str:
+        """The flags of its load balancings, one of each."""
+        named = {mode: name for name, mode in reversed(ASKED.items()) if self.leader.command.flags.last(name)}
+        return ", ".join(sorted(named.values()))
+
+    @property
+    def release(self) -> str:
+        """The release, if it lacks one of the flags."""
+        version, flags = self.leader.image.version, self.leader.command.flags
+        absent = (
+            not has(self.given.settings.engines, "vllm", trait, version)
+            for name, trait in _RELEASES.items()
+            if flags.last(name)
+        )
+        return ".".join(map(str, version)) if version and any(absent) else ""
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports of a pod, one a rank."""
+        return self.given.layout.serving.ports
+
+    @property
+    def dense(self) -> bool:
+        """Whether the release refuses the model, since it has no experts."""
+        return _is_dense(self.leader, self.given.settings.engines) is True
 
 
-def _of_group(launch: Launch, found: Ranks, given: Input) -> Iterator[str]:
-    """Yield what does not fit the pods of a group, or the model."""
-    size, mode = given.intent.size, balance(launch)
-    one_each = mode == "external" or (mode == "hybrid" and found.worker == 1)
-    if mode == "external" and size % found.data:
-        yield (
-            f"runs one rank a pod, and {size} pods are no multiple of {found.data} ranks: "
+def _is_uneven(case: _Case) -> bool:
+    found = case.ranks
+    return found is not None and (
+        found.leader != found.worker or found.worker < 2 or bool(found.data % found.worker)
+    )
+
+
+_ALL: Final = ("hybrid", "external", "multi-port")
+_Row = tuple[tuple[str, ...], Callable[[_Case], object], str]
+_REFUSED: Final[tuple[_Row, ...]] = (
+    (
+        _ALL,
+        lambda one: "," in one.asked,
+        "cannot be used with another load balancing: keep one of {case.asked}",
+    ),
+    (("hybrid",), lambda one: one.release, "is not in vLLM {case.release}: use a newer image"),
+    (
+        ("external", "multi-port"),
+        lambda one: one.release,
+        "is not in vLLM {case.release}: use a newer image, or --data-parallel-hybrid-lb",
+    ),
+    (("multi-port",), lambda one: has_tls(one.leader), "has no TLS: remove --ssl-certfile"),
+    (
+        ("multi-port",),
+        lambda one: text_of(one.leader, SERVERS) not in {"", "1"},
+        f"starts one server a rank: remove --{SERVERS}",
+    ),
+    (
+        ("multi-port",),
+        _is_uneven,
+        f"needs the same --{LOCAL_DATA} on all pods, of 2 or more, that divides {{case.ranks.data}}",
+    ),
+    (
+        ("multi-port",),
+        lambda one: one.given.layout.serving.supervisor in one.ports,
+        f"needs a --{SUPERVISOR} beside those of the ranks, {{case.ports[0]}} and up",
+    ),
+    (
+        ("multi-port",),
+        lambda one: is_size(text := text_of(one.leader, SUPERVISOR)) and int(text) > _HIGHEST,
+        f"needs a --{SUPERVISOR} of at most {_HIGHEST}",
+    ),
+    (
+        ("multi-port",),
+        lambda one: len(one.ports) > MOST_PORTS and one.given.intent.routing.wanted,
+        (
+            f"has {{case.ranks.worker}} ranks a pod, an InferencePool at most {MOST_PORTS} ports: "
+            f"lower --{LOCAL_DATA}"
+        ),
+    ),
+    (
+        ("external",),
+        lambda one: one.written and one.size % one.written.data,
+        (
+            "runs one rank a pod, and {case.size} pods are no multiple of {case.ranks.data} ranks: "
             "use --data-parallel-hybrid-lb or --data-parallel-multi-port-external-lb"
-        )
-    elif mode == "external" and size != found.data:
-        yield (
-            f"needs one pod a rank, and {found.data} ranks span {size} pods: remove it, "
+        ),
+    ),
+    (
+        ("hybrid", "external"),
+        lambda one: one.written and one.written.spans and not one.size % one.written.data,
+        (
+            "needs whole ranks in each pod, and {case.ranks.data} ranks span {case.size} pods: remove it, "
             "and the leader serves all ranks (internal load balancing)"
-        )
-    if mode == "external" and local_ranks(launch) not in {None, 1}:
-        yield f"runs one rank a pod: remove --{LOCAL_DATA}"
-    if (one_each or mode == "multi-port") and _is_dense(launch, given.settings.engines) is True:
-        yield "needs a mixture-of-experts model: of a dense one, run a LeaderWorkerSet with more replicas"
+        ),
+    ),
+    (
+        ("external",),
+        lambda one: one.written and local_ranks(one.leader) not in {None, 1},
+        f"runs one rank a pod: remove --{LOCAL_DATA}",
+    ),
+    (
+        _ALL,
+        lambda one: (
+            one.written and one.dense and (balance(one.leader) != "hybrid" or one.written.worker == 1)
+        ),
+        "needs a mixture-of-experts model: of a dense one, run a LeaderWorkerSet with more replicas",
+    ),
+)
+"""The load balancings that are refused, when, and why."""
 
 
 def _is_dense(launch: Launch, engines: Engines) -> bool | None:
@@ -120,16 +221,20 @@ def _is_dense(launch: Launch, engines: Engines) -> bool | None:
     return None if known is None else not known.experts
 
 
-def _spanning(plan: LaunchPlan, engines: Engines) -> Iterator[FieldError]:
-    """Report data-parallel ranks that span pods in a release that takes a dense model's apart."""
-    leader, facts = plan.leader, plan.leader.facts
-    is_known = not plan.older and has_ranks(leader) and bool(leader.image.version)
-    if not is_known or facts.nnodes_data or not facts.nnodes or plan.launcher != "vllm-native":
-        return
-    dense = _is_dense(leader, engines)
-    if dense is False:
+def _with_nnodes(plan: LaunchPlan, found: Ranks, engines: Engines) -> Iterator[FieldError]:
+    """Report ranks that `--nnodes` starts in a release that takes those of a dense model apart."""
+    leader, dense = plan.leader, _is_dense(plan.leader, engines)
+    is_known = plan.launcher == VLLM_NATIVE and bool(leader.image.version) and not gets_older(plan)
+    if not is_known or leader.facts.nnodes_data or not leader.facts.nnodes or dense is False:
         return
     where = f"{leader.template.engine_path}.image"
+    if not found.spans:
+        message = (
+            f"{leader.image} starts data-parallel ranks by --nnodes only if the model has experts: "
+            f"set {REFRESH} to any text, and the launch gets other flags"
+        )
+        yield FieldError(where, None, message, "FI549")
+        return
     cause = f"{leader.image} does not start data-parallel ranks that span pods"
     if dense:
         message = f"must be vLLM 0.28 or later, or before 0.14: {cause} of a dense model"

@@ -10,7 +10,8 @@ import pytest
 
 from catalog.engines import ENGINES, Engines, Stock
 from intent import Object
-from intent.launch import Decision
+from intent.launch import Decision, LaunchPlan
+from intent.lws import Accelerators
 from intent.served import LEADERS, Serving, recorded
 from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, put, template
@@ -19,6 +20,7 @@ from tests.webhook.launches import SETTINGS, engine, group, written
 from webhook.expand import expand
 from webhook.layout import decision
 from webhook.mutate import input_of
+from webhook.validate.launch import launch as validate
 
 NNODES: Final = "--nnodes 2 --node-rank $(LWS_WORKER_INDEX) --master-addr $(LWS_LEADER_ADDRESS)"
 ADDRESS: Final = "--data-parallel-address $(LWS_LEADER_ADDRESS) --data-parallel-rpc-port 13345"
@@ -126,6 +128,41 @@ def test_what_vllm_0_17_cannot_start_is_written_only_if_its_launcher_is_named(ar
 
     assert not input_of(group(one, size=4), SETTINGS).plan.rewritten
     assert input_of(group(one, size=4, launcher="vllm-native"), SETTINGS).plan.rewritten
+
+
+@pytest.mark.parametrize(
+    ("version", "is_written"), [("0.10.2", False), ("0.17.1", False), ("0.20.2", True), ("0.30.0", True)]
+)
+@pytest.mark.parametrize("args", ["-dp 2 -tp 16", "-dp 2 -tp 16 -dpl 1"])
+def test_ranks_span_pods_whose_accelerators_are_unknown_if_pods_outnumber_them(
+    args: str, version: str, *, is_written: bool
+) -> None:
+    def of(args: str) -> LaunchPlan:
+        one = engine(args, "vllm serve M", image(version), accelerators=Accelerators(claimed=True))
+        return input_of(group(one, size=4), SETTINGS).plan
+
+    assert (of(args).rewritten, of(args).older) == (is_written, False if is_written else None)
+    assert of("-dp 4 -tp 8").rewritten
+
+
+@pytest.mark.parametrize(
+    ("model", "code"), [("org/M", "FI549"), ("Qwen/Qwen3-32B", "FI549"), ("deepseek-ai/DeepSeek-R1", "")]
+)
+@pytest.mark.parametrize("version", ["0.14.1", "0.17.1", "0.27.1"])
+def test_a_stored_launch_that_dense_models_cannot_start_names_refresh(
+    model: str, code: str, version: str
+) -> None:
+    """The records of earlier releases say nothing of the form of the flags, which was `--nnodes`."""
+    intent = group(engine(f"{model} -tp 8 -dp 2", "vllm serve", image(version)))
+
+    said = [
+        one
+        for one in validate(input_of(intent, SETTINGS, decided={"launcher": "vllm-native", "older": None}))
+        if one.code in {"FI329", "FI549"}
+    ]
+
+    assert [one.code for one in said] == ([code] if code else [])
+    assert all("fusioninfer.io/refresh" in one.message and "span" not in one.message for one in said)
 
 
 # --- launches by hand -------------------------------------------------------------------------------
