@@ -1,4 +1,4 @@
-"""What the API server requires of the containers of a pod beyond the schema.
+"""What the API server requires of containers beyond the schema, and the nodes that a pod requires.
 
 A LeaderWorkerSet may break these rules, and so may its StatefulSets, which then create no pods.
 
@@ -6,13 +6,37 @@ Source: Kubernetes v1.35.4 `pkg/apis/core/validation/validation.go`: `ValidateVo
 `ValidateVolumeDevices`, `validateContainerCommon`.
 """
 
+import re
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Any, Final
 
 from intent import Object
-from intent.shapes import listed, mapping, text
+from intent.shapes import listed, mapping, strings, text
 
 NEEDS_VOLUME: Final = "must be the name of a volume: add {} to spec.volumes of this template"
+
+
+_FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
+"""Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def on_fabric(spec: Object) -> bool:
+    """Return whether a pod requires nodes that NVLink joins. Any of several node selector terms may hold."""
+    if any(_FABRIC.search(f"{key} {value}") for key, value in mapping(spec.get("nodeSelector")).items()):
+        return True
+    required = mapping(mapping(mapping(spec.get("affinity")).get("nodeAffinity")).get(_REQUIRED))
+    terms = [mapping(one) for one in listed(required.get("nodeSelectorTerms"))]
+    return bool(terms) and all(any(map(_names_fabric, listed(one.get("matchExpressions")))) for one in terms)
+
+
+def _names_fabric(expression: Any) -> bool:
+    found = mapping(expression)
+    words = [text(found.get("key")), *strings(found.get("values"))]
+    is_key, *of_values = [_FABRIC.search(one) is not None for one in words]
+    if found.get("operator") == "In":
+        return is_key or (bool(of_values) and all(of_values))
+    return is_key and found.get("operator") == "Exists"
 
 
 def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:

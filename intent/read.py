@@ -1,6 +1,5 @@
 """Reading of a LeaderWorkerSet into an `Intent` and field errors. Never raises, whatever it contains."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -31,7 +30,7 @@ from intent.lws import (
     TemplateField,
     read_revision,
 )
-from intent.pod_rules import without_image, without_volume
+from intent.pod_rules import on_fabric, without_image, without_volume
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -176,11 +175,8 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
-        host_dns=spec.get("hostNetwork") is not True or spec.get("dnsPolicy") in {_HOST_DNS, "None"},
-        fabric=_FABRIC.search(
-            str((spec.get("nodeSelector"), mapping(spec.get("affinity")).get("nodeAffinity")))
-        )
-        is not None,
+        host_dns=spec.get("hostNetwork") is not True or text(spec.get("dnsPolicy")) in _OWN_DNS,
+        fabric=on_fabric(spec),
         containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
         accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
         unmounted=without_volume(spec, claims),
@@ -188,9 +184,8 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
     )
 
 
-_HOST_DNS: Final = "ClusterFirstWithHostNet"
-_FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
-"""Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
+_OWN_DNS: Final = ("ClusterFirstWithHostNet", "None")
+"""The policies with which a pod on the host's network does not ask the node's resolver."""
 
 
 def _shared_memory(spec: Object) -> list[tuple[str, bool]]:

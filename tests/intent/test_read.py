@@ -1,5 +1,6 @@
 """Reading of a LeaderWorkerSet: equivalent spellings, and defaults of the API, give one Intent."""
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -56,6 +57,31 @@ def test_a_field_that_is_not_an_input_does_not_change_the_digest(path: str, valu
 )
 def test_an_input_changes_the_digest(path: str, value: Any) -> None:
     assert digest_of(changed(lws(), path, value)) != digest_of(lws())
+
+
+class Asked(dict[str, Any]):
+    """A map that notes which of its fields are read."""
+
+    def __init__(self, fields: dict[str, Any], noted: set[str]) -> None:
+        super().__init__(fields)
+        self.noted = noted
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.noted.add(key)
+        return super().get(key, default)
+
+
+def test_a_pod_is_read_whatever_is_in_a_field_beside_one_that_is_on() -> None:
+    noted = set[str]()
+    whole = template()["spec"]
+    values: tuple[Any, ...] = (7, "x", {}, [{}], {"a": []})
+    read(lws(worker={"spec": Asked({**whole, "hostNetwork": True}, noted)}))
+
+    for on, field in permutations(sorted(noted), 2):
+        for value in values:
+            read(lws(worker={"spec": {**whole, on: True, field: value}}))
+
+    assert noted > {"containers", "hostNetwork", "dnsPolicy", "affinity"}
 
 
 def test_a_sidecar_before_the_engine_does_not_change_the_digest() -> None:

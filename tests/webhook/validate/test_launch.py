@@ -19,8 +19,23 @@ from webhook.validate.launch import launch
 OLD = "vllm/vllm-openai:v0.11.0"
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 FINE = "--model M -tp 8 -pp 2"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-GB200 = {"key": "nvidia.com/gpu.product", "operator": "In", "values": ["NVIDIA-GB200"]}
+GB200, H100 = "NVIDIA-GB200", "NVIDIA-H100-80GB-HBM3"
+
+
+def selected(key: str, value: str) -> Object:
+    """Return the fields of a pod with this node selector."""
+    return {"nodeSelector": {key: value}}
+
+
+def term(operator: str, *values: str, key: str = "nvidia.com/gpu.product") -> list[Object]:
+    """Return the expressions of a node selector term."""
+    return [{"key": key, "operator": operator} | ({"values": [*values]} if values else {})]
+
+
+def required(*terms: list[Object]) -> Object:
+    """Return the fields of a pod that requires nodes of one of the terms."""
+    selector = {"nodeSelectorTerms": [{"matchExpressions": one} for one in terms]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}}
 
 
 @pytest.mark.parametrize("args", [FINE, "M -tp 8 -dp 2 -dpb ray", "M -tp 4 -pp 2 -pcp 2", "M -pp $(PP)"])
@@ -402,21 +417,34 @@ def test_the_accelerators_of_every_vendor_are_counted(resource: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("spec", "is_joined"),
     [
-        ("nodeSelector", {"nvidia.com/gpu.product": "NVIDIA-GB200"}),
-        ("nodeSelector", {"cloud.google.com/gke-accelerator": "nvidia-gb300"}),
-        ("nodeSelector", {"example.com/rack": "gb200-nvl72"}),
-        ("nodeSelector", {"nvidia.com/gpu.clique": "a.1"}),
-        ("affinity", {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [GB200]}]}}}),
+        ({}, False),
+        (selected("nvidia.com/gpu.product", "NVIDIA-GB200"), True),
+        (selected("cloud.google.com/gke-accelerator", "nvidia-gb300"), True),
+        (selected("example.com/rack", "gb200-nvl72"), True),
+        (selected("nvidia.com/gpu.clique", "a.1"), True),
+        (required(term("In", GB200)), True),
+        (required([*term("NotIn", H100), *term("In", GB200)]), True),
+        (required(term("In", GB200), term("In", GB200)), True),
+        (required(term("Exists", key="nvidia.com/gpu.clique")), True),
+        (required(term("In", "a.1", key="nvidia.com/gpu.clique")), True),
+        (required(term("NotIn", GB200)), False),
+        (required(term("DoesNotExist", key="nvidia.com/gpu.clique")), False),
+        (required(term("In", GB200, H100)), False),
+        (required(term("In", GB200), term("In", H100)), False),
+        (required(term("In")), False),
+        (required(), False),
+        ({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [GB200]}}}, False),
     ],
 )
-def test_tensor_parallelism_over_nodes_that_nvlink_joins_is_no_warning(field: str, value: Any) -> None:
-    crossing = changed(lws(), f"{WORKER}.spec.containers.0.args", ["org/M", "-tp", "16"])
-    joined = changed(crossing, f"{WORKER}.spec.{field}", value)
+def test_tensor_parallelism_over_nodes_that_nvlink_joins_is_no_warning(
+    spec: Object,
+    is_joined: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    crossing = lws(worker=template(container(args=["org/M", "-tp", "16"]), **spec))
 
-    found = [{one.code for one in check(obj, mutated=False)} for obj in (crossing, joined)]
-    assert ["FI502" in codes for codes in found] == [True, False]
+    assert ("FI502" in {one.code for one in check(crossing, mutated=False)}) is not is_joined
 
 
 def test_a_plain_template_beside_one_that_launches_itself_is_a_warning() -> None:
