@@ -71,15 +71,14 @@ def _serving(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> 
     if not (is_whole and is_native and all(map(_serves, launches))):
         return LEADERS
     leader, worker = launches[0], launches[-1]
-    is_everywhere = intent.size > 1
     if balance(leader) != "multi-port":
-        return Serving(is_everywhere)
+        return Serving(everywhere=True)
     ranks, first = read_ranks(leader, worker, intent.size), known_port(leader)
     local = local_ranks(leader) or (ranks.worker if ranks else 0)
     is_known = bool(local and first and first + local <= _HIGHEST) and not intent.templates[0].proxied
     ports = tuple(range(first or 0, (first or 0) + local)) if is_known else ()
     supervisor = text_of(leader, SUPERVISOR)
-    return Serving(is_everywhere, ports, int(supervisor) if is_size(supervisor) else SUPERVISOR_PORT)
+    return Serving(True, ports, int(supervisor) if is_size(supervisor) else SUPERVISOR_PORT)
 
 
 def _serves(launch: Launch) -> bool:

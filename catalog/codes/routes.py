@@ -55,9 +55,9 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI809": Code(
         "error",
-        "leaders serve on different ports",
-        "use the same --port on all members; a decoder's sidecar serves on the port of its engine",
-        "an InferencePool has one port for all of its pods",
+        "members serve on different ports",
+        "use the same ports on all members; a decoder's sidecar serves on the ports of its engine",
+        "an InferencePool has the same ports for all of its pods",
     ),
     "FI810": Code(
         "error",
@@ -144,6 +144,12 @@ ROWS: Final[dict[str, Code]] = {
         "a decoder's sidecar is of another generation than the endpoint picker",
         "set the same fusioninfer.io/picker on every decoder",
         "admission sees one object at a time, so the decoder itself needs the generation",
+    ),
+    "FI824": Code(
+        "warning",
+        "the routes leave pods of a service without requests",
+        "use the same load balancing on prefiller and decoder, or write the label in the message",
+        "all pods of one member serve, not all of another, and an InferencePool selects by one label",
     ),
     "FI830": Code(
         "warning",

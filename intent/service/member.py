@@ -11,6 +11,7 @@ from intent.annotations import COMPONENT_TYPE as COMPONENT
 from intent.annotations import (
     COMPONENT_TYPES,
     DEFAULT_ROLE,
+    EVERYWHERE,
     EXPANSION,
     GROUP_NAME,
     NO_ROUTING,
@@ -114,7 +115,7 @@ def member(lws: Object) -> Member | None:
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
         port=served.port,
-        serving=served.serving,
+        serving=replace(served.serving, everywhere=_serves_everywhere(lws)),
         has_adapters=bool(asked.lora),
     )
 
@@ -194,6 +195,12 @@ def _templates(lws: Object) -> tuple[Object, ...]:
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     fields = (group.get("leaderTemplate"), group.get("workerTemplate"))
     return tuple(template for template in fields if isinstance(template, dict))
+
+
+def _serves_everywhere(lws: Object) -> bool:
+    """Return whether the pods of all templates will say so: selectors find them by this label alone."""
+    labels = [mapping(mapping(one.get("metadata")).get("labels")) for one in _templates(lws)]
+    return bool(labels) and all(EVERYWHERE.items() <= one.items() for one in labels)
 
 
 def _spec(template: Object) -> Object:

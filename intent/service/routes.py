@@ -7,6 +7,7 @@ from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.annotations import (
     DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
+    EVERYWHERE,
     HOSTNAMES,
     NO_ROUTING,
     PICKER,
@@ -17,6 +18,7 @@ from intent.annotations import (
     Routing,
     path,
 )
+from intent.command_line.flags import LOCAL_DATA, MULTI_PORT
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
 from intent.names import LABEL, PICKER_ENDING, picker_name
@@ -84,7 +86,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
     if routing.strategy == DISAGGREGATION:
         yield from _without_sidecar(members)
         yield from _other_sidecar(members, picker, settings)
-    yield from _ports(members, picker)
+    yield from tuple(_ports(members, picker)) or _idle(members)
 
 
 def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> FieldError | None:
@@ -156,16 +158,41 @@ MOST_PORTS: Final = 8
 
 def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
     """FI809: the ports belong to the InferencePool, unless the endpoint picker reads them from each pod."""
-    by_pod = picker.active_ports and all(len(one.ports) > 1 for one in members)
+    counts = {len(one.ports) for one in members}
+    by_pod = picker.active_ports and 1 not in counts
     if not by_pod and len({one.ports for one in members}) > 1:
         ports = ", ".join(f"{one.name}: {said_ports(one.ports)}" for one in members)
-        message = f"all must serve on the port of the InferencePool ({ports}); use the same --port"
+        remedy = "use the same --port"
+        if len({one.ports[0] for one in members}) < 2:
+            remedy = (
+                f"use --{MULTI_PORT} on all, or on none" if 1 in counts else f"use the same --{LOCAL_DATA}"
+            )
+        message = f"all must serve on the ports of the InferencePool ({ports}); {remedy}"
     elif len({port for one in members for port in one.ports}) > MOST_PORTS:
         message = f"an InferencePool has at most {MOST_PORTS} ports: lower --data-parallel-size-local"
     else:
         return
     for one in members:
         yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+
+
+def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:
+    """FI824: leaders alone are selected, since pods of another member do not say that they serve."""
+    for one in members:
+        peers = (other for other in members if other.revision == one.revision)
+        whole = next((other.name for other in peers if other.serving.everywhere), "")
+        if one.serving.everywhere or not whole:
+            continue
+        ((key, value),) = EVERYWHERE.items()
+        remedy = (
+            "balance the load of both in the same way" if one.size > 1 else f"write {key}: {value} here too"
+        )
+        message = (
+            f"without the label {key} the InferencePool selects leaders alone, and the other pods of {whole} "
+            f"get no requests: {remedy}"
+        )
+        where = "spec.leaderWorkerTemplate.workerTemplate.metadata.labels"
+        yield Finding(one.subject, FieldError(where, None, message, "FI824"))
 
 
 def said_ports(ports: tuple[int, ...]) -> str:

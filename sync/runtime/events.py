@@ -76,6 +76,7 @@ REASONS: Final = {
     "FI818": "ParameterWithoutEffect",
     "FI822": "PrefillersNotRemembered",
     "FI823": "SidecarOfAnotherPicker",
+    "FI824": "PodsWithoutRequests",
     "FI830": "ServiceNameTaken",
     "FI831": "ServiceNameTooLong",
     "FI832": "PortsDisagree",

@@ -21,7 +21,8 @@ def labels(given: Input) -> Iterator[FieldError]:
 def _reserved(given: Input) -> Iterator[FieldError]:
     intent = given.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    pods = ours | EVERYWHERE if given.layout.serving.everywhere else ours
+    is_everywhere = given.layout.serving.everywhere or intent.size == 1
+    pods = ours | EVERYWHERE if is_everywhere else ours
     of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
     for path, written, expected in (("metadata", intent.labels, ours), *of_pods):
         for key, value in written:

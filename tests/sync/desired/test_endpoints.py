@@ -9,6 +9,8 @@ from catalog.pickers.generations import PICKERS
 from intent.annotations import Routing
 from intent.served import LEADERS, Serving
 from intent.service.member import Member
+from intent.service.member import member as read_member
+from intent.service.routes import contradictions
 from intent.settings import Settings
 from sync.desired.api import desired_api
 from sync.desired.endpoints import Endpoints, endpoints
@@ -16,7 +18,9 @@ from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import desired_routes
 from sync.observed.pod import ObservedPod, project
-from tests.sync.samples import KEY, SETTINGS, member
+from tests.builders.lws import container, lws, put, template
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+from webhook.check import check
 
 ALL: Final = Serving(everywhere=True)
 TWO: Final = Serving(everywhere=True, ports=(8000, 8001), supervisor=9256)
@@ -100,6 +104,8 @@ def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
 @pytest.mark.parametrize(
     ("picker", "members", "found"),
     [
+        ("gie-1.5", (worker(ALL), worker(ALL)), set()),
+        ("gie-1.5", (worker(), worker()), set()),
         ("gie-1.5", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), set()),
         ("gie-1.3", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), {"FI809"}),
         ("gie-1.5", (worker(TWO), worker()), {"FI809"}),
@@ -117,6 +123,57 @@ def test_members_with_other_ports_need_a_picker_that_reads_them_from_pods(
     plan = desired_routes(KEY, revisions, None, Settings(picker=picker))
 
     assert {one.error.code for one in plan.findings} == found
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ((prefill(), decode(serving=ALL)), {"p": "balance the load of both in the same way"}),
+        ((prefill(size=1), decode(serving=ALL)), {"p": "write fusioninfer.io/serves: all here too"}),
+        ((prefill(serving=ALL), decode(size=1)), {"d": "write fusioninfer.io/serves: all here too"}),
+        ((prefill(size=1, serving=ALL), decode(serving=ALL)), {}),
+        ((prefill(), decode()), {}),
+        ((prefill(revision="a" * 8), decode(serving=ALL, revision="b" * 8)), {}),
+        ((prefill(), decode(serving=TWO)), {"d": "on all, or on none", "p": "on all, or on none"}),
+        ((prefill(port=7000), decode(serving=TWO)), {"d": "the same --port", "p": "the same --port"}),
+        (
+            (prefill(serving=replace(TWO, ports=(8000, 8001, 8002))), decode(serving=TWO)),
+            {"d": "the same --data-parallel-size-local", "p": "the same --data-parallel-size-local"},
+        ),
+    ],
+)
+def test_a_member_is_told_why_pods_of_another_get_no_requests(
+    members: tuple[Member, ...], told: dict[str, str]
+) -> None:
+    routing = Routing("pd-disaggregation", picker="llm-d-0.4")
+    found = contradictions(tuple(replace(one, routing=routing) for one in members), routing, SETTINGS)
+
+    said = {one.subject.name: one.error.message for one in found if one.error.code in {"FI809", "FI824"}}
+    assert said.keys() == told.keys()
+    assert all(said[name].endswith(remedy) for name, remedy in told.items())
+
+
+@pytest.mark.parametrize(
+    ("size", "own", "everywhere"),
+    [
+        (1, "", False),
+        (1, "all", True),
+        (2, "--data-parallel-hybrid-lb", True),
+        (2, "", False),
+        (1, "--data-parallel-hybrid-lb", True),
+    ],
+)
+def test_a_member_serves_everywhere_if_its_pods_will_say_so(size: int, own: str, *, everywhere: bool) -> None:
+    flag = () if own in {"", "all"} else (own,)
+    pods = template(container(args=["org/M", "-dp", "16", *flag]))
+    if own == "all":
+        pods["metadata"] = {"labels": {"fusioninfer.io/serves": "all"}}
+    one = lws(size, pods, launcher="vllm-native")
+
+    found = read_member(put(one))
+
+    assert (found and found.serving.everywhere) is everywhere
+    assert "FI107" not in {error.code for error in check(put(one))}
 
 
 def test_a_pod_says_whether_all_of_its_group_serve_and_on_which_ports() -> None:
