@@ -41,6 +41,10 @@ class Ranks(NamedTuple):
     spans: bool = False
     """Whether one rank has several pods: it needs more accelerators than one has, or pods outnumber ranks."""
 
+    def of_pods(self, size: int) -> tuple[int, ...]:
+        """Return the ranks of each kind of pod; a group of one pod has no other."""
+        return (self.leader, self.worker)[:size]
+
     def of_group(self, size: int) -> int:
         """Return the ranks that the pods of a group start together."""
         return self.leader + self.worker * (size - 1)

@@ -15,7 +15,8 @@ from intent.shapes import listed, mapping, number, strings, text
 
 SERVES: Final = "serves"
 """The member of the record."""
-_HIGHEST: Final = 65535
+HIGHEST: Final = 65535
+"""The last port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Serving:
 
 LEADERS: Final = Serving()
 """The leaders, on one port."""
-_MOST_PORTS: Final = 64
+MOST_SERVED: Final = 64
+"""The most ports of a pod, that of the supervisor included."""
 BOOTSTRAP_PORT: Final = 8998
 """SGLang's default of `--disaggregation-bootstrap-port`, and its sidecar's."""
 
@@ -87,7 +89,7 @@ def recorded(text: Any) -> Served:
 def bounded(serving: Serving) -> Serving:
     """Return what a record says, which may have been edited; `LEADERS` if no launch has such ports."""
     ports = (*serving.ports, serving.supervisor or 1)
-    is_possible = len(ports) <= _MOST_PORTS and all(0 < port <= _HIGHEST for port in ports)
+    is_possible = len(ports) <= MOST_SERVED and all(0 < port <= HIGHEST for port in ports)
     return serving if is_possible and len({*ports}) == len(ports) else LEADERS
 
 
@@ -97,7 +99,7 @@ def of_record(value: Any) -> Served:
     connectors, tensor = strings(side.get("connectors")), number(side.get("tensor"))
     is_known = connectors and tensor > 0
     return Served(
-        port if 0 < port <= _HIGHEST else DEFAULT_PORT,
+        port if 0 < port <= HIGHEST else DEFAULT_PORT,
         KVTransfer(
             connectors,
             tensor,

@@ -6,6 +6,7 @@ controller (`intent.served`), and pins it with the launch.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -39,12 +40,11 @@ from intent.launch import (
 )
 from intent.lws import Engine, Intent
 from intent.ranks import balance, is_headless, local_ranks, read_ranks
-from intent.served import BOOTSTRAP_PORT, LEADERS, KVTransfer, Served, Serving
+from intent.served import BOOTSTRAP_PORT, HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
 from intent.settings import Settings
 from intent.shapes import number
 from intent.transfer import read_transfer
 
-_HIGHEST: Final = 65535
 _PACKAGES: Final = {**{product.package: name for name, product in PRODUCTS.items()}, "dynamo": "dynamo"}
 """Engines by the Python package of any module that starts them."""
 _PORTS: Final = {**{name: product.port for name, product in PRODUCTS.items()}, "dynamo": DEFAULT_PORT}
@@ -71,14 +71,26 @@ def _serving(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> 
     if not (is_whole and is_native and all(map(_serves, launches))):
         return LEADERS
     leader, worker = launches[0], launches[-1]
+    ranks = read_ranks(leader, worker, intent.size)
+    if ranks and 0 in ranks.of_pods(intent.size):
+        return LEADERS
     if balance(leader) != "multi-port":
         return Serving(everywhere=True)
-    ranks, first = read_ranks(leader, worker, intent.size), known_port(leader)
-    local = local_ranks(leader) or (ranks.worker if ranks else 0)
-    is_known = bool(local and first and first + local <= _HIGHEST) and not intent.templates[0].proxied
-    ports = tuple(range(first or 0, (first or 0) + local)) if is_known else ()
+    found = servers(leader, worker, intent.size)
+    return bounded(replace(found, ports=()) if intent.templates[0].proxied else found)
+
+
+def servers(leader: Launch, worker: Launch, size: int) -> Serving:
+    """Return the servers of a pod that has one for each rank, as its flags ask for them (`bounded`)."""
+    ranks, first = read_ranks(leader, worker, size), known_port(leader) or 0
+    counts = ranks.of_pods(size) if ranks else (local_ranks(leader) or 0, local_ranks(worker) or 0)
+    local = min(*counts, MOST_SERVED)
     supervisor = text_of(leader, SUPERVISOR)
-    return Serving(True, ports, int(supervisor) if is_size(supervisor) else SUPERVISOR_PORT)
+    return Serving(
+        everywhere=True,
+        ports=tuple(range(first, first + local)) if first else (),
+        supervisor=int(supervisor) if is_size(supervisor) else SUPERVISOR_PORT,
+    )
 
 
 def _serves(launch: Launch) -> bool:
@@ -118,7 +130,7 @@ def _given(flags: Flags, engine: Engine) -> int:
     """Return the last `--port`, with literal variables expanded; 0 if absent or unknown."""
     flag = flags.last(PORT)
     value = resolve(flag.value or "", engine.variables) if flag else None
-    return int(value) if value and is_size(value) and int(value) <= _HIGHEST else 0
+    return int(value) if value and is_size(value) and int(value) <= HIGHEST else 0
 
 
 def _without_flag(name: str, flags: Flags, engine: Engine) -> int:

@@ -12,9 +12,7 @@ from intent.command_line.flags import (
     MULTI_PORT,
     NODE_RANK,
     RANK,
-    SERVERS,
     START_RANK,
-    SUPERVISOR,
 )
 from intent.errors import FieldError
 from intent.launch import (
@@ -22,8 +20,6 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     argument_path,
-    has_tls,
-    is_size,
     model_of,
     quoted,
     spelled,
@@ -31,14 +27,13 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, local_ranks, read_ranks
-from intent.service.routes import MOST_PORTS
 from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
+from webhook.validate.servers import of_servers
 
 _RELEASES: Final = {HYBRID: HYBRID_LB, EXTERNAL: EXTERNAL_LB, MULTI_PORT: MULTI_PORT_LB}
 _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""
-_HIGHEST: Final = 65535
 
 
 def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
@@ -57,6 +52,9 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
             if balance(leader) in modes and is_wrong(case):
                 message = f"{spelled(leader, flag)} {says.format(case=case)}"
                 yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
+        for problem in of_servers(leader, worker, found, given):
+            message = f"{spelled(leader, flag)} {problem}"
+            yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
     elif given.plan.rewritten and found:
         yield from _with_nnodes(given.plan, found, given.settings.engines)
 
@@ -121,21 +119,9 @@ class _Case(NamedTuple):
         return ".".join(map(str, version)) if version and any(absent) else ""
 
     @property
-    def ports(self) -> tuple[int, ...]:
-        """The ports of a pod, one a rank."""
-        return self.given.layout.serving.ports
-
-    @property
     def dense(self) -> bool:
         """Whether the release refuses the model, since it has no experts."""
         return _is_dense(self.leader, self.given.settings.engines) is True
-
-
-def _is_uneven(case: _Case) -> bool:
-    found = case.ranks
-    return found is not None and (
-        found.leader != found.worker or found.worker < 2 or bool(found.data % found.worker)
-    )
 
 
 _ALL: Final = ("hybrid", "external", "multi-port")
@@ -151,35 +137,6 @@ _REFUSED: Final[tuple[_Row, ...]] = (
         ("external", "multi-port"),
         lambda one: one.release,
         "is not in vLLM {case.release}: use a newer image, or --data-parallel-hybrid-lb",
-    ),
-    (("multi-port",), lambda one: has_tls(one.leader), "has no TLS: remove --ssl-certfile"),
-    (
-        ("multi-port",),
-        lambda one: text_of(one.leader, SERVERS) not in {"", "1"},
-        f"starts one server a rank: remove --{SERVERS}",
-    ),
-    (
-        ("multi-port",),
-        _is_uneven,
-        f"needs the same --{LOCAL_DATA} on all pods, of 2 or more, that divides {{case.ranks.data}}",
-    ),
-    (
-        ("multi-port",),
-        lambda one: one.given.layout.serving.supervisor in one.ports,
-        f"needs a --{SUPERVISOR} beside those of the ranks, {{case.ports[0]}} and up",
-    ),
-    (
-        ("multi-port",),
-        lambda one: is_size(text := text_of(one.leader, SUPERVISOR)) and int(text) > _HIGHEST,
-        f"needs a --{SUPERVISOR} of at most {_HIGHEST}",
-    ),
-    (
-        ("multi-port",),
-        lambda one: len(one.ports) > MOST_PORTS and one.given.intent.routing.wanted,
-        (
-            f"has {{case.ranks.worker}} ranks a pod, an InferencePool at most {MOST_PORTS} ports: "
-            f"lower --{LOCAL_DATA}"
-        ),
     ),
     (
         ("external",),
