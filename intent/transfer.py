@@ -9,8 +9,9 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.command_line.flags import TRANSFER, Flag
-from intent.launch import Launch, value_of
+from intent.command_line.flags import BOOTSTRAP, TRANSFER, Flag
+from intent.launch import Launch, is_size, text_of, value_of
+from intent.served import BOOTSTRAP_PORT, HIGHEST
 
 ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
 DOTTED: Final = f"--{TRANSFER}."
@@ -45,6 +46,12 @@ def read_transfer(launch: Launch) -> Transfer | None:
         for flag in dotted:
             _set(config, flag.name.removeprefix(DOTTED).split("."), _value(launch, flag))
     return Transfer(at, config)
+
+
+def bootstrap_of(launch: Launch) -> int:
+    """Return the port on which SGLang's prefillers wait for decoders; its default where it is not known."""
+    port = text_of(launch, BOOTSTRAP)
+    return int(port) if is_size(port) and int(port) <= HIGHEST else BOOTSTRAP_PORT
 
 
 def _object(text: str) -> Object | None:

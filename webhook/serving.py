@@ -15,7 +15,6 @@ from intent.command_line.command import DIALECTS, ENGINES, MOST_WORDS, in_ray
 from intent.command_line.dialects import VLLM
 from intent.command_line.flags import (
     BACKEND_OF_TRANSFER,
-    BOOTSTRAP,
     CONFIG,
     END,
     MODE,
@@ -40,10 +39,10 @@ from intent.launch import (
 )
 from intent.lws import Engine, Intent
 from intent.ranks import balance, is_headless, local_ranks, read_ranks
-from intent.served import BOOTSTRAP_PORT, HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
+from intent.served import HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
 from intent.settings import Settings
 from intent.shapes import number
-from intent.transfer import read_transfer
+from intent.transfer import bootstrap_of, read_transfer
 
 _PACKAGES: Final = {**{product.package: name for name, product in PRODUCTS.items()}, "dynamo": "dynamo"}
 """Engines by the Python package of any module that starts them."""
@@ -105,9 +104,7 @@ def _side(launch: Launch) -> KVTransfer | None:
     engine, tensor = launch.command.engine or launch.command.within, read_size(launch, TENSOR)
     if engine == "sglang" and tensor and text_of(launch, MODE):
         backend = text_of(launch, BACKEND_OF_TRANSFER) or "mooncake"
-        port = text_of(launch, BOOTSTRAP)
-        bootstrap = int(port) if is_size(port) else BOOTSTRAP_PORT
-        return KVTransfer((backend,), tensor, launch.engine.image, engine, bootstrap)
+        return KVTransfer((backend,), tensor, launch.engine.image, engine, bootstrap_of(launch))
     transfer = read_transfer(launch) if engine == "vllm" else None
     if transfer is None or not transfer.connectors or tensor is None:
         return None

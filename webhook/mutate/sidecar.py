@@ -4,18 +4,15 @@ It is a native sidecar, an init container with `restartPolicy: Always` (Kubernet
 runs before the engine starts, and ends after it.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from catalog.pickers.generations import SidecarRelease, pulled_from
 from intent import Object
-from intent.command_line.flags import BOOTSTRAP
 from intent.container import CALLS, ROUTING_PROXY
-from intent.launch import read_launch, text_of
+from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Probe, Template
-from intent.served import BOOTSTRAP_PORT
-from intent.settings import Settings
 from intent.sidecar import SidecarOptions
+from intent.transfer import bootstrap_of
 from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
@@ -59,56 +56,56 @@ def sidecar(given: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
     row = sidecar_of(given.intent, given.settings)
     made = {
-        one.field: _template(one, one.engine, one.moved, _mirrored(row, given.settings), given)
+        one.field: _template(one, one.engine, one.moved, row, given)
         for one in given.layout.templates
         if row and one.moved and one.engine
     }
     return {"spec": {"leaderWorkerTemplate": made}} if made else {}
 
 
-def _mirrored(row: SidecarRelease, settings: Settings) -> SidecarRelease:
-    """Return the sidecar with an image of the operator's registry, if there is one."""
-    return replace(row, image=pulled_from(settings.picker_registry, row.image))
-
-
 def _template(template: Template, engine: Engine, moved: Moved, row: SidecarRelease, given: Input) -> Overlay:
-    options, opens = given.intent.sidecar_options, "port" not in given.intent.skip
+    secret, opens = given.intent.sidecar_options.secret, "port" not in given.intent.skip
     count = len(given.layout.serving.ports) or 1
-    launch = read_launch(template, engine, given.settings.engines)
-    served = range(moved.port, moved.port + count)
-    proxy = _proxy(moved, row, options, [one for one in served if opens and one not in template.ports.taken])
-    proxy["args"] += [f"{row.connector}={protocol_of(launch, row, options)}", *_flags(row, options)]
-    if count > 1:
-        proxy["args"].append(f"--data-parallel-size={count}")
-    if launch.command.engine == "sglang":
-        port = text_of(launch, BOOTSTRAP) or str(BOOTSTRAP_PORT)
-        proxy["env"] = [*proxy["env"], {"name": "SGLANG_BOOTSTRAP_PORT", "value": port}]
+    declared = [
+        at for at in range(moved.port, moved.port + count) if opens and at not in template.ports.taken
+    ]
+    proxy = _proxy(moved, row, read_launch(template, engine, given.settings.engines), declared, given)
     ports: Overlay = {"ports": [{"containerPort": moved.to + at} for at in range(count)]} if opens else {}
     container = ports | _repointed(template, engine, moved, given)
-    volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": options.secret}}]}
-    return in_engine(engine, container, {"initContainers": [proxy]} | (volumes if options.secret else {}))
+    volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": secret}}]} if secret else {}
+    return in_engine(engine, container, {"initContainers": [proxy]} | volumes)
 
 
-def _proxy(moved: Moved, row: SidecarRelease, options: SidecarOptions, declared: list[int]) -> Object:
-    """Return the container. Its `/health` succeeds at once: it does not report on the engine."""
-    container: Object = {
-        "name": ROUTING_PROXY,
-        "image": row.image,
-        "args": [f"--port={moved.port}", f"--vllm-port={moved.to}"],
-        "restartPolicy": "Always",
-        "env": [{"name": "POD_IP", "valueFrom": POD_IP}],
-    }
-    if declared:
-        container["ports"] = [{"containerPort": port} for port in declared]
+def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int], given: Input) -> Object:
+    """Return the container. Its `/health` succeeds at once, whatever the engine does."""
+    options, ranks = given.intent.sidecar_options, len(given.layout.serving.ports)
+    env: list[Object] = [{"name": "POD_IP", "valueFrom": POD_IP}]
     health: Object = {"path": "/health", "port": moved.port}
-    container["readinessProbe"] = {"httpGet": health}
-    container["resources"] = {"limits": dict(LIMITS)}
-    container["securityContext"] = SECURITY
+    secured: Object = {}
     if options.secret:
         health["scheme"] = "HTTPS"
-        container["env"] = [*container["env"], {"name": "SSL_CERT_DIR", "value": TRUSTED}]
-        container["volumeMounts"] = [{"name": CERTIFICATES, "mountPath": CERTIFICATE_DIR, "readOnly": True}]
-    return container
+        env.append({"name": "SSL_CERT_DIR", "value": TRUSTED})
+        mount = {"name": CERTIFICATES, "mountPath": CERTIFICATE_DIR, "readOnly": True}
+        secured["volumeMounts"] = [mount]
+    if launch.command.engine == "sglang":
+        env.append({"name": "SGLANG_BOOTSTRAP_PORT", "value": str(bootstrap_of(launch))})
+    return {
+        "name": ROUTING_PROXY,
+        "image": pulled_from(given.settings.picker_registry, row.image),
+        "args": [
+            *(f"--port={moved.port}", f"--vllm-port={moved.to}"),
+            f"{row.connector}={protocol_of(launch, row, options)}",
+            *_flags(row, options),
+            *((f"--data-parallel-size={ranks}",) if ranks > 1 else ()),
+        ],
+        "restartPolicy": "Always",
+        "env": env,
+        **({"ports": [{"containerPort": port} for port in declared]} if declared else {}),
+        "readinessProbe": {"httpGet": health},
+        "resources": {"limits": dict(LIMITS)},
+        "securityContext": SECURITY,
+        **secured,
+    }
 
 
 def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:

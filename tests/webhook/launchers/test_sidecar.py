@@ -10,6 +10,7 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.read import read
+from intent.served import recorded
 from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, put, template
 from webhook import digest as digests
@@ -296,17 +297,20 @@ SGLANG_DECODER: Final = ("--model-path", "M", "--host", "::", "--disaggregation-
 
 
 @pytest.mark.parametrize(
-    ("port", "said"), [((), "8998"), (("--disaggregation-bootstrap-port", "9000"), "9000")]
+    ("port", "said"), [("", 8998), ("9000", 9000), ("abc", 8998), ("70000", 8998), ("$(PORT)", 8998)]
 )
-def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(
-    port: tuple[str, ...], said: str
-) -> None:
-    one = container(command=["python3", "-m", "sglang.launch_server"], args=[*SGLANG_DECODER, *port])
+def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(port: str, said: int) -> None:
+    flags = ["--disaggregation-bootstrap-port", port] if port else []
+    one = container(command=["python3", "-m", "sglang.launch_server"], args=[*SGLANG_DECODER, *flags])
 
-    found = proxies_of(put(decoder(one)))["workerTemplate"]
+    stored = put(decoder(one))
 
+    found = proxies_of(stored)["workerTemplate"]
+    side = recorded(stored["metadata"]["annotations"]["fusioninfer.io/expansion"]).kv_transfer
+    assert side is not None
+    assert side.bootstrap == said
     assert found["args"][:3] == ["--port=30000", "--vllm-port=8200", "--kv-connector=sglang"]
-    assert {"name": "SGLANG_BOOTSTRAP_PORT", "value": said} in found["env"]
+    assert {"name": "SGLANG_BOOTSTRAP_PORT", "value": str(said)} in found["env"]
 
 
 RANKS: Final = ("M", "-dp", "16", "-dpl", "8")
