@@ -77,10 +77,10 @@ GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
 GROUP_SIZE: Final = "leaderworkerset.sigs.k8s.io/size"
 REVISION: Final = "disaggregatedset.x-k8s.io/revision"
 """The label of LeaderWorkerSets and pods that a DisaggregatedSet made (LWS `api/disaggregatedset/v1`)."""
-LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+LEADER_LABELS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of leader pods, the only endpoints of a service. The one pod of a group of size 1 has it too."""
 LLM_D_ROLE: Final = "llm-d.ai/role"
-EVERYWHERE: Final = {f"{PREFIX}serves": "all"}
+SERVING_LABELS: Final = {f"{PREFIX}serves": "all"}
 """Label of the pods of a group in which every pod serves, not only the leader."""
 ACTIVE_PORTS: Final = ("inference.networking.k8s.io/active-ports", "llm-d.ai/active-ports")
 """Annotations by which a pod tells endpoint pickers on which ports of the pool it serves (the second is the

@@ -309,6 +309,12 @@ ROWS: Final[dict[str, Code]] = {
         "add --ssl-certfile and --ssl-keyfile to the engine, or remove decoder from tls",
         "tls=decoder is set for a decoder whose arguments name no certificate; each request would fail",
     ),
+    "FI568": Code(
+        "warning",
+        "an option of the routing sidecar has no effect",
+        "follow the message, or remove the option",
+        "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
+    ),
     "FI569": Code(
         "warning",
         "this launch hangs at start in this release of the engine",
@@ -320,11 +326,5 @@ ROWS: Final[dict[str, Code]] = {
         "pods that share a template have the same rank",
         "write $(LWS_WORKER_INDEX), or remove the launch to have a launcher write it",
         "the line of one node was copied from a guide into the template of several pods",
-    ),
-    "FI568": Code(
-        "warning",
-        "an option of the routing sidecar has no effect",
-        "follow the message, or remove the option",
-        "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
     ),
 }

@@ -12,7 +12,7 @@ from intent.annotations import (
     EXCLUSIVE_TOPOLOGY,
     GROUP_INDEX,
     GROUP_NAME,
-    LEADERS,
+    LEADER_LABELS,
     LWS_NAME,
     ROLE_NAME,
     SERVICE,
@@ -27,7 +27,7 @@ from sync.observed.pod_group import KIND as POD_GROUP
 
 GangKey = tuple[str, str]
 """Namespace and name of a PodGroup."""
-(WORKER_INDEX,) = LEADERS
+(WORKER_INDEX,) = LEADER_LABELS
 """The label with the index of a pod in its group; that of a leader is 0."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
 PRIORITY_CLASS: Final = "PriorityClass"

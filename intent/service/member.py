@@ -11,7 +11,6 @@ from intent.annotations import COMPONENT_TYPE as COMPONENT
 from intent.annotations import (
     COMPONENT_TYPES,
     DEFAULT_ROLE,
-    EVERYWHERE,
     EXPANSION,
     GROUP_NAME,
     NO_ROUTING,
@@ -19,6 +18,7 @@ from intent.annotations import (
     ROLE_NAME,
     ROLES,
     SERVICE,
+    SERVING_LABELS,
     ComponentType,
     Routing,
 )
@@ -200,7 +200,7 @@ def _templates(lws: Object) -> tuple[Object, ...]:
 def _serves_everywhere(lws: Object) -> bool:
     """Return whether the pods of all templates will say so: selectors find them by this label alone."""
     labels = [mapping(mapping(one.get("metadata")).get("labels")) for one in _templates(lws)]
-    return bool(labels) and all(EVERYWHERE.items() <= one.items() for one in labels)
+    return bool(labels) and all(SERVING_LABELS.items() <= one.items() for one in labels)
 
 
 def _spec(template: Object) -> Object:

@@ -7,12 +7,12 @@ from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
 from intent.annotations import (
     DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
-    EVERYWHERE,
     HOSTNAMES,
     NO_ROUTING,
     PICKER,
     PRIORITY,
     ROUTING_KEYS,
+    SERVING_LABELS,
     SPLIT,
     STRATEGY,
     Routing,
@@ -183,7 +183,7 @@ def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:
         whole = next((other.name for other in peers if other.serving.everywhere), "")
         if one.serving.everywhere or not whole:
             continue
-        ((key, value),) = EVERYWHERE.items()
+        ((key, value),) = SERVING_LABELS.items()
         remedy = (
             "balance the load of both in the same way" if one.size > 1 else f"write {key}: {value} here too"
         )

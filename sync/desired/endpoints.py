@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from intent import Object
-from intent.annotations import EVERYWHERE, LEADERS
+from intent.annotations import LEADER_LABELS, SERVING_LABELS
 from intent.service.member import Member
 from sync.observed.pod import ObservedPod
 
@@ -23,7 +23,7 @@ class Endpoints(NamedTuple):
     @property
     def selector(self) -> Object:
         """The labels of these pods, beside those of the service."""
-        return EVERYWHERE if self.everywhere else LEADERS
+        return SERVING_LABELS if self.everywhere else LEADER_LABELS
 
 
 def endpoints(

@@ -14,11 +14,11 @@ from intent.accelerators import read
 from intent.annotations import (
     ACTIVE_PORTS,
     COMPONENT_TYPE,
-    EVERYWHERE,
     GROUP_INDEX,
     GROUP_SIZE,
     LWS_NAME,
     SERVICE,
+    SERVING_LABELS,
 )
 from intent.shapes import EMPTY, listed, mapping, number, text
 from sync.observed.cached import shared
@@ -101,7 +101,7 @@ def project(obj: Object) -> ObservedPod:
         failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
         deleting=bool(metadata.get("deletionTimestamp")),
         component_type=shared(labels.get(COMPONENT_TYPE)),
-        everywhere=EVERYWHERE.items() <= labels.items(),
+        everywhere=SERVING_LABELS.items() <= labels.items(),
         ports=shared(mapping(metadata.get("annotations")).get(ACTIVE_PORTS[0])),
     )
 

@@ -5,11 +5,11 @@ from typing import Final
 from intent.annotations import (
     ACTIVE_PORTS,
     COMPONENT_TYPE,
-    EVERYWHERE,
     LLM_D_ROLE,
     LLM_D_ROLES,
     ROLE_NAME,
     SERVICE,
+    SERVING_LABELS,
 )
 from webhook.digest import Reads
 from webhook.layout import Input
@@ -34,7 +34,7 @@ def labels(given: Input) -> Overlay:
             LLM_D_ROLE: LLM_D_ROLES[intent.component_type],
         }
     }
-    pods = {"labels": metadata["labels"] | EVERYWHERE} if given.layout.serving.everywhere else metadata
+    pods = {"labels": metadata["labels"] | SERVING_LABELS} if given.layout.serving.everywhere else metadata
     if ports := ",".join(map(str, given.layout.serving.ports)):
         pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ports)}
     return {"metadata": metadata, "spec": for_templates(given.layout, {"metadata": pods})}
@@ -49,7 +49,7 @@ LABELS: Final = Concern(
     writes=union(
         {"metadata": {"labels": values(*_LABELS)}},
         of_templates(
-            {"metadata": {"labels": values(*_LABELS, *EVERYWHERE), "annotations": values(*ACTIVE_PORTS)}}
+            {"metadata": {"labels": values(*_LABELS, *SERVING_LABELS), "annotations": values(*ACTIVE_PORTS)}}
         ),
     ),
     opt_out="not possible; remove all `fusioninfer.io/` annotations to revert everything",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from intent.annotations import COMPONENT_TYPE, EVERYWHERE, KEYS, PREFIX, ROLE_NAME, SERVICE
+from intent.annotations import COMPONENT_TYPE, KEYS, PREFIX, ROLE_NAME, SERVICE, SERVING_LABELS
 from intent.errors import FieldError
 from intent.names import longest_name
 from webhook.layout import Input
@@ -22,7 +22,7 @@ def _reserved(given: Input) -> Iterator[FieldError]:
     intent = given.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
     is_everywhere = given.layout.serving.everywhere or intent.size == 1
-    pods = ours | EVERYWHERE if is_everywhere else ours
+    pods = ours | SERVING_LABELS if is_everywhere else ours
     of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
     for path, written, expected in (("metadata", intent.labels, ours), *of_pods):
         for key, value in written:

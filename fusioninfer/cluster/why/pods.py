@@ -8,7 +8,7 @@ from fusioninfer.cluster.why import logs
 from fusioninfer.cluster.why.case import Case, index_of, name_of
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
-from intent.annotations import LEADERS, LWS_NAME
+from intent.annotations import LEADER_LABELS, LWS_NAME
 from intent.shapes import labels, listed, mapping, number, text
 from sync.observed.condition import shortened
 from sync.observed.pod import ObservedPod, project
@@ -128,7 +128,7 @@ def _starting(pod: Object, beside: list[Object], case: Case) -> Iterator[Cause]:
 
 
 def _is_leader(pod: Object) -> bool:
-    return LEADERS.items() <= labels(pod).items()
+    return LEADER_LABELS.items() <= labels(pod).items()
 
 
 def _is_running(container: Object) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.request import urlopen
 
 from intent import Object
-from intent.annotations import GROUP_INDEX, GROUP_NAME, LEADERS, LWS_NAME
+from intent.annotations import GROUP_INDEX, GROUP_NAME, LEADER_LABELS, LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import annotations
 from plan.demand import DEFAULT_SCHEDULER
@@ -48,7 +48,7 @@ tiers:
 """Volcano's default (`installer/helm/chart/volcano/config/volcano-scheduler.conf`)."""
 PERIOD: Final = 0.05
 """Seconds between two cycles of the scheduler."""
-(WORKER_INDEX,) = LEADERS
+(WORKER_INDEX,) = LEADER_LABELS
 SCHEDULERS: Final = ("volcano", DEFAULT_SCHEDULER)
 PENDING: Final = re.compile(r'^scheduler_pending_pods\{queue="(\w+)"\} (\d+)$', re.MULTILINE)
 SECOND: Final = 1.1
