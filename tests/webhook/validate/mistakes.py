@@ -887,7 +887,7 @@ _ARGUMENTS: Final = (
                 2,
                 "0.28.0",
                 {},
-                "-dpm needs a --data-parallel-supervisor-port of at most 65535",
+                "-dpm needs a --data-parallel-supervisor-port of 1 to 65535",
             ),
             (
                 "org/M",
@@ -952,7 +952,7 @@ _ARGUMENTS: Final = (
                 2,
                 "0.28.0",
                 {},
-                "needs the same --data-parallel-size-local on all pods, of 2 or more, that divides 2",
+                "needs a --data-parallel-size-local of 2 or more that divides 2",
             ),
             (
                 "org/M",
@@ -970,7 +970,7 @@ _ARGUMENTS: Final = (
                 2,
                 "0.28.0",
                 {"strategy": "prefix-cache"},
-                "has 16 ranks a pod, an InferencePool at most 8 ports: lower --data-parallel-size-local",
+                "has 16 ranks a pod, and an InferencePool 8 ports: lower --data-parallel-size-local",
             ),
             (
                 "Qwen/Qwen3-32B",
