@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from catalog.engines import LATEST, NARROWER_DECODERS, Engines, has
 from intent.annotations import ComponentType
-from intent.command_line.flags import BOOTSTRAP
 from intent.gang import DISAGGREGATED
 from intent.image import read_image
 from intent.served import KVTransfer
@@ -38,5 +37,5 @@ def _difference(prefiller: KVTransfer, decoder: KVTransfer) -> tuple[str, str | 
     if set(prefiller.connectors).isdisjoint(decoder.connectors):
         return "connector", prefiller.connectors[0], decoder.connectors[0]
     if prefiller.bootstrap != decoder.bootstrap:
-        return f"--{BOOTSTRAP}", prefiller.bootstrap, decoder.bootstrap
+        return "--disaggregation-bootstrap-port", prefiller.bootstrap, decoder.bootstrap
     return None

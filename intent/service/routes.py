@@ -18,7 +18,6 @@ from intent.annotations import (
     Routing,
     path,
 )
-from intent.command_line.flags import LOCAL_DATA, MULTI_PORT
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED
 from intent.names import LABEL, PICKER_ENDING, picker_name
@@ -164,8 +163,9 @@ def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
         ports = ", ".join(f"{one.name}: {said_ports(one.ports)}" for one in members)
         remedy = "use the same --port"
         if len({one.ports[0] for one in members}) < 2:
+            flag = "--data-parallel-multi-port-external-lb"
             remedy = (
-                f"use --{MULTI_PORT} on all, or on none" if 1 in counts else f"use the same --{LOCAL_DATA}"
+                f"use {flag} on all, or on none" if 1 in counts else "use the same --data-parallel-size-local"
             )
         message = f"all must serve on the ports of the InferencePool ({ports}); {remedy}"
     elif len({port for one in members for port in one.ports}) > MOST_PORTS:

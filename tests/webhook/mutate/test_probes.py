@@ -180,7 +180,7 @@ def test_a_node_of_sglang_has_no_probe_while_it_loads(
     started: str | None, alive: str, *, has_leader: bool
 ) -> None:
     paths = {"startupProbe": started, "livenessProbe": alive}
-    probes = {
+    probes: dict[str, Any] = {
         field: {"httpGet": {"path": path, "port": 30000}} for field, path in paths.items() if path is not None
     }
     pod = template(container(image="lmsysorg/sglang:v0.5.9", command=SGLANG.split(), args=None, **probes))
