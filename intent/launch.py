@@ -88,6 +88,8 @@ class Decision:
     None without data parallelism, and in records of releases that chose by `--nnodes` alone.
     """
     serving: Serving = LEADERS
+    paths: bool = False
+    """Whether the paths of probes decide what becomes of them: not only the API answers some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ class LaunchPlan:
     rewritten: bool = False
     """Whether the launcher is written: into all templates, or into none."""
     older: bool | None = None
-    """That of the `Decision`."""
+    """That of the `Decision`, as `paths` is."""
+    paths: bool = False
 
     @property
     def launcher(self) -> str:

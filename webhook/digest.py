@@ -70,13 +70,15 @@ def reads_of(reads: Reads, known: Object) -> Reads:
     return replace(reads, intent=tuple(fields[0]), engine=tuple(fields[1]))
 
 
+_PATHS: Final = "paths"
+"""The paths of all probes and hooks, which count only if the decision says so."""
 _LATER: Final[Object] = {"older": None, "serving": LEADERS}
 """Fields of a `Decision` that older records lack, with their defaults, which change no digest."""
 
 
 def digest(known: Object) -> str:
     """Return the digest of all facts: 128 bits, in hex."""
-    return _hashed(known, 32)
+    return _hashed({name: value for name, value in known.items() if name != _PATHS}, 32)
 
 
 def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> str:
@@ -90,6 +92,8 @@ def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> 
         for name, default in _LATER.items():
             if name in reads.layout and getattr(decision, name) != default:
                 read[name] = getattr(decision, name)
+        if decision.paths and "probes" in reads.engine:
+            read[_PATHS] = known.get(_PATHS)
     if reads.values:
         read |= {name: value for name, value in reads.values if known.get(name) == value}
     skipped = known.get("skip", ())
@@ -135,4 +139,11 @@ def facts(value: Any) -> Object:
             found[name] = facts(item)
         elif type(item) is tuple and type(item[0]) in _COUNTED:
             found[name] = [facts(one) for one in item]
+    if type(value) is Intent:
+        found[_PATHS] = [
+            one.path
+            for each in value.templates
+            if each.engine
+            for one in (*each.engine.probes, *each.engine.hooks)
+        ]
     return found

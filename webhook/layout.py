@@ -38,7 +38,7 @@ _STARTUP: Final = "startupProbe"
 DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
     "launcher": (
         Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")),
-        ("launcher", "older", "serving"),
+        ("launcher", "older", "serving", "paths"),
     ),
     "layout": (
         Reads(
@@ -125,6 +125,7 @@ def decision(given: Input) -> Decision:
         layout.move.to if isinstance(layout.move, Moved) else 0,
         layout.plan.older,
         layout.serving,
+        layout.plan.paths,
     )
 
 
@@ -172,7 +173,7 @@ def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> Lau
         found = replace(plan, rewritten=False)
     else:
         found = read_plan(replace(intent, launcher=recorded), settings)
-    return replace(found, older=decided["older"]) if "older" in decided else found
+    return replace(found, **{name: decided[name] for name in ("older", "paths") if name in decided})
 
 
 def _servers(
@@ -205,7 +206,7 @@ def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:
 
     If the startup probe does, so do all: they would run while a worker loads the model.
     """
-    answers = LAUNCHERS[plan.launcher].answers
+    answers = LAUNCHERS[plan.launcher].answers if plan.paths else ()
     found = (*launch.engine.probes, *launch.engine.hooks)
     if not answers:
         return found
@@ -233,7 +234,7 @@ def startup_port(launch: Launch, given: Input) -> int | str | None:
     plan, serving = given.layout.plan, given.layout.serving
     written = {one.field for one in launch.engine.probes}
     left = written.difference(one.field for one in misplaced(launch, given))
-    is_answering = launch.leads or serving.everywhere or bool(LAUNCHERS[plan.launcher].answers)
+    is_answering = launch.leads or serving.everywhere or (plan.paths and LAUNCHERS[plan.launcher].answers)
     is_missing = is_answering and left and _STARTUP not in written and STARTUP in given.concerns
     return (serving.supervisor or api_port(launch)) if is_missing else None
 

@@ -201,7 +201,8 @@ def _holds(write: Write, record: Record) -> bool:
     if record is NO_RECORD or write.reading == NOTHING:
         return False
     if not (record.is_foreign or write.reading.errors):
-        return write.digest == record.digest or is_unchanged(write.facts, record.expansion)
+        is_whole = write.digest == record.digest and not record.expansion.decision.paths
+        return is_whole or is_unchanged(write.facts, record.expansion)
     return write.digest == record.digest != "" or _carries_on(write, record)
 
 

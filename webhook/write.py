@@ -151,6 +151,8 @@ class Write:
         if self.reading == before.reading:
             return True
         is_known = bool(self.digest) and self.digest in (before.digest, before.record.digest)
+        if before.record.expansion.decision.paths and self.facts != before.facts:
+            return False
         return is_known and _of_controller(self) == _of_controller(before)
 
     @cached_property

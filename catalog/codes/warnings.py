@@ -294,7 +294,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI549": Code(
         "warning",
         "data-parallel ranks may not start",
-        "use vLLM 0.28 or later, a model with experts, or fusioninfer.io/refresh if the message says so",
+        "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if it says so",
         "from 0.14 to 0.27 vLLM takes the ranks of a dense model for engines of one pod each",
     ),
     "FI550": Code(

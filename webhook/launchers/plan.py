@@ -58,7 +58,8 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     )
     is_spread = rewritten and choice.launcher == VLLM_NATIVE and has_ranks(launches[0])
     older = is_older(launches[0], launches[-1], intent.size) if is_spread else None
-    return LaunchPlan(choice, launches, rewritten, older)
+    paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")
+    return LaunchPlan(choice, launches, rewritten, older, paths)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:

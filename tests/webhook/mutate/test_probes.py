@@ -1,6 +1,7 @@
 """Probes and the split of a shared template: the leader's probes, the workers' probes, and warnings."""
 
 from dataclasses import replace
+from itertools import permutations
 from typing import Any, Final
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from intent import Object
 from intent.lws import Intent, Probe
 from tests.builders.lws import changed, container, lws, put, template
+from tests.laws.strategies import TOOLS
 from tests.webhook.launches import SETTINGS, engine, group
 from tests.webhook.overlays import overlay
 from webhook.mutate import input_of
@@ -191,6 +193,35 @@ def test_a_node_of_sglang_has_no_probe_while_it_loads(
     left = {field: worker[field]["httpGet"]["path"] for field in worker if field.endswith("Probe")}
     assert set(left.values()) <= {"/health", "/ping"}
     assert not left or "startupProbe" in left
+
+
+SUPERVISED: Final = "vllm serve M -dp 16 --data-parallel-multi-port-external-lb"
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("paths", [*permutations(("/health", "/v1/models", "/ping", ""), 2)])
+@pytest.mark.parametrize(
+    ("image", "command"),
+    [
+        ("lmsysorg/sglang:v0.5.9", SGLANG),
+        ("vllm/vllm-openai:v0.32.0", SUPERVISED),
+        ("vllm/vllm-openai:v0.32.0", "vllm serve M -tp 8 -pp 2"),
+    ],
+)
+def test_an_edited_path_gives_the_pods_that_a_new_object_has(
+    image: str, command: str, paths: tuple[str, str], tool: str
+) -> None:
+    def of(path: str) -> Object:
+        probe = {"httpGet": {"path": path, "port": 30000 if "sglang" in image else 8000}}
+        return lws(
+            worker=template(container(image=image, command=command.split(), args=None, livenessProbe=probe))
+        )
+
+    stored, file = put(of(paths[0])), of(paths[1])
+
+    edited, again = (put(TOOLS[tool](stored, one), stored) for one in (file, of(paths[0])))
+
+    assert (edited["spec"], again["spec"]) == (put(file)["spec"], stored["spec"])
 
 
 def test_skipped_probes_stay_on_all_pods() -> None:
