@@ -181,7 +181,9 @@ def spelled(launch: Launch, flag: Flag) -> str:
     """Return a flag as its author wrote it, without the value: `-tp`, or `tensor` in an annotation."""
     if flag.name in _ASKED and is_added(launch, flag.at):
         return _ASKED[flag.name]
-    return launch.command.argv[flag.at].partition("=")[0][:SHOWN]
+    word, _, value = launch.command.argv[flag.at].partition("=")
+    is_fused = flag.width == 1 and flag.value and not (value or word.startswith("--"))
+    return (word.removesuffix(flag.value or "") if is_fused else word)[:SHOWN]
 
 
 def quoted(launch: Launch, flag: Flag) -> str:

@@ -89,9 +89,7 @@ def _softened(
         return [replace(one, softened=True) for one in errors]
     before = inspect(write.old or {}, write.old)
     known = set() if isinstance(before, Unreadable) else set(map(_said, _about_input(before, settings)))
-    asked = (one for one in errors if not codes or one.code in codes)
-    softened = {id(one) for one in asked if _said(one) in known}
-    return [replace(one, softened=id(one) in softened) for one in errors]
+    return [replace(one, softened=(not codes or one.code in codes) and _said(one) in known) for one in errors]
 
 
 def _said(error: FieldError) -> str:

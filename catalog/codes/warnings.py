@@ -115,7 +115,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI518": Code(
         "warning",
         "the command already starts a distributed engine",
-        "none needed: it is left as it is; to use a launcher of FusionInfer, remove the launch",
+        "add the flag that the message names; to use a launcher of FusionInfer, remove the launch",
         "the command was copied from a guide that launches the nodes itself, or from an expanded object",
     ),
     "FI519": Code(

@@ -46,14 +46,15 @@ _LAUNCHES: Final = (
     "LWS_WORKER_INDEX",
 )
 """Signs, in arguments joined by line ends, that the author launches the nodes."""
-_SCRIPT_LAUNCHES: Final = re.compile(
+_RAY: Final = re.compile(
     r"\bray\s+(?:symmetric-run|start)\b|\bray\.scripts\.symmetric_run\b|\bmulti-node-serving\.sh\b"
-    r"|\brun_cluster\.sh\b|\bmpirun\b|\btorchrun\b|\btrtllm-llmapi-launch\b|LWS_LEADER_ADDRESS|LWS_WORKER_INDEX"
+    r"|\brun_cluster\.sh\b"
+)
+_SCRIPT_LAUNCHES: Final = re.compile(
+    f"{_RAY.pattern}"
+    r"|\bmpirun\b|\btorchrun\b|\btrtllm-llmapi-launch\b|LWS_LEADER_ADDRESS|LWS_WORKER_INDEX"
     r"|--nnodes\b|--node[-_]rank\b|--headless\b|--data[-_]parallel[-_](?:address|start[-_]rank)\b"
     r"|--(?:dist|nccl)[-_]init[-_]addr\b"
-)
-_RAY: Final = re.compile(
-    r"\bsymmetric[-_]run\b|\bray\s+start\b|\bmulti-node-serving\.sh\b|\brun_cluster\.sh\b"
 )
 _SCRIPT_ENGINES: Final = re.compile(
     r"\bvllm\s+serve\b|\bvllm\.entrypoints\b|\bsglang\b|\blmdeploy\s+serve\b|\btrtllm-serve\b"

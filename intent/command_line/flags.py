@@ -46,12 +46,14 @@ SIZES: Final = (TENSOR, PIPELINE, DATA, CONTEXT)
 CHANGES_SIZES: Final = frozenset({CONFIG, EXPERTS})
 """Flags that change the meaning of `SIZES`: a file may contain any flag, and LMDeploy's expert size replaces
 the tensor size."""
+NNODES: Final = "nnodes"
+ADDRESS: Final = "data-parallel-address"
 DISTRIBUTED: Final = frozenset(
     {
-        "nnodes",
+        NNODES,
         NODE_RANK,
         HEADLESS,
-        "data-parallel-address",
+        ADDRESS,
         START_RANK,
         "dist-init-addr",
         "nccl-init-addr",

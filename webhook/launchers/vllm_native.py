@@ -127,10 +127,16 @@ def has_native(launch: Launch) -> bool | None:
         return False
     if not (launch.image.version or launch.image.least):
         return None
-    facts, ranks = launch.facts, read_ranks(launch, launch, launch.pods)
-    if has_ranks(launch) and not (ranks and ranks.spans):
+    facts = launch.facts
+    if has_ranks(launch) and not spans(launch):
         return facts.native_data
     return facts.nnodes and facts.nnodes_span
+
+
+def spans(launch: Launch) -> bool:
+    """Return whether each rank is known to span pods, if all pods have the same."""
+    ranks = read_ranks(launch, launch, launch.pods)
+    return ranks is not None and ranks.spans
 
 
 def on_tpu(launch: Launch) -> bool:

@@ -7,8 +7,15 @@ from typing import Final
 
 from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
-from intent.command_line.command import engines_beside, engines_of, fused_program, names_engine, own_launch
-from intent.command_line.flags import BACKEND, DISTRIBUTED
+from intent.command_line.command import (
+    engines_beside,
+    engines_of,
+    fused_program,
+    in_ray,
+    names_engine,
+    own_launch,
+)
+from intent.command_line.flags import BACKEND, DISTRIBUTED, NNODES
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
@@ -26,6 +33,7 @@ from intent.lws import LWT, Intent
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
+from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, parallel_sizes
 from webhook.validate.group import group, unknown_accelerator
@@ -113,26 +121,38 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield from requests(launch)
 
 
-_RAY: Final = re.compile(r"\bray\b(?!.*--nnodes)|multi-node-serving|run_cluster")
+_INSTALLS: Final = re.compile(
+    r"\b(?:pip[\d.]*|uv|conda|mamba|apt(?:-get)?)\s[^;&|\n]{0,99}?\b(?:install|add|sync)\b"
+)
+"""A script that installs packages, Ray perhaps."""
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
-    words = own_launch(launch.command, launch.engine.command + launch.engine.args)
-    is_made = "install" in " ".join((*launch.engine.command, *launch.engine.args))
-    if launch.facts.has_ray is False and launch.image.engine and _RAY.search(words) and not is_made:
-        message = (
-            f"{launch.image} has no Ray, which {words[:SHOWN]} starts: use an image that has it, or --nnodes"
-        )
-        yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
+    for lack in _lacks(launch) if launch.image.engine else ():
+        yield FieldError(f"{launch.template.engine_path}.image", None, f"{launch.image} {lack}", "FI504")
     backend = launch.command.flags.last(BACKEND)
-    if backend and value_of(launch, backend) == "ray" and launch.command.flags.last("nnodes"):
+    if backend and value_of(launch, backend) == "ray" and launch.command.flags.last(NNODES):
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
         yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
     if intent.size > 1:
         yield from names(launch)
         if launch.template is intent.templates[-1]:
             yield from restart(intent)
+
+
+def _lacks(launch: Launch) -> Iterator[str]:
+    """Yield what the image lacks of what its author starts."""
+    facts, items = launch.facts, launch.engine.command + launch.engine.args
+    if facts.has_ray is False and in_ray(items) and not _INSTALLS.search(" ".join(items)):
+        words = own_launch(launch.command, items)[:SHOWN]
+        yield f"has no Ray, which {words} starts: use an image that has it, or --nnodes"
+    if launch.command.within != "vllm" or not launch.command.flags.last(NNODES) or launch.pods < 2:
+        return
+    if not facts.nnodes:
+        yield "has no --nnodes: use 0.11.1 or later"
+    elif not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
+        yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
 
 
 def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:

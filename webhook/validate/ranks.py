@@ -5,11 +5,16 @@ from typing import Final, NamedTuple
 
 from catalog.engines import EXTERNAL_LB, HYBRID_LB, MULTI_PORT_LB, Engines, has, known_model
 from intent.annotations import REFRESH
+from intent.command_line.command import in_ray
 from intent.command_line.flags import (
+    ADDRESS,
+    CONFIG,
     EXTERNAL,
+    HEADLESS,
     HYBRID,
     LOCAL_DATA,
     MULTI_PORT,
+    NNODES,
     NODE_RANK,
     RANK,
     START_RANK,
@@ -26,7 +31,7 @@ from intent.launch import (
     text_of,
 )
 from intent.lws import Intent
-from intent.ranks import ASKED, Ranks, balance, local_ranks, read_ranks
+from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_ranks
 from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
 from webhook.validate.servers import of_servers
@@ -55,8 +60,10 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
         for problem in of_servers(leader, worker, found, given):
             message = f"{spelled(leader, flag)} {problem}"
             yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-    elif given.plan.rewritten and found:
-        yield from _with_nnodes(given.plan, found, given.settings.engines)
+    elif found and (given.plan.rewritten or leader.command.flags.last(NNODES)):
+        yield from _with_nnodes(leader, given.plan, found, given.settings.engines)
+    if found and given.intent.size > 1:
+        yield from _incomplete(leader, worker)
 
 
 _OWN: Final = "remove it, and the launcher gives each pod its own"
@@ -178,17 +185,37 @@ def _is_dense(launch: Launch, engines: Engines) -> bool | None:
     return None if known is None else not known.experts
 
 
-def _with_nnodes(plan: LaunchPlan, found: Ranks, engines: Engines) -> Iterator[FieldError]:
+def _incomplete(leader: Launch, worker: Launch) -> Iterator[FieldError]:
+    """FI518: a launch by hand whose ranks do not find each other, or whose workers are no part of it."""
+    for one in {one.template.field: one for one in (leader, worker)}.values():
+        flags, command = one.command.flags, one.engine.command + one.engine.args
+        own = next((flag for name in (RANK, START_RANK, HEADLESS) if (flag := flags.last(name))), None)
+        if one.command.kind != "distributed" or own is None or in_ray(command):
+            continue
+        problem = ""
+        if not any(map(flags.last, (ADDRESS, NNODES, CONFIG))):
+            problem = f"--{ADDRESS} for its ranks to meet"
+        elif flags.last(START_RANK) and one is not leader and not is_headless(one):
+            is_mixed = balance(leader) == "internal" and not any(map(flags.last, ASKED))
+            problem = "--headless beside a leader that serves all ranks" if is_mixed else ""
+        if problem:
+            message = f"add {problem}; or, to use a launcher, remove {spelled(one, own)}"
+            yield FieldError(argument_path(one, own.at), None, message, "FI518")
+
+
+def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engines) -> Iterator[FieldError]:
     """Report ranks that `--nnodes` starts in a release that takes those of a dense model apart."""
-    leader, dense = plan.leader, _is_dense(plan.leader, engines)
-    is_known = plan.launcher == VLLM_NATIVE and bool(leader.image.version) and not gets_older(plan)
+    dense = _is_dense(leader, engines)
+    has_it = not plan.rewritten or (plan.launcher == VLLM_NATIVE and not gets_older(plan))
+    is_known = has_it and bool(leader.image.version)
     if not is_known or leader.facts.nnodes_data or not leader.facts.nnodes or dense is False:
         return
     where = f"{leader.template.engine_path}.image"
     if not found.spans:
+        by_hand = f"write --{ADDRESS} and --{START_RANK} instead, or use vLLM 0.28 or later"
+        remedy = f"set {REFRESH} to any text, and the launch gets other flags" if plan.rewritten else by_hand
         message = (
-            f"{leader.image} starts data-parallel ranks by --nnodes only if the model has experts: "
-            f"set {REFRESH} to any text, and the launch gets other flags"
+            f"{leader.image} starts data-parallel ranks by --nnodes only if the model has experts: {remedy}"
         )
         yield FieldError(where, None, message, "FI549")
         return

@@ -217,7 +217,7 @@ def _missing_ranks(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     if flag is None or ranks is None or balance(plan.leader) == "external":
         return
     total, data = ranks.of_group(size), ranks.data
-    is_wide = ranks.leader == ranks.worker == 1 and data < size and not size % data
+    is_wide = ranks.spans and ranks.leader == ranks.worker == 1 and not size % data
     if total != data and not is_wide:
         pods = f"{ranks.leader} on the leader, {ranks.worker} on each of {size - 1} workers"
         shown = f"{ranks.worker} on each of {size} pods" if ranks.leader == ranks.worker else pods

@@ -245,6 +245,9 @@ def test_a_launch_that_is_left_as_it_is_is_reported(
     assert (codes(intent), path_of(code, intent)) == ([code], path)
 
 
+SPANNING: Final = "vllm/vllm-openai:v0.16.0"
+
+
 @pytest.mark.parametrize(
     ("command", "path"),
     [
@@ -257,7 +260,7 @@ def test_a_launch_that_is_left_as_it_is_is_reported(
     ],
 )
 def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:
-    intent = group(engine(command=command))
+    intent = group(engine(command=command, image=SPANNING))
 
     assert (codes(intent), path_of("FI512", intent)) == (["FI512"], path)
 
@@ -270,7 +273,7 @@ def test_a_number_of_nodes_in_a_script_is_compared_too() -> None:
 
 @pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
 def test_a_number_of_nodes_that_is_the_size_or_unknown_is_accepted(count: str) -> None:
-    assert codes(group(engine(command=f"vllm serve M --nnodes {count}"))) == []
+    assert codes(group(engine(command=f"vllm serve M --nnodes {count}", image=SPANNING))) == []
 
 
 @pytest.mark.parametrize("launcher", ["ray-symmetric", "vllm-native", "ray-start"])
@@ -304,6 +307,7 @@ NEWER: Final = "vllm/vllm-openai:v0.23.0"
         (f"{HAND} --node-rank 0", NEWER, ["FI570"]),
         (f"{HAND} --node-rank=1", NEWER, ["FI570"]),
         (["sh", "-c", f"exec {HAND} -r 1"], NEWER, ["FI570"]),
+        (f"{HAND} -r1", NEWER, ["FI570"]),
         (f"{MODULE} --model M -tp 8 -dp 2 --data-parallel-start-rank 1", NEWER, ["FI328"]),
         (f"{HAND_RANK} --distributed-executor-backend ray", NEWER, ["FI313"]),
         (["sh", "-c", "ray start --head && vllm serve M -tp 8 -pp 2"], NEWER, ["FI504"]),
@@ -316,6 +320,17 @@ NEWER: Final = "vllm/vllm-openai:v0.23.0"
         (["sh", "-c", "ray start --block"], "ghcr.io/llm-d/llm-d-cuda:v0.9.0", ["FI504"]),
         (["sh", "-c", "pip install ray; ray start --head && vllm serve M -tp 16"], NEWER, []),
         (["sh", "-c", "ray start --head && vllm serve M -tp 16"], "vllm/vllm-openai:v0.17.1", []),
+        (["sh", "-c", "uv pip install -q ray; ray start --head && vllm serve M -tp 16"], NEWER, []),
+        (["sh", "-c", "cd /opt/install; ray start --head && vllm serve M -tp 16"], NEWER, ["FI504"]),
+        (HAND_RANK, "vllm/vllm-openai:v0.17.1", ["FI504"]),
+        (["sh", "-c", f"exec {HAND_RANK}"], "vllm/vllm-openai:v0.17.0", ["FI504"]),
+        (HAND_RANK.replace("vllm serve", f"{MODULE} --model"), "rocm/vllm:rocm7_vllm_0.17.1", ["FI504"]),
+        (HAND_RANK, "vllm/vllm-openai:v0.11.0", ["FI504"]),
+        (HAND_RANK, "vllm/vllm-openai:v0.16.0", []),
+        (HAND_RANK, "corp/llm:1", []),
+        (HAND_RANK.replace("-pp", "-dp"), "vllm/vllm-openai:v0.17.1", ["FI549"]),
+        (HAND_RANK.replace("-pp", "-dp"), "vllm/vllm-openai:v0.28.0", []),
+        (HAND_RANK.replace("-pp", "-dp").replace("M", "org/Qwen3-30B-A3B"), NEWER, []),
     ],
 )
 def test_a_launch_of_the_author_that_cannot_run_is_reported(
@@ -323,7 +338,44 @@ def test_a_launch_of_the_author_that_cannot_run_is_reported(
 ) -> None:
     said = codes(group(engine(command=command, image=image), launcher=launcher))
 
-    assert [code for code in said if code in {"FI328", "FI570", "FI313", "FI504"}] == found
+    assert [code for code in said if code in {"FI328", "FI570", "FI313", "FI504", "FI549"}] == found
+
+
+def test_a_short_flag_joined_with_its_value_is_quoted_once() -> None:
+    given = input_of(group(engine(command=f"{HAND} -r1", image=NEWER)), SETTINGS)
+
+    assert [one.message[:11] for one in launch(given) if one.code == "FI570"] == ["-r 1 gives "]
+
+
+OWN_RANK: Final = "vllm serve M -tp 8 -dp 2 --data-parallel-rank $(LWS_WORKER_INDEX)"
+FIRST: Final = "vllm serve M -dp 16 -dpl 8 -dpa $(LWS_LEADER_ADDRESS)"
+
+
+@pytest.mark.parametrize("launcher", ["", "none"])
+@pytest.mark.parametrize(
+    ("leader", "worker", "needed"),
+    [
+        ("", OWN_RANK, "--data-parallel-address"),
+        ("", OWN_RANK.replace("vllm serve", f"{MODULE} --model"), "--data-parallel-address"),
+        ("", f"{OWN_RANK} -dpa $(LWS_LEADER_ADDRESS)", ""),
+        (FIRST, f"{FIRST} -dpr 8 --headless", ""),
+        (FIRST, f"{FIRST} -dpr 8", "--headless"),
+        (FIRST, f"{FIRST} -dpr 8 --api-server-count 0", ""),
+        (FIRST, "vllm serve M -dp 16 -dpl 8 -dpr 8 --headless", "--data-parallel-address"),
+        (f"{FIRST} -dph", f"{FIRST} -dpr 8 -dph", ""),
+        ("", f"{HAND_RANK} -dp 2", ""),
+        ("", "ray symmetric-run --address a:1 -- vllm serve M -dp 2 -dpr $(LWS_WORKER_INDEX)", ""),
+    ],
+)
+def test_a_launch_of_the_author_that_lacks_a_flag_is_reported(
+    leader: str, worker: str, needed: str, launcher: str
+) -> None:
+    first, other = (engine(command=one, image="vllm/vllm-openai:v0.32.0") for one in (leader, worker))
+    given = input_of(group(other, first if leader else None, launcher=launcher), SETTINGS)
+
+    said = [one.message for one in launch(given) if one.code == "FI518"]
+
+    assert [needed in one for one in said] == ([True] if needed else [])
 
 
 @pytest.mark.parametrize(
@@ -505,7 +557,7 @@ def test_without_a_launcher_the_command_of_each_pod_is_checked(
 
 
 def test_without_a_launcher_a_number_of_nodes_is_compared_with_the_size() -> None:
-    assert codes(group(engine("M --nnodes 4", "vllm serve"), launcher="none")) == ["FI512"]
+    assert codes(group(engine("M --nnodes 4", "vllm serve", SPANNING), launcher="none")) == ["FI512"]
 
 
 def test_a_positional_model_of_a_script_that_stays_is_denied() -> None:
