@@ -24,10 +24,13 @@ SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 """Fields that Pod Security Standards require of every container, and only the author can set."""
 NODES: Final = ("cpu", "memory")
 """Resources that every node has and every container uses."""
+LISTENS: Final = "SGLANG_RUST_SERVER"
+"""SGLang's variable of the server that listens on every node."""
 WATCHED: Final = frozenset(
     {
         "CUDA_VISIBLE_DEVICES",
         "NVIDIA_VISIBLE_DEVICES",
+        LISTENS,
         "VLLM_NIXL_SIDE_CHANNEL_HOST",
         "VLLM_TARGET_DEVICE",
         "VLLM_USE_V1",

@@ -30,6 +30,12 @@ ROWS: Final[dict[str, Code]] = {
         "keep one of the two, or give each its own metadata.name",
         "the document was copied without a new name, or both the input and the output of a tool are given",
     ),
+    "FI924": Code(
+        "warning",
+        "a Service sets a variable that the engine reads",
+        "rename the Service, or set enableServiceLinks: false in the pod templates",
+        "the kubelet gives every pod of a namespace variables named after its Services",
+    ),
     "FI930": Code(
         "warning",
         "a key under fusioninfer.io/ has no effect",

@@ -327,4 +327,10 @@ ROWS: Final[dict[str, Code]] = {
         "write $(LWS_WORKER_INDEX), or remove the launch to have a launcher write it",
         "the line of one node was copied from a guide into the template of several pods",
     ),
+    "FI571": Code(
+        "warning",
+        "a pod that serves has no readinessProbe",
+        "write the probe in the message into the engine's container",
+        "Kubernetes takes a container without one for ready as soon as its process runs",
+    ),
 }

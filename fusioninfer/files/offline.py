@@ -9,6 +9,7 @@ from fusioninfer.files.checked import Checked, Written, as_it_is, checked
 from fusioninfer.files.documents import Document
 from fusioninfer.files.hints import hints, is_kustomization, is_of_another_system, unchecked
 from fusioninfer.files.library import Library, is_template, library, seen_by
+from fusioninfer.files.links import links
 from intent import Object, disaggregatedset
 from intent.annotations import COMPONENT_TYPE, PREFIX, ROLE_NAME, ROLES, SERVICE, path
 from intent.disaggregatedset import is_disaggregated_set
@@ -86,6 +87,7 @@ def compose(
     templates = library(one.object for one in single)
     each = [checked(document, settings, templates) for document in single]
     found.extend(Found(one.document, error) for one in each for error in one.errors)
+    found.extend(Found(*one) for one in links(each))
     found.extend(Found(one, error) for one in copies for error in checked(one, settings, templates).errors)
     made, about = _made(each, settings, templates, admission_only=admission_only)
     found.extend(one for one in about if one not in found)

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
+from intent.container import LISTENS
 from intent.errors import FieldError
-from intent.launch import Launch
+from intent.launch import Launch, read_launches
 from intent.lws import Probe
 from webhook.launchers import LAUNCHERS
-from webhook.layout import Input, misplaced, startup_port
+from webhook.layout import Input, is_health, misplaced, startup_port
+from webhook.serving import port_of
 
 _ON_WORKERS: Final = (
     "runs on the workers too, which serve no API; write a leaderTemplate, and put the probe there"
@@ -20,6 +22,7 @@ _UNGUARDED: Final = (
 
 def probes(given: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template."""
+    yield from _unready(given)
     plan = given.layout.plan
     for launch in plan.launches if plan.rewritten else ():
         removed = misplaced(launch, given)
@@ -29,12 +32,44 @@ def probes(given: Input) -> Iterator[FieldError]:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
+def _unready(given: Input) -> Iterator[FieldError]:
+    """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
+    intent, serving = given.intent, given.layout.serving
+    launches = given.plan.launches or tuple(read_launches(intent, given.settings))
+    servers = launches if serving.everywhere else launches[:1]
+    for launch in launches if intent.size > 1 else ():
+        if launch.command.engine == "sglang" and _on(launch, LISTENS):
+            message = f"{LISTENS} opens a port on all nodes, and the leader alone serves: remove it"
+            yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI505")
+    for launch in servers if intent.routing.wanted else ():
+        name = launch.command.engine or launch.command.within
+        if name in _ASKED and all(one.field != "readinessProbe" for one in launch.engine.probes):
+            probe = f"{{httpGet: {{path: /health, port: {port_of(launch.engine, launches)}}}}}"
+            message = (
+                "without it a pod is Ready, and gets requests, while its model loads: write "
+                f"readinessProbe: {probe}"
+            )
+            yield FieldError(f"{launch.template.engine_path}.readinessProbe", None, message, "FI571")
+            return
+
+
+def _on(launch: Launch, variable: str) -> bool:
+    return dict(launch.engine.values).get(variable, "").lower() in {"1", "true", "yes", "y", "on"}
+
+
+_ASKED: Final = ("vllm", "sglang")
+"""The engines that answer `/health` once they serve."""
+
+
 def _message(launch: Launch, probe: Probe, given: Input) -> str:
     plan = given.layout.plan
-    launcher = LAUNCHERS[plan.launcher]
+    launcher, serving = LAUNCHERS[plan.launcher], given.layout.serving
+    is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
+    if serving.ports and is_called and not is_health(probe):
+        return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"
     if launcher.uses_ray and str(probe.port) == str(launcher.port):
         return _ON_RAY
-    if not (launch.leads or given.layout.serving.everywhere or launcher.answers):
+    if not (launch.leads or serving.everywhere or launcher.answers):
         return "" if probe.handler == "exec" else _ON_WORKERS
     has_startup = any(one.field == "startupProbe" for one in launch.engine.probes)
     is_early = not has_startup and startup_port(launch, given) is None

@@ -45,4 +45,5 @@ def _of_ports(leader: Launch, worker: Launch, given: Input) -> Iterator[str]:
     elif bounded(asked) != asked:
         yield f"needs a port for each rank of a pod, of at most {MOST_SERVED - 1} ranks, up to {HIGHEST}"
     elif len(ports) > MOST_PORTS and given.intent.routing.wanted:
-        yield f"has {len(ports)} ranks a pod, and an InferencePool {MOST_PORTS} ports: lower --{LOCAL_DATA}"
+        limit = f"an InferencePool at most {MOST_PORTS} ports"
+        yield f"has {len(ports)} ranks a pod, {limit}: lower --{LOCAL_DATA}"

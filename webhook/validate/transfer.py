@@ -21,6 +21,7 @@ from intent.errors import FieldError
 from intent.gang import DISAGGREGATED
 from intent.launch import Launch, argument_path, read_size, text_of
 from intent.lws import Intent, Moved
+from intent.ranks import balance
 from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
 from webhook.layout import Input
 
@@ -31,6 +32,8 @@ _ALLOWED: Final = {
 }
 _STALE: Final = ("kv_rank", "kv_parallel_size", "kv_ip", "kv_buffer_size")
 _ADVICE: Final = "NixlConnector"
+_BOOTSTRAP: Final = "bootstrap_server_address"
+"""A field of `kv_connector_extra_config` (vLLM 0.32.0 `mooncake_connector.py`)."""
 
 
 def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
@@ -51,6 +54,7 @@ def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
         *_by_version(found, launch.image.version, engines),
         *_core(found, launch, engines),
         *_peers(found, launch, intent, engines),
+        *_mooncake(found, launch, intent),
         *_p2p(found, launch, str(_own_port(launch, given))),
     ):
         yield FieldError(where, value, message, code)
@@ -159,6 +163,14 @@ def _own_port(launch: Launch, given: Input) -> int:
     move, served = given.layout.move, given.layout.served.port
     is_moved = isinstance(move, Moved) and launch.template == given.intent.templates[0]
     return move.to if isinstance(move, Moved) and is_moved else served
+
+
+def _mooncake(found: Transfer, launch: Launch, intent: Intent) -> Iterator[TransferProblem]:
+    """Check the servers of one pod: without an address each opens a bootstrap server on the same port."""
+    several = intent.component_type == "prefiller" and balance(launch) == "multi-port"
+    if several and "MooncakeConnector" in found.connectors and _BOOTSTRAP not in str(found.config):
+        message = f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
+        yield "FI508", None, message
 
 
 def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProblem]:

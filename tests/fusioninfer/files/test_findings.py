@@ -127,6 +127,37 @@ def test_a_good_file_has_no_findings_of_admission_either(tmp_path: Path) -> None
     assert composed(tmp_path, a=GOOD).found == ()
 
 
+@pytest.mark.parametrize(
+    ("service", "pod", "found"),
+    [
+        ("metadata: {name: vllm}\nspec: {ports: [{port: 80}]}", "", True),
+        ("metadata: {name: vllm, namespace: other}", "", False),
+        ("metadata: {name: vllm}\nspec: {clusterIP: None}", "", False),
+        ("metadata: {name: vllm}\nspec: {type: ExternalName}", "", False),
+        ("metadata: {name: vllm-api}", "", False),
+        ("metadata: {name: vllm}", "        enableServiceLinks: false\n", False),
+        ("metadata: {name: vllm}", "        enableServiceLinks: true\n", True),
+        ("metadata: [vllm]\nspec: 7", "", False),
+    ],
+)
+def test_a_service_whose_name_sets_a_variable_of_the_engine_is_found(
+    tmp_path: Path,
+    service: str,
+    pod: str,
+    found: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    engine = GOOD.replace("        containers:\n", f"{pod}        containers:\n")
+    own = "          env: [{name: VLLM_PORT, value: '8000'}]\n"
+
+    for whole, is_found in (
+        (engine, found),
+        (engine + own, False),
+        (engine.replace("vllm", "sglang"), False),
+    ):
+        made = composed(tmp_path, a=f"{whole}---\napiVersion: v1\nkind: Service\n{service}\n")
+        assert ("FI924" in [one.error.code for one in made.found]) is is_found
+
+
 def test_checked_and_skipped_objects_are_counted(tmp_path: Path) -> None:
     others = "kind: Service\n---\nkind: Service\n---\na: b\n---\nkind: LeaderWorkerset\n"
     instruction = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"

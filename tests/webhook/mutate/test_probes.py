@@ -12,6 +12,7 @@ from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from tests.webhook.launches import SETTINGS, engine, group
 from tests.webhook.overlays import overlay
+from webhook.check import check
 from webhook.mutate import input_of
 from webhook.mutate.launch import LAUNCH
 from webhook.mutate.probes import PROBES
@@ -23,6 +24,10 @@ from webhook.validate.probes import probes as validate
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 READY: Final = Probe("readinessProbe", "httpGet", 8000)
 FINE: Final = "M -tp 8 -pp 2"
+HYBRID: Final = {
+    "args": ["M", "-dp", "16", "--data-parallel-hybrid-lb"],
+    "image": "vllm/vllm-openai:v0.30.0",
+}
 GROUP: Final = "spec.leaderWorkerTemplate"
 SGLANG: Final = "python3 -m sglang.launch_server --model-path M --tp 16"
 
@@ -309,3 +314,35 @@ def test_a_warning_is_short_and_plain(intent: Intent) -> None:
 
     assert found
     assert [message for message in found if len(message) > WARNING_LENGTH or not message.isascii()] == []
+
+
+@pytest.mark.parametrize(
+    ("leader", "worker", "notes", "found"),
+    [
+        ({}, None, {"strategy": "prefix-cache"}, "workerTemplate 8000"),
+        ({"args": ["M", "--port", "9000"]}, None, {"endpoint_picker_config": "x"}, "workerTemplate 9000"),
+        ({}, None, {"launcher": "none", "strategy": "prefix-cache"}, "workerTemplate 8000"),
+        ({}, None, {"strategy": "pd-disaggregation", "component_type": "decoder"}, "workerTemplate 8000"),
+        (
+            {"command": ["sh", "-c", "cd /; vllm serve M"], "args": None},
+            None,
+            {"strategy": "prefix-cache"},
+            "workerTemplate 8000",
+        ),
+        ({}, {"readinessProbe": HEALTH}, {"strategy": "prefix-cache"}, "leaderTemplate 8000"),
+        ({"readinessProbe": HEALTH}, {}, {"strategy": "prefix-cache"}, ""),
+        ({"readinessProbe": HEALTH, **HYBRID}, HYBRID, {"strategy": "prefix-cache"}, "workerTemplate 8000"),
+        ({"command": ["serve-it"], "image": "corp/llm:1"}, None, {"strategy": "prefix-cache"}, ""),
+        ({}, None, {}, ""),
+    ],
+)
+def test_a_template_that_serves_behind_routes_needs_a_readiness_probe(
+    leader: Object, worker: Object | None, notes: dict[str, str], found: str
+) -> None:
+    pods = [template(container(**one)) for one in (leader, worker) if one is not None]
+    live = lws(2, pods[-1], leader=pods[0] if worker is not None else None, **notes)
+
+    said = [one for one in check(live, mutated=False) if one.code == "FI571"]
+    assert [f"{one.path.split('.')[2]} {one.message.rpartition(': ')[2].strip('}')}" for one in said] == (
+        [found] if found else []
+    )

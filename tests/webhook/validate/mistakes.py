@@ -773,6 +773,48 @@ _CONTAINERS: Final = (
         "probe the API port",
         engine(livenessProbe={"tcpSocket": {"port": 6379}}),
     ),
+    Mistake(
+        "a probe of one of several servers",
+        "FI505",
+        f"{ENGINE}.readinessProbe",
+        "use path /health and port 9256",
+        engine(
+            image="vllm/vllm-openai:v0.30.0",
+            args=["org/M", "-dp", "16", "--data-parallel-multi-port-external-lb"],
+            readinessProbe={"httpGet": {"path": "/v1/models", "port": 8000}},
+        ),
+    ),
+    Mistake(
+        "a server on every node of SGLang",
+        "FI505",
+        f"{ENGINE}.env",
+        "SGLANG_RUST_SERVER opens a port on all nodes",
+        engine(
+            image="lmsysorg/sglang:v0.5.23",
+            command=SGLANG,
+            args=["--model-path", "org/M", "--tp", "16"],
+            env=[{"name": "SGLANG_RUST_SERVER", "value": "1"}],
+        ),
+    ),
+    Mistake(
+        "Mooncake in several servers of a prefiller",
+        "FI508",
+        f"{ENGINE}.args[5]",
+        "set bootstrap_server_address",
+        args(
+            *("org/M", "-dp", "16", "--data-parallel-multi-port-external-lb", "--kv-transfer-config"),
+            '{"kv_connector": "MooncakeConnector", "kv_role": "kv_producer"}',
+            replaced={"image": "vllm/vllm-openai:v0.32.0"},
+            component_type="prefiller",
+        ),
+    ),
+    Mistake(
+        "routes to a pod that is ready at once",
+        "FI571",
+        f"{ENGINE}.readinessProbe",
+        "write readinessProbe: {httpGet: {path: /health, port: 8000}}",
+        args("org/M", "-tp", "16", strategy="prefix-cache"),
+    ),
 )
 _ARGUMENTS: Final = (
     Mistake("no model", "FI306", f"{ENGINE}.args", "names no model: add --model NAME", args("-tp", "16")),
