@@ -101,7 +101,7 @@ def test_an_endpoint_picker_annotation_that_cannot_disaggregate_has_its_path() -
 
 
 def test_a_misspelt_endpoint_picker_gets_a_suggestion() -> None:
-    (found,) = check(put(lws(strategy="queue-size", picker="gie-1.6")))
+    found = check(put(lws(strategy="queue-size", picker="gie-1.6")))[0]
 
     assert "; did you mean gie-1." in found.message
 
