@@ -317,9 +317,9 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI569": Code(
         "warning",
-        "this launch hangs at start in this release of the engine",
+        "this launch hangs or ends at start in this release of the engine",
         "add the flag in the message, or use another release",
-        "a fault of the release, which its project has repaired since",
+        "a fault of the release, since repaired, or a flag without which earlier releases started",
     ),
     "FI570": Code(
         "warning",

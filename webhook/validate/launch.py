@@ -15,7 +15,7 @@ from intent.command_line.command import (
     names_engine,
     own_launch,
 )
-from intent.command_line.flags import BACKEND, DISTRIBUTED, NNODES
+from intent.command_line.flags import BACKEND, DATA_BACKEND, DISTRIBUTED, NNODES
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
@@ -25,8 +25,10 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     argument_path,
+    gpus,
     item_path,
     read_launches,
+    read_sizes,
     value_of,
 )
 from intent.lws import LWT, Intent
@@ -129,8 +131,10 @@ _INSTALLS: Final = re.compile(
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
-    for lack in _lacks(launch) if launch.image.engine else ():
+    lacks = tuple(_lacks(launch)) if launch.image.engine else ()
+    for lack in lacks:
         yield FieldError(f"{launch.template.engine_path}.image", None, f"{launch.image} {lack}", "FI504")
+    yield from () if lacks else _unseen_ray(launch)
     backend = launch.command.flags.last(BACKEND)
     if backend and value_of(launch, backend) == "ray" and launch.command.flags.last(NNODES):
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
@@ -153,6 +157,32 @@ def _lacks(launch: Launch) -> Iterator[str]:
         yield "has no --nnodes: use 0.11.1 or later"
     elif not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
         yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
+
+
+def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
+    """FI569: a rank that exceeds its pod, with a Ray that this vLLM does not look for: it exits.
+
+    Source: vLLM `vllm/config/parallel.py`, `__post_init__`.
+    """
+    flags, engine, sizes = launch.command.flags, launch.engine, read_sizes(launch)
+    is_known = bool(launch.image.version or launch.image.least) and launch.facts.names_executor
+    is_named = flags.last(BACKEND) or flags.last(DATA_BACKEND) or flags.last(NNODES)
+    if (
+        launch.command.within != "vllm"
+        or not is_known
+        or is_named
+        or not in_ray(engine.command + engine.args)
+    ):
+        return
+    rank, pod = sizes.accelerators // sizes.data if sizes else 0, gpus(engine)
+    if pod and rank > pod:
+        message = (
+            f"{launch.image} does not look for Ray, and a rank needs {rank} accelerators, a pod has {pod}: "
+            f"add --{BACKEND} ray"
+        )
+        shell = launch.command.shell
+        where = item_path(launch, shell.index) if shell else _where(launch)
+        yield FieldError(where, None, message, "FI569")
 
 
 def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:

@@ -1122,6 +1122,17 @@ _ARGUMENTS: Final = (
         args("org/M", "-tp", "16", replaced={"image": "vllm/vllm-openai:v0.28.0"}),
     ),
     Mistake(
+        "a Ray of the author that vLLM does not look for",
+        "FI569",
+        f"{ENGINE}.args[0]",
+        "vllm-openai v0.17.1 does not look for Ray, and a rank needs 16 accelerators, a pod has 8: "
+        "add --distributed-executor-backend ray",
+        args(
+            "ray start --head; vllm serve org/M -tp 16",
+            replaced={"image": "vllm/vllm-openai:v0.17.1", "command": ["sh", "-c"]},
+        ),
+    ),
+    Mistake(
         "an image without Ray",
         "FI504",
         f"{ENGINE}.image",

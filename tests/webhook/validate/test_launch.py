@@ -297,6 +297,8 @@ def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: An
 HAND: Final = "vllm serve M -tp 8 -pp 2 --nnodes 2 --master-addr $(LWS_LEADER_ADDRESS)"
 HAND_RANK: Final = f"{HAND} --node-rank $(LWS_WORKER_INDEX)"
 NEWER: Final = "vllm/vllm-openai:v0.23.0"
+WITH_RAY: Final = "vllm/vllm-openai:v0.16.0"
+RAY: Final = "ray start --head && vllm serve M"
 
 
 @pytest.mark.parametrize("launcher", ["", "none"])
@@ -318,9 +320,25 @@ NEWER: Final = "vllm/vllm-openai:v0.23.0"
             ["FI504"],
         ),
         (["sh", "-c", "ray start --block"], "ghcr.io/llm-d/llm-d-cuda:v0.9.0", ["FI504"]),
-        (["sh", "-c", "pip install ray; ray start --head && vllm serve M -tp 16"], NEWER, []),
-        (["sh", "-c", "ray start --head && vllm serve M -tp 16"], "vllm/vllm-openai:v0.17.1", []),
-        (["sh", "-c", "uv pip install -q ray; ray start --head && vllm serve M -tp 16"], NEWER, []),
+        (["sh", "-c", f"pip install ray; {RAY} -tp 16"], NEWER, ["FI569"]),
+        (["sh", "-c", f"pip install ray; {RAY} -tp 16 --distributed-executor-backend ray"], NEWER, []),
+        (["sh", "-c", f"{RAY} -tp 16"], "vllm/vllm-openai:v0.17.1", ["FI569"]),
+        (["sh", "-c", f"{RAY} --tensor-parallel-size=8 -pp 2"], "vllm/vllm-openai:v0.11.1", ["FI569"]),
+        (["sh", "-c", f"ray start --head; {MODULE} --model M -tp 16"], WITH_RAY, ["FI569"]),
+        (["sh", "-c", f"N=$((2 * 8)); {RAY} -dp 2 -tp 16"], WITH_RAY, ["FI569"]),
+        ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 16", WITH_RAY, ["FI569"]),
+        (
+            ["sh", "-c", 'ray start --head; exec "$@"', "sh", *["vllm", "serve", "M", "-tp", "16"]],
+            WITH_RAY,
+            ["FI569"],
+        ),
+        (["sh", "-c", f"{RAY} -tp 8"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp 16 -dp 2 --data-parallel-backend ray"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp $N"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp 16"], "vllm/vllm-openai:v0.11.0", []),
+        (["sh", "-c", f"{RAY} -tp 16"], "corp/llm:1", []),
+        (["sh", "-c", f"{RAY} -tp 16 --config c.yaml"], WITH_RAY, []),
+        (["sh", "-c", "uv pip install -q ray; ray start --head && vllm serve M -tp 16"], NEWER, ["FI569"]),
         (["sh", "-c", "cd /opt/install; ray start --head && vllm serve M -tp 16"], NEWER, ["FI504"]),
         (HAND_RANK, "vllm/vllm-openai:v0.17.1", ["FI504"]),
         (["sh", "-c", f"exec {HAND_RANK}"], "vllm/vllm-openai:v0.17.0", ["FI504"]),
@@ -338,7 +356,7 @@ def test_a_launch_of_the_author_that_cannot_run_is_reported(
 ) -> None:
     said = codes(group(engine(command=command, image=image), launcher=launcher))
 
-    assert [code for code in said if code in {"FI328", "FI570", "FI313", "FI504", "FI549"}] == found
+    assert [code for code in said if code in {"FI328", "FI570", "FI313", "FI504", "FI549", "FI569"}] == found
 
 
 def test_a_short_flag_joined_with_its_value_is_quoted_once() -> None:
