@@ -39,6 +39,7 @@ from webhook.launchers.vllm_native import has_ranks, is_older, on_tpu
 
 ASSUMED: Final = "FI527"
 """The code of a choice that rests on an assumption about the image."""
+_OLDER: Final = "the flags of data parallelism alone run on every vLLM from 0.9 on"
 
 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
@@ -58,6 +59,8 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     )
     is_spread = rewritten and choice.launcher == VLLM_NATIVE and has_ranks(launches[0])
     older = is_older(launches[0], launches[-1], intent.size) if is_spread else None
+    if older and choice.code == ASSUMED:
+        choice = choice._replace(why=f"not known, and {_OLDER}", code="")
     paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")
     return LaunchPlan(choice, launches, rewritten, older, paths)
 
@@ -190,7 +193,8 @@ def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> Ch
     """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
-        why = f"not known to have {row.needs}, which is assumed; to confirm, set {LAUNCHER}: {name}"
+        needs = f"not known to have {row.needs}, which is assumed"
+        why = f"{needs}; to confirm, set {LAUNCHER}: {name}, or ray-start if it is older and has Ray"
         return Choice(name, why, ASSUMED, at=_decides(launches, name))
     if passed:
         return Choice(name, f"{lacks(launches[_decides(launches, passed[0])], passed[0])}; {name} is used")

@@ -59,7 +59,9 @@ def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
     """Report an image that is known not to run the launcher, and name a launcher that it runs."""
-    if not launch.image.engine or plan.choice.code == ASSUMED or runs(launch, launcher):
+    known = runs(launch, launcher)
+    is_assumed = plan.choice.code == ASSUMED or (known is None and plan.older)
+    if not launch.image.engine or is_assumed or known:
         return
     other = choose((launch,), AUTO, AUTO)
     is_better = other.starts and other.code != ASSUMED and other.launcher != plan.launcher
