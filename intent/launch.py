@@ -309,7 +309,7 @@ def known_port(launch: Launch) -> int | None:
     flags = launch.command.flags
     flag = flags.last(PORT)
     if flag is None and flags.last(CONFIG) is None:
-        engine = launch.command.engine
+        engine = launch.command.started
         return PRODUCTS[engine].port if engine else DEFAULT_PORT
     value = value_of(launch, flag) if flag else None
     return int(value) if value and is_size(value) else None

@@ -74,7 +74,7 @@ def protocol_of(launch: Launch, row: SidecarRelease, options: SidecarOptions) ->
 
 def spoken_by(launch: Launch) -> tuple[str, ...]:
     """Return the protocols of the engine's connectors, as far as they are known."""
-    if launch.command.engine == "sglang":
+    if launch.command.started == "sglang":
         return ("sglang",)
     transfer = read_transfer(launch)
     return tuple(PROTOCOLS[name] for name in transfer.connectors if name in PROTOCOLS) if transfer else ()
@@ -162,12 +162,12 @@ def _binds_one_address(launch: Launch) -> bool:
 
 _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
     (
-        lambda launch: launch.command.engine not in {"", "vllm", "sglang"},
+        lambda launch: launch.command.started not in {"", "vllm", "sglang"},
         "it supports vLLM and SGLang only; to use your own, set skip: sidecar",
     ),
     (
-        lambda launch: not launch.command.engine,
-        "the command is not understood; write [vllm, serve, MODEL, ...], or bring your own sidecar",
+        lambda launch: not launch.command.started,
+        "the command is not understood; write the engine's command as list items, or bring your own sidecar",
     ),
     (
         _binds_one_address,

@@ -104,6 +104,11 @@ class Command:
         return ENGINES.get(self.kind, "")
 
     @property
+    def started(self) -> str:
+        """The engine that it starts, on one node or in a launch by its author; empty if it is not known."""
+        return self.engine or self.within
+
+    @property
     def is_vllm(self) -> bool:
         """Whether it starts one node of vLLM."""
         return self.engine == "vllm"

@@ -87,7 +87,7 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
         env.append({"name": "SSL_CERT_DIR", "value": TRUSTED})
         mount = {"name": CERTIFICATES, "mountPath": CERTIFICATE_DIR, "readOnly": True}
         secured["volumeMounts"] = [mount]
-    if launch.command.engine == "sglang":
+    if launch.command.started == "sglang":
         env.append({"name": "SGLANG_BOOTSTRAP_PORT", "value": str(bootstrap_of(launch))})
     return {
         "name": ROUTING_PROXY,
