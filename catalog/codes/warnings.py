@@ -179,7 +179,7 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "the engine requests no CPU or no memory",
         "request both in resources.requests, or set limits",
-        "only accelerators are requested, so pods may be placed on nodes where CPU or memory is short",
+        "pods that get a part of a node's accelerators may share it where CPU or memory is short",
     ),
     "FI529": Code(
         "warning",

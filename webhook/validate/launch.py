@@ -119,7 +119,7 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
     yield from unlaunched(launch, intent)
-    if intent.size > 1:
+    if intent.size > 1 or launch.template is intent.templates[0]:
         yield from requests(launch)
 
 
@@ -192,6 +192,8 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
         size = "is 1, the default" if intent.sized else "is absent, which means 1"
         message = f"must be absent: {LWT}.size {size}, and one pod needs no launcher; or set it to 2 or more"
         yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
+    if plan.launches:
+        yield from requests(plan.leader)
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
@@ -248,8 +250,8 @@ def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[Fi
     if command.kind == "distributed":
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
-        if intent.launcher in {"", AUTO} and all(one.command.kind == "distributed" for one in plan.launches):
-            return  # the whole launch is the author's, and no launcher is asked for
+    if intent.launcher in {"", AUTO} and _is_by_hand(plan):
+        return
     if command.kind == "unknown" and fused_program(launch.engine.command):
         return
     if command.kind == "complex" and engines_beside(command) > 1:
@@ -259,6 +261,15 @@ def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[Fi
     code, message = _reason(launch, plan)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
     yield FieldError(where, None, message, code)
+
+
+def _is_by_hand(plan: LaunchPlan) -> bool:
+    """Return whether the whole launch is the author's: one template launches the nodes, none starts one node.
+
+    The others wait for it in a program that is no engine: `sshd`, a script.
+    """
+    kinds = [one.command.kind for one in plan.launches]
+    return "distributed" in kinds and not any(one.command.engine for one in plan.launches)
 
 
 def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:

@@ -294,6 +294,26 @@ def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: An
     assert ("FI518" in codes(group(own, launcher=launcher)), "FI518" in codes(group(own))) == (True, False)
 
 
+@pytest.mark.parametrize(
+    "leader",
+    [
+        "mpirun -np 16 trtllm-llmapi-launch trtllm-serve M --tp_size 16",
+        ["bash", "-c", "set -e\nmpirun -np 16 trtllm-llmapi-launch trtllm-serve M --tp_size 16"],
+        ["sh", "-c", "ray start --head; vllm serve M -tp 16 --distributed-executor-backend ray"],
+        f"{MODULE} --model M -tp 16 --nnodes 2",
+    ],
+)
+@pytest.mark.parametrize(
+    "worker", ["/usr/sbin/sshd -D -p 2233", ["sh", "-c", "until x; do y; done"], "sleep inf"]
+)
+def test_a_worker_without_an_engine_waits_for_the_authors_launch(leader: Any, worker: Any) -> None:
+    both = [engine(command=one, image="vllm/vllm-openai:v0.17.1") for one in (worker, leader)]
+
+    assert {"FI514", "FI517", "FI518", "FI519"}.isdisjoint(codes(group(*both)))
+    assert "FI518" in codes(group(*both, launcher="vllm-native"))
+    assert "FI517" in codes(group(engine(command="/usr/sbin/sshd -D")))
+
+
 HAND: Final = "vllm serve M -tp 8 -pp 2 --nnodes 2 --master-addr $(LWS_LEADER_ADDRESS)"
 HAND_RANK: Final = f"{HAND} --node-rank $(LWS_WORKER_INDEX)"
 NEWER: Final = "vllm/vllm-openai:v0.23.0"

@@ -353,14 +353,42 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1"),))), ["FI510"]),
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),))), []),
         (pods(one=replace(PLAIN, values=(("NVIDIA_VISIBLE_DEVICES", "all"),))), []),
-        (pods(one=replace(PLAIN, unasked=("cpu",))), ["FI528"]),
-        (pods(one=replace(PLAIN, unasked=("cpu", "memory"))), ["FI528"]),
         (pods(skip=("shm",)), ["FI510"]),
         (pods(one=replace(PLAIN, mounts=("/dev/shm/",)), skip=("shm",)), []),  # noqa: S108 - in the container
     ],
 )
 def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[str]) -> None:
     assert codes(intent) == found
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("launcher", ["", "none"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vllm serve M",
+        "python3 -m sglang.launch_server --model-path M --nnodes 2 --node-rank $(LWS_WORKER_INDEX)",
+        ["sh", "-c", "cd /; exec vllm serve M"],
+        ["sh", "-c", "ray start --head; vllm serve M"],
+        "serve-it",
+    ],
+)
+def test_an_engine_that_may_share_its_node_requests_cpu_and_memory(
+    command: Any, launcher: str, size: int
+) -> None:
+    for count, pod, unasked, found in (
+        (1, Pod(), ("cpu", "memory"), 1),
+        (4, Pod(), ("memory",), 1),
+        (4, Pod(), (), 0),
+        (4, Pod(fabric=True), ("cpu", "memory"), 0),
+        (8, Pod(), ("cpu", "memory"), 0),
+        (16, Pod(), ("cpu",), 0),
+    ):
+        one = replace(
+            engine(command=command), accelerators=Accelerators("amd.com/gpu", count), unasked=unasked
+        )
+        intent = pods(pod, one=one, size=size, launcher=launcher)
+        assert codes(intent).count("FI528") == found, (count, unasked)
 
 
 @pytest.mark.parametrize(("subgroup", "found"), [(0, []), (2, []), (4, []), (3, ["FI510"])])
