@@ -181,6 +181,7 @@ _VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's relea
 
 _LLM_D: Final = "llm-d release notes, component summary"
 _NGC: Final = "NVIDIA `vllm-release-notes`, rel-"
+_AWS: Final = "aws/deep-learning-containers, `CHANGELOG` of vLLM; "
 
 _IMAGES: Final = (
     *(
@@ -235,6 +236,33 @@ _IMAGES: Final = (
         )
         for kind in ("cuda*", "aws*", "rocm*", "xpu", "hpu", "cpu")
         for tag, version in (("v0.7.*", (0, 19, 1)), ("v0.8.*", (0, 23)), ("v0.9.*", (0, 26)))
+    ),
+    *(
+        Stock(
+            f"*llm-d/llm-d-{kind}",
+            *("vllm", "v0.5.*"),
+            version=(0, 14, 1),
+            entrypoint="none",
+            source="llm-d `docker/Dockerfile.cuda` 0.5, commit d7de043 of vLLM",
+        )
+        for kind in ("cuda*", "aws*")
+    ),
+    *(
+        Stock(
+            *(repository, "vllm", tag),
+            below=below,
+            least=least,
+            entrypoint="none",
+            ray=ray,
+            source=f"{_AWS}{source}",
+        )
+        for repository in ("*.dkr.ecr.*/vllm", "*deep-learning-containers/vllm")
+        for tag, below, least, ray, source in (
+            ("*-gpu-py*", (0, 11, 1), (), Ray((), (2, 49)), "built on vllm/vllm-openai"),
+            ("*-gpu-py*", (0, 18), (), SOME_RAY, "vLLM's requirements"),
+            ("*-gpu-py*", NEWEST, (), UNKNOWN_RAY, "the release is in the tag"),
+            ("server-*cuda*", NEWEST, (0, 19, 1), UNKNOWN_RAY, "the first is 0.19.1"),
+        )
     ),
     *(
         Stock(

@@ -415,6 +415,41 @@ def test_an_unknown_image_is_a_warning_where_it_gets_nnodes_alone(
         assert said == found, words
 
 
+ECR = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm"
+PUBLIC = "public.ecr.aws/deep-learning-containers/vllm"
+
+
+@pytest.mark.parametrize(
+    ("image", "flags", "launcher", "form"),
+    [
+        (f"{ECR}:0.11.0-gpu-py312-cu128-ubuntu22.04-ec2", "-tp 8 -pp 2", "ray-start", "ray start"),
+        (
+            f"{ECR}:0.14.0-gpu-py312-cu129-ubuntu22.04-sagemaker-v1.0",
+            "-tp 8 -pp 2",
+            "vllm-native",
+            "--nnodes",
+        ),
+        (f"{PUBLIC}:0.11.2-gpu-py312-ec2-soci", "-tp 16", "vllm-native", "--nnodes"),
+        (f"{PUBLIC}:0.21.0-gpu-py312", "-dp 2 -tp 8", "vllm-native", "--data-parallel-address"),
+        (f"{PUBLIC}:server-cuda-v1.3", "-tp 8 -pp 2", "vllm-native", "--nnodes"),
+        (f"{ECR}:server-sagemaker-cuda", "-dp 2 -tp 8", "vllm-native", "--data-parallel-address"),
+        ("ghcr.io/llm-d/llm-d-cuda:v0.5.1", "-tp 8 -pp 2", "vllm-native", "--nnodes"),
+        ("ghcr.io/llm-d/llm-d-aws:v0.5.0", "-dp 2 -tp 8", "vllm-native", "--data-parallel-address"),
+    ],
+)
+def test_images_of_aws_and_llm_d_are_known_by_their_tags(
+    image: str, flags: str, launcher: str, form: str
+) -> None:
+    intent = group(engine(command=f"vllm serve M {flags}", image=image))
+
+    choice = read_plan(intent, SETTINGS).choice
+
+    assert (choice.launcher, choice.code) == (launcher, "")
+    assert form in str(written(intent))
+    mine = group(engine(command="vllm serve M -tp 8 -pp 2", image=image.replace("/vllm:", "/my-vllm:")))
+    assert "llm-d" in image or read_plan(mine, SETTINGS).choice.code == "FI527"
+
+
 def test_the_finding_has_the_path_of_the_decisive_image() -> None:
     leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEW, "corp/llm:1"))
 
