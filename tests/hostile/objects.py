@@ -31,20 +31,22 @@ def paths(value: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def replaced(value: Any, path: Path, to: Any) -> Any:
-    """Return a copy with another value at a path."""
-    whole = copy.deepcopy(value)
-    below = whole
-    for key in path[:-1]:
-        below = below[key]
-    below[path[-1]] = to
-    return whole
+    """Return a copy with another value at a path; the rest is shared."""
+    if not path:
+        return to
+    return _with(value, path[0], replaced(value[path[0]], path[1:], to))
 
 
 def without(value: Any, path: Path) -> Any:
-    """Return a copy without the value at a path."""
-    whole = copy.deepcopy(value)
-    below = whole
-    for key in path[:-1]:
-        below = below[key]
-    del below[path[-1]]
+    """Return a copy without the value at a path; the rest is shared."""
+    if path[1:]:
+        return _with(value, path[0], without(value[path[0]], path[1:]))
+    whole = copy.copy(value)
+    del whole[path[0]]
+    return whole
+
+
+def _with(value: Any, key: str | int, to: Any) -> Any:
+    whole = copy.copy(value)
+    whole[key] = to
     return whole

@@ -169,7 +169,7 @@ def test_whatever_a_field_holds_a_subcommand_ends_as_documented(
 ) -> None:
     (source,) = yaml.load(file.read_text())
     for new, at in some([*product(VALUES, ((), *paths(source)))], "COMMAND_FIELDS"):
-        one = replaced(source, at, new) if at else new
+        one = replaced(source, at, new)
         (directory / "one.yaml").write_text(json.dumps(one))
 
         result = CliRunner().invoke(main, [verb, "one.yaml", *NODES.get(verb, ())])
