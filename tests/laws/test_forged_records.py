@@ -203,8 +203,12 @@ def said(*known: Object) -> set[str]:
     }
 
 
-PARTS: Final = re.compile(r": parts\.(?!.*\.-(?:spec|leaderTemplate|workerTemplate)$)")
-"""Forgeries of parts. One that takes a whole template out of a part has the rules make other arguments."""
+_TEMPLATE: Final = r".*\.-(?:spec|leaderTemplate|workerTemplate)$"
+_PORT: Final = r"sidecar\.(?:-set|.*\.(?:-leaderWorkerTemplate|-containers|containers\.(?!0\.\w+Probe).*))$"
+PARTS: Final = re.compile(rf": parts\.(?!{_TEMPLATE}|{_PORT})")
+"""Forgeries of parts. One that takes a template out of a part has the rules make other arguments, as has
+one that takes out the port of the sidecar's engine: declared by nobody's record, it counts as in use.
+"""
 
 
 def test_a_part_that_was_forged_past_admission_gives_pods_nothing_in_later_writes() -> None:

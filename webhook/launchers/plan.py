@@ -194,7 +194,7 @@ def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> Ch
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
         needs = f"not known to have {row.needs}, which is assumed"
-        why = f"{needs}; to confirm, set {LAUNCHER}: {name}, or ray-start if it is older and has Ray"
+        why = f"{needs}; to confirm, set {LAUNCHER}: {name}, or ray-start if it is older"
         return Choice(name, why, ASSUMED, at=_decides(launches, name))
     if passed:
         return Choice(name, f"{lacks(launches[_decides(launches, passed[0])], passed[0])}; {name} is used")

@@ -90,9 +90,9 @@ def _name_taken(launch: Launch) -> Iterator[FieldError]:
 
 def requests(launch: Launch) -> Iterator[FieldError]:
     """Report an engine that may share its node and requests accelerators only, whatever launches it."""
-    unasked, there = launch.engine.unasked, launch.engine.accelerators.count
-    is_alone = there >= _NODE or launch.template.pod.fabric
-    if unasked and not is_alone and (launch.command.engine or there):
+    unasked, there = launch.engine.unasked, launch.engine.accelerators
+    is_alone = there.count >= _NODE or launch.template.pod.fabric
+    if unasked and (there.count or there.claimed) and not is_alone:
         message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 

@@ -1012,7 +1012,7 @@ _ARGUMENTS: Final = (
                 2,
                 "0.28.0",
                 {"strategy": "prefix-cache"},
-                "has 16 ranks a pod, and an InferencePool 8 ports: lower --data-parallel-size-local",
+                "has 16 ranks a pod, an InferencePool at most 8 ports: lower --data-parallel-size-local",
             ),
             (
                 "Qwen/Qwen3-32B",

@@ -307,10 +307,10 @@ def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: An
     "worker", ["/usr/sbin/sshd -D -p 2233", ["sh", "-c", "until x; do y; done"], "sleep inf"]
 )
 def test_a_worker_without_an_engine_waits_for_the_authors_launch(leader: Any, worker: Any) -> None:
-    both = [engine(command=one, image="vllm/vllm-openai:v0.17.1") for one in (worker, leader)]
+    waits, starts = (engine(command=one, image="vllm/vllm-openai:v0.17.1") for one in (worker, leader))
 
-    assert {"FI514", "FI517", "FI518", "FI519"}.isdisjoint(codes(group(*both)))
-    assert "FI518" in codes(group(*both, launcher="vllm-native"))
+    assert {"FI514", "FI517", "FI518", "FI519"}.isdisjoint(codes(group(waits, starts)))
+    assert "FI518" in codes(group(waits, starts, launcher="vllm-native"))
     assert "FI517" in codes(group(engine(command="/usr/sbin/sshd -D")))
 
 
