@@ -19,7 +19,8 @@ LONGEST: Final = 65_536
 Find = Callable[[tuple[str, ...]], int | None]
 """Returns the index of the engine among the words of a simple command; None if it is not the engine."""
 
-_EXPANSION: Final = r"""\$(?:\([^()'"`\\$]*+\)|\{[^{}'"`\\$]*+\}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
+_COMMAND: Final = r"""\((?:[^()'"`\\$]|'[^']*+'|"[^"`\\$]*+")*+\)"""
+_EXPANSION: Final = rf"""\$(?:{_COMMAND}|\{{[^{{}}'"`\\$]*+\}}|[A-Za-z_]\w*+|[0-9@*#?!$-])?"""
 _TERM: Final = rf"""(?:[^()'"`\\$;]|{_EXPANSION})"""
 _INNER: Final = rf"(?:{_TERM}|\({_TERM}*+\))"
 _ARITHMETIC: Final = rf"\$\(\((?:{_INNER}|\({_INNER}*+\))*+\)\)"
