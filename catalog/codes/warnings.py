@@ -179,7 +179,7 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "the engine requests no CPU or no memory",
         "request both in resources.requests, or set limits",
-        "pods that get a part of a node's accelerators may share it where CPU or memory is short",
+        "only accelerators are requested, so pods go where CPU or memory is short, and are evicted first",
     ),
     "FI529": Code(
         "warning",

@@ -18,8 +18,6 @@ _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _NOT_DEVICES: Final = frozenset({"", "all", "none", "void"})
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1"})  # noqa: S104 - compared
-_NODE: Final = 8
-"""The accelerators of most nodes: an engine with as many has its node for itself, whatever it requests."""
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
@@ -89,10 +87,9 @@ def _name_taken(launch: Launch) -> Iterator[FieldError]:
 
 
 def requests(launch: Launch) -> Iterator[FieldError]:
-    """Report an engine that may share its node and requests accelerators only, whatever launches it."""
+    """Report an engine that requests accelerators only, whatever launches it: it is evicted first."""
     unasked, there = launch.engine.unasked, launch.engine.accelerators
-    is_alone = there.count >= _NODE or launch.template.pod.fabric
-    if unasked and (there.count or there.claimed) and not is_alone:
+    if unasked and (there.count or there.claimed):
         message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
 

@@ -696,7 +696,7 @@ _CONTAINERS: Final = (
         "FI528",
         f"{ENGINE}.resources",
         "requests no cpu and no memory: a node may have too little; request it",
-        engine(resources={"limits": {"nvidia.com/gpu": "4"}}),
+        engine(resources={"limits": {"nvidia.com/gpu": "8"}}),
     ),
     Mistake(
         "a request of memory above its limit",

@@ -373,21 +373,17 @@ def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[st
         "serve-it",
     ],
 )
-def test_an_engine_that_may_share_its_node_requests_cpu_and_memory(
-    command: Any, launcher: str, size: int
-) -> None:
-    for count, pod, unasked, found in (
-        (1, Pod(), ("cpu", "memory"), 1),
-        (4, Pod(), ("memory",), 1),
-        (4, Pod(), (), 0),
-        (4, Pod(fabric=True), ("cpu", "memory"), 0),
-        (8, Pod(), ("cpu", "memory"), 0),
-        (16, Pod(), ("cpu",), 0),
+def test_an_engine_on_accelerators_requests_cpu_and_memory(command: Any, launcher: str, size: int) -> None:
+    for count, unasked, found in (
+        (1, ("cpu", "memory"), 1),
+        (8, ("memory",), 1),
+        (8, (), 0),
+        (0, ("cpu", "memory"), 0),
     ):
         one = replace(
             engine(command=command), accelerators=Accelerators("amd.com/gpu", count), unasked=unasked
         )
-        intent = pods(pod, one=one, size=size, launcher=launcher)
+        intent = pods(one=one, size=size, launcher=launcher)
         assert codes(intent).count("FI528") == found, (count, unasked)
 
 
