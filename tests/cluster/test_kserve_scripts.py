@@ -21,7 +21,7 @@ from intent.settings import Settings
 from intent.shapes import listed, mapping
 from tests.cluster.kserve.inputs import Input, documents, fixtures, samples
 from tests.cluster.kserve.meaning import flags
-from tests.cluster.kserve.scripts import add_stand_in, arguments, is_script
+from tests.cluster.kserve.scripts import add_stand_in, arguments, engine_arguments, is_script
 from webhook.expand import expanded
 
 PRESETS: Final = "config/llmisvcconfig"
@@ -49,9 +49,11 @@ DIFFERENCES: Final = (
         "the script asks the engine for its version; a file has the tag of the image, which may tell none",
     ),
     Difference(
-        ("--data-parallel-address", "--data-parallel-start-rank", "--nnodes", "--node-rank", "--master-addr"),
-        _ours("--nnodes", "--master-addr"),
-        "the launcher gives nodes and ranks: --nnodes covers data parallelism from vLLM 0.11.1 on",
+        ("--data-parallel-start-rank",),
+        lambda theirs, ours: (
+            theirs["--data-parallel-start-rank"] == ("0",) and "--data-parallel-start-rank" not in ours
+        ),
+        "the ranks of the leader begin at 0 without the flag",
     ),
     Difference(
         ("--port",),
@@ -146,9 +148,9 @@ def compared(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     for one in found:
         for pod, theirs, ours in pods(one, presets):
-            launch = [*ours["command"], *listed(ours.get("args"))]
-            assert launch[:2] == ["vllm", "serve"]
-            yield f"{one.name}: {pod}", arguments(theirs, stand_in), launch[1:]
+            launch = engine_arguments(ours, stand_in)
+            assert launch[0] == "serve"
+            yield f"{one.name}: {pod}", arguments(theirs, stand_in), launch
 
 
 @pytest.fixture(scope="module")

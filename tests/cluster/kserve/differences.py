@@ -80,9 +80,9 @@ DIFFERENCES: Final = (
         "the script asks the engine for its version; a file has the tag of the image, which may tell none",
     ),
     Row(
-        r"argument --data-parallel-(address|start-rank)",
-        _only_theirs,
-        "the launcher gives nodes and ranks: --nnodes covers data parallelism from vLLM 0.11.1 on",
+        r"argument --data-parallel-start-rank",
+        lambda theirs, ours: theirs == ("0",) and ours is None,
+        "the ranks of the leader begin at 0 without the flag",
     ),
     Row(r"argument --(nnodes|node-rank|master-addr)", _only_ours, "the launcher gives nodes and ranks"),
     Row(r"env VLLM_HOST_IP", _only_ours, "the launcher gives nodes and ranks"),

@@ -12,6 +12,7 @@ from intent.shapes import listed, text
 
 UNKNOWN: Final = "0.22.1"
 """The version that the engine of an image without a known one says."""
+LEADER: Final = "127.0.0.1"
 STAND_IN: Final = """#!/bin/bash
 if [ "$1" = --version ]; then echo "$VERSION"; exit; fi
 printf '%s\\0' "$@" > "$ARGUMENTS"
@@ -33,6 +34,7 @@ def is_script(container: Object) -> bool:
 
 def arguments(container: Object, stand_in: Path) -> list[str]:
     """Run a container's script, and return the arguments that the engine got."""
+    command = _words(container)
     version = ".".join(map(str, read_image(text(container.get("image"))).version)) or UNKNOWN
     said = stand_in / "arguments"
     said.unlink(missing_ok=True)
@@ -42,13 +44,12 @@ def arguments(container: Object, stand_in: Path) -> list[str]:
     environment = {
         **variables,
         "KSERVE_INFER_ROCE": "false",
-        "LWS_LEADER_ADDRESS": "127.0.0.1",
+        "LWS_LEADER_ADDRESS": LEADER,
         "LWS_WORKER_INDEX": "1",
         "PATH": f"{stand_in}:{os.environ['PATH']}",
         "VERSION": version,
         "ARGUMENTS": str(said),
     }
-    command = [*container["command"], *listed(container.get("args"))]
     subprocess.run(
         [shutil.which("bash") or command[0], *command[1:]], env=environment, check=True, capture_output=True
     )
@@ -57,7 +58,13 @@ def arguments(container: Object, stand_in: Path) -> list[str]:
 
 def engine_arguments(container: Object, stand_in: Path) -> list[str]:
     """Return the arguments of `vllm serve`, or the whole command if another program is started."""
-    if is_script(container):
+    words = _words(container)
+    if is_script(container) or words[:2] == ["/bin/sh", "-c"]:
         return arguments(container, stand_in)
-    words = [*map(text, listed(container.get("command"))), *map(text, listed(container.get("args")))]
     return words[1:] if words[:2] == ["vllm", "serve"] else words
+
+
+def _words(container: Object) -> list[str]:
+    """Return command and arguments as the kubelet gives them."""
+    words = [*listed(container.get("command")), *listed(container.get("args"))]
+    return [text(one).replace("$(LWS_LEADER_ADDRESS)", LEADER) for one in words]
