@@ -83,16 +83,11 @@ def kind_of(obj: Object) -> Object:
 
 # --- launches that are made again -------------------------------------------------------------------
 
-FLAG: Final = ("--distributed-executor-backend", "ray")
-
 
 def words(lws: Object) -> list[list[str]]:
-    """Return command and args of each container, without the flag that names Ray where vLLM detects it."""
+    """Return command and args of each container."""
     containers = (one for _, each in templates(lws) for one in each["spec"]["containers"])
-    return [
-        [word for word in (*one.get("command", ()), *one.get("args", ())) if word not in FLAG]
-        for one in containers
-    ]
+    return [[*one.get("command", ()), *one.get("args", ())] for one in containers]
 
 
 def test_a_launch_that_is_made_again_of_the_same_command_keeps_its_words() -> None:

@@ -41,9 +41,13 @@ def ray_symmetric(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
 
 
 def executor(launch: Launch) -> tuple[str, ...]:
-    """Return the flag that selects Ray, where vLLM does not detect it and the author names no executor."""
+    """Return the flag that selects Ray, where vLLM does not detect it and the author names no executor.
+
+    Before 0.11.1 it detects Ray on CUDA alone, so images of vendors get the flag in every release.
+    """
     is_named = launch.command.flags.last(BACKEND) is not None
-    return _EXECUTOR if launch.command.is_vllm and launch.facts.names_executor and not is_named else ()
+    detects = launch.image.starts and not launch.facts.names_executor
+    return _EXECUTOR if launch.command.is_vllm and not (detects or is_named) else ()
 
 
 def has_symmetric_run(launch: Launch) -> bool | None:
