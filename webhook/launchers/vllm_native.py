@@ -44,11 +44,15 @@ _BINDS_HOST_IP: Final = (0, 17)
 
 
 def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
-    """Add the leader's address and the pod's rank. With internal load balancing workers serve no API."""
-    mode = balance(plan.leader)
-    headless = () if launch.leads or mode != "internal" else (_HEADLESS,)
+    """Add the leader's address and the pod's rank. With internal load balancing workers serve no API.
+
+    Multi-port and `--nnodes` are together in records of earlier releases alone, with headless workers.
+    """
+    mode, older = balance(plan.leader), gets_older(plan)
+    is_headless = mode == "internal" or (mode == "multi-port" and not older)
+    headless = (_HEADLESS,) if is_headless and not launch.leads else ()
     dropped = _of_servers(launch) if headless else frozenset[int]()
-    if not gets_older(plan):
+    if not older:
         flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
         return appended(launch, flags, without=dropped)
     found = read_ranks(plan.leader, plan.worker, size) or Ranks(0, 1, 1)

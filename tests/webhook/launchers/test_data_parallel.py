@@ -18,6 +18,7 @@ from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from tests.webhook.launches import SETTINGS, engine, group, written
 from webhook.expand import expand
+from webhook.launchers.vllm_native import vllm_native
 from webhook.layout import decision
 from webhook.mutate import input_of
 from webhook.validate.launch import launch as validate
@@ -358,6 +359,16 @@ def test_a_record_with_impossible_ports_says_leaders(ports: tuple[int, ...]) -> 
     forged = text.replace(f"[{listed}]", f"[{','.join(map(str, ports))}]")
 
     assert (forged != text, recorded(forged).serving) == (True, LEADERS)
+
+
+def test_workers_of_a_record_with_multi_port_and_nnodes_stay_headless() -> None:
+    intent = group(engine(MULTI_PORT, "vllm serve M", image("0.20.2")), size=2)
+    recorded = {"launcher": "vllm-native", "older": False, "serving": LEADERS}
+    plan = input_of(intent, SETTINGS, decided=recorded).layout.plan
+
+    found = [vllm_native(one, plan, 2).args or () for one in plan.launches]
+
+    assert [("--nnodes" in args, "--headless" in args) for args in found] == [(True, False), (True, True)]
 
 
 def test_decisions_that_older_records_lack_change_no_digest() -> None:
