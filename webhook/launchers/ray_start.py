@@ -52,7 +52,7 @@ def _script(launch: Launch, size: int) -> str:
 
 
 def has_ray(launch: Launch) -> bool | None:
-    """Return whether the image has Ray; None if that is unknown. An author who asks for Ray says so."""
+    """Return whether the image has Ray, as flags that ask for Ray imply; None if that is unknown."""
     return asks_for_ray(launch) or None if launch.facts.has_ray is None else launch.facts.has_ray
 
 
