@@ -331,16 +331,14 @@ _TRAITS: Final = (
     ),
     Trait(HYBRID_LB, since=(0, 10), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.9.2"),
     Trait(EXTERNAL_LB, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
-    Trait(MULTI_PORT_LB, since=(0, 22, 1), source="vLLM `vllm/entrypoints/openai/dp_supervisor.py`"),
+    Trait(MULTI_PORT_LB, since=(0, 22), source="vLLM `vllm/entrypoints/openai/dp_supervisor.py`"),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
     Trait(STALE_FIELDS, since=(0, 32), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
     Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
     Trait(V0_CORE, below=(0, 11, 1), source="vLLM `vllm/envs.py`; vllm-project/vllm#28204 takes it out"),
-    Trait(
-        NARROWER_DECODERS, since=(0, 13), source="vllm-project/vllm#27274, by date; vllm-project/vllm#43523"
-    ),
+    Trait(NARROWER_DECODERS, since=(0, 14), source="vllm-project/vllm#27274, vllm-project/vllm#43523"),
     Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),
 )
 

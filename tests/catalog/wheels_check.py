@@ -6,18 +6,61 @@ A release that is newer than the tables fails until they were compared with it: 
 """
 
 import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import pytest
 
-from catalog.engines import COMPARED, ENGINES, NATIVE_DATA, NNODES, NO_RAY, STALE_FIELDS, Version, has, ships
+from catalog.engines import (
+    COMPARED,
+    ENGINES,
+    EXTERNAL_LB,
+    HYBRID_LB,
+    LABELS_BOTH,
+    MULTI_PORT_LB,
+    NAMES_EXECUTOR,
+    NARROWER_DECODERS,
+    NATIVE_DATA,
+    NNODES,
+    NNODES_DATA,
+    NNODES_SPAN,
+    NO_RAY,
+    SHARED_SIDE_CHANNEL,
+    STALE_FIELDS,
+    V0_CORE,
+    Version,
+    has,
+    ships,
+)
 from catalog.flags import flag_tables, is_absent
 from hack.engine_flags import flags
-from hack.wheels import FACTORY, PACKAGES, TRANSFER, releases, sources
+from hack.wheels import CORE, ENVS, EXECUTOR, FACTORY, NIXL, PACKAGES, PARALLEL, TRANSFER, releases, sources
 from intent.image import facts, read_image
 
-EXECUTOR: Final = re.compile(r"\bregister_connector\(\s*[\"'](\w+)[\"']")
+CONNECTOR: Final = re.compile(r"\bregister_connector\(\s*[\"'](\w+)[\"']")
 RAY: Final = re.compile(r"^Requires-Dist: ray\b(?!.*extra ==)", re.MULTILINE)
+
+
+WIDER_ONLY: Final = re.compile(
+    r"Decode TP cannot be smaller|to support heterogeneous TP|assert self\._tp_size\[self\.engine_id\] % "
+)
+"""What a decoder asserts of its shards and those of the prefiller."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of a release of vLLM, by the beginnings of their paths, and its flags."""
+
+    version: Version
+
+    @property
+    def flags(self) -> Collection[str]:
+        return flags("vllm", self.version)
+
+    def __call__(self, *paths: str) -> str:
+        texts = sources("vllm", self.version)
+        return "".join(text for path, text in texts.items() if path.startswith(paths))
 
 
 def dotted(version: Version) -> str:
@@ -34,7 +77,7 @@ def test_the_tables_were_compared_with_the_newest_release(engine: str) -> None:
 def test_each_release_has_the_connectors_of_its_rows_and_no_other() -> None:
     wrong = {}
     for version in releases("vllm"):
-        named = set(EXECUTOR.findall(sources("vllm", version)[FACTORY]))
+        named = set(CONNECTOR.findall(sources("vllm", version)[FACTORY]))
         rows = {row.name for row in ENGINES.connectors if ships(ENGINES, row.name, version)}
         if named != rows:
             wrong[dotted(version)] = sorted(named ^ rows)
@@ -42,22 +85,47 @@ def test_each_release_has_the_connectors_of_its_rows_and_no_other() -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize("flag", [NNODES, NATIVE_DATA])
-def test_each_release_has_the_flags_of_its_traits(flag: str) -> None:
+def spans(read: Sources) -> bool:
+    """Return whether workers have the groups of their nodes when they connect the queues between these."""
+    text = read(EXECUTOR)
+    device, queues = text.find("self.worker.init_device()"), text.find("self._init_message_queues(input")
+    return 0 <= device < queues
+
+
+EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
+    NNODES: lambda read: NNODES in read.flags,
+    NATIVE_DATA: lambda read: NATIVE_DATA in read.flags,
+    HYBRID_LB: lambda read: HYBRID_LB in read.flags,
+    EXTERNAL_LB: lambda read: EXTERNAL_LB in read.flags,
+    MULTI_PORT_LB: lambda read: MULTI_PORT_LB in read.flags,
+    NNODES_DATA: lambda read: NNODES in read.flags and "data_parallel_size_local = 1" not in read(CORE),
+    NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
+    NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
+    STALE_FIELDS: lambda read: "kv_rank" not in read(*TRANSFER),
+    LABELS_BOTH: lambda read: "Using kv_role='kv_both' with NixlConnector is deprecated" not in read(NIXL),
+    SHARED_SIDE_CHANNEL: lambda read: (
+        not read(NIXL)
+        or any(text in read(NIXL) for text in ("port + self.rank", "channel_port, self.tp_rank"))
+    ),
+    V0_CORE: lambda read: '"VLLM_USE_V1"' in read(ENVS),
+    NARROWER_DECODERS: lambda read: bool(read(NIXL)) and not WIDER_ONLY.search(read(NIXL)),
+}
+"""What shows in the sources of a release that it has a trait."""
+
+
+@pytest.mark.parametrize("trait", EVIDENCE)
+def test_each_release_has_the_traits_of_its_rows(trait: str) -> None:
+    every = [Sources(one) for one in releases("vllm")]
+
     assert [
-        dotted(one)
-        for one in releases("vllm")
-        if (flag in flags("vllm", one)) != has(ENGINES, "vllm", flag, one)
+        dotted(one.version)
+        for one in every
+        if EVIDENCE[trait](one) != has(ENGINES, "vllm", trait, one.version)
     ] == []
 
 
-def test_each_release_refuses_the_fields_that_its_row_calls_stale() -> None:
-    def knows(version: Version) -> bool:
-        return any("kv_rank" in sources("vllm", version).get(name, "") for name in TRANSFER)
-
-    assert [
-        dotted(one) for one in releases("vllm") if knows(one) == has(ENGINES, "vllm", STALE_FIELDS, one)
-    ] == []
+def test_each_trait_has_its_evidence() -> None:
+    assert {row.name for row in ENGINES.traits if row.engine == "vllm"} == EVIDENCE.keys()
 
 
 def test_each_release_requires_ray_as_its_image_has_it() -> None:
