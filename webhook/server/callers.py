@@ -26,8 +26,8 @@ class Peer:
     is_known: bool = False
     pairs: dict[bytes, float] = field(default_factory=dict)
     """By namespace: until when its requests count as expensive, or 0 once one was cheap."""
-    surprised: float = 0.0
-    """When requests that were unexpectedly expensive are forgotten (`webhook.server.offload`)."""
+    new_until: float = 0.0
+    """Until when none of its requests counts as cheap (`webhook.server.offload`)."""
     pending: int = 0
     """Connections that have not completed their handshake."""
     handshakes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(HANDSHAKES))

@@ -32,7 +32,7 @@ CHEAP: Final = 0.0
 NAMESPACES: Final = 512
 """The number of namespaces that are remembered of one caller."""
 SURPRISES: Final = 0.01
-"""The part of the time that an unknown caller's requests may take here that turn out to be expensive."""
+"""The part of the time that requests of unknown callers may take here that turn out to be expensive."""
 SURPRISED_SECONDS: Final = 30.0
 """The time over which this part is taken."""
 QUEUED_BYTES: Final = 64 * 2**20
@@ -78,6 +78,8 @@ class Offload:
     reserved: float = 0.0
     """The part of the queue that is kept for known callers."""
     waiting: Shares[_Waiting] = field(init=False)
+    surprised: float = 0.0
+    """When the requests of unknown callers are forgotten that were unexpectedly expensive."""
     process: asyncio.subprocess.Process | None = None
     task: asyncio.Task[None] | None = None
 
@@ -90,17 +92,27 @@ class Offload:
         if len(body) > LARGE:
             return True
         until = peer.pairs.get(namespace(body)) if peer.pairs else None
-        if until == CHEAP:
-            return not peer.is_known and peer.surprised > monotonic() + SURPRISED_SECONDS
-        return not peer.is_known or (until is not None and until > monotonic())
+        if peer.is_known:
+            return until is not None and until > monotonic()
+        return until != CHEAP
 
     def note(self, peer: Peer, body: bytes, seconds: float) -> None:
-        """Remember the namespace of a request that took long here, unexpectedly."""
+        """Remember the namespace of a request that took long here, unexpectedly.
+
+        An unknown caller with which such requests of all of them exceed their part counts as new, and stays
+        so until no more than the part is left of those up to its own: each has one, however many they are.
+        """
         if seconds < EXPENSIVE_SECONDS:
             return
-        _remember(peer, namespace(body), monotonic() + REMEMBERED_SECONDS)
-        peer.surprised = max(peer.surprised, monotonic()) + seconds / SURPRISES
-        asyncio.get_running_loop().call_later(REMEMBERED_SECONDS, _forget, peer)  # not when it connects anew
+        now = monotonic()
+        if not peer.is_known:
+            self.surprised = max(self.surprised, now) + seconds / SURPRISES
+            peer.new_until = self.surprised - SURPRISED_SECONDS
+            if peer.new_until > now:
+                peer.pairs.clear()
+        _remember(peer, namespace(body), now + REMEMBERED_SECONDS)
+        held = max(REMEMBERED_SECONDS, peer.new_until - now)  # also if it connects anew
+        asyncio.get_running_loop().call_later(held, _forget, peer)
 
     async def review(self, path: str, peer: Peer, body: bytes, until: float) -> OffloadAnswer:
         """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
@@ -148,7 +160,7 @@ class Offload:
                 if not waiting.done.done():
                     waiting.done.set_result(answer)
             self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
-            _learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
+            learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
     async def _answered(self, waiting: _Waiting) -> tuple[OffloadAnswer, float]:
         """Ask the process; return the CPU seconds too. Ask a new one if the old one ended.
@@ -204,10 +216,10 @@ def _refuse(waiting: _Waiting) -> None:
         waiting.done.set_exception(FullError())
 
 
-def _learn(peer: Peer, name: bytes, seconds: float, *, is_large: bool) -> None:
+def learn(peer: Peer, name: bytes, seconds: float, *, is_large: bool) -> None:
     """Remember what a request took in the second process; of a large one only that it is still expensive."""
     until = peer.pairs.get(name)
-    if is_large and until is None:
+    if peer.new_until > monotonic() or (is_large and until is None):
         return
     if seconds >= EXPENSIVE_SECONDS:
         _remember(peer, name, monotonic() + REMEMBERED_SECONDS)

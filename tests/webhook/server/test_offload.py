@@ -64,10 +64,10 @@ async def test_after_an_expensive_request_its_namespace_is_offloaded() -> None:
 
 
 async def test_the_namespaces_that_are_remembered_of_a_caller_are_bounded_and_its_own() -> None:
-    found, one, other = Offload({}), Peer(), Peer()
-    found.note(other, body("n0"), 1.0)
+    one, other = Peer(), Peer()
+    offload.learn(other, b"n0", 0.0, is_large=False)
     for at in range(offload.NAMESPACES + 10):
-        found.note(one, body(f"n{at}"), 1.0)
+        offload.learn(one, b"n%d" % at, 0.0, is_large=False)
 
     assert (len(one.pairs), len(other.pairs)) == (offload.NAMESPACES, 1)
 
@@ -86,15 +86,32 @@ async def test_a_new_namespace_of_an_unknown_caller_is_offloaded_until_it_was_ch
     )
 
 
-async def test_an_unknown_caller_that_surprises_often_is_offloaded_also_after_it_connects_anew() -> None:
-    """It could have each namespace be cheap once, and then send what is expensive to this process."""
-    found, callers = Offload({}), Callers()
-    for at in range(6):
-        caller = callers.accepted("10.0.0.1")
-        caller.pairs |= {b"n%d" % other: offload.CHEAP for other in range(at, 20)}
-        assert found.takes(caller, body(f"n{at}")) == (at == 5)
-        found.note(caller, body(f"n{at}"), 0.07)
-        del caller
+@pytest.mark.parametrize("number", [1, 30])
+async def test_the_surprises_of_all_unknown_callers_take_a_hundredth_of_the_time_and_one_of_each(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """They have each namespace be cheap once, now or before, then expensive, and connect anew."""
+    took, spent, now, held = 0.05, 0.0, 0.0, [(0.0, Peer())]
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "call_later", lambda after, _call, peer: held.append((now + after, peer)))
+    monkeypatch.setattr(offload, "monotonic", lambda: now)
+    found, callers, other = Offload({}), Callers(), Peer(pairs={b"other": offload.CHEAP})
+    for now in range(0, 600, 10):
+        held = [(until, peer) for until, peer in held if until > now]
+        before, later, *new = map(body, (f"{now}", f"{now + 50}", *(f"{now}-{at}" for at in range(4))))
+        for at in range(number):
+            caller = callers.accepted(f"10.0.0.{at}")
+            for sent in (later, *new):
+                if found.takes(caller, sent):
+                    offload.learn(caller, namespace(sent), 0.001, is_large=False)
+            for sent in (before, *new):
+                if not found.takes(caller, sent):
+                    found.note(caller, sent, took)
+                    spent += took
+
+    most = offload.SURPRISES * (600 + offload.SURPRISED_SECONDS) + number * took
+    assert 0.8 * most < spent <= most
+    assert not found.takes(other, body("other"))
 
 
 async def test_a_request_that_ended_the_process_does_not_count_as_cheap() -> None:
