@@ -22,7 +22,6 @@ from intent.annotations import BLOCKS
 from intent.launch import Decision
 from intent.lws import Accelerators, Engine, Intent, Ports, Probe, Template
 from intent.parallelism import Parallelism
-from intent.served import LEADERS
 from intent.sidecar import SidecarOptions
 
 ALWAYS: Final = "refresh"
@@ -72,8 +71,9 @@ def reads_of(reads: Reads, known: Object) -> Reads:
 
 _PATHS: Final = "paths"
 """The paths of all probes and hooks, which count only if the decision says so."""
-_LATER: Final[Object] = {"older": None, "serving": LEADERS}
-"""Fields of a `Decision` that older records lack, with their defaults, which change no digest."""
+_FIRST: Final = ("launcher", "splits", "port")
+"""The fields of a `Decision` that all records have. Others change no digest while at their default."""
+_UNSAID: Final = Decision()
 
 
 def digest(known: Object) -> str:
@@ -88,10 +88,9 @@ def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> 
     read = {name: known[name] for name in (ALWAYS, *reads.intent) if name in known}
     read["templates"] = [_of_template(reads, template) for template in known.get("templates", ())]
     if decision is not None:
-        read["layout"] = [getattr(decision, name) for name in reads.layout if name not in _LATER]
-        for name, default in _LATER.items():
-            if name in reads.layout and getattr(decision, name) != default:
-                read[name] = getattr(decision, name)
+        read["layout"] = [getattr(decision, name) for name in reads.layout if name in _FIRST]
+        later = {name: getattr(decision, name) for name in reads.layout if name not in _FIRST}
+        read |= {name: value for name, value in later.items() if value != getattr(_UNSAID, name)}
         if decision.paths and "probes" in reads.engine:
             read[_PATHS] = known.get(_PATHS)
     if reads.values:
