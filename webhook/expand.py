@@ -246,7 +246,7 @@ def wish(
         settings,
         concerns,
         (recorded,),
-        lambda: write.before.reading.intent if write.before else None,
+        lambda: write.before.reading.intent if write.before and write.before.digest == pin.digest else None,
     )
 
 

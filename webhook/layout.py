@@ -57,8 +57,8 @@ A decision is recorded, and taken again while its input has the same digest.
 """
 
 
-KEPT: Final = ("launcher", "older")
-"""The fields of the decision on the launcher that may outlive its input (`plan.stays`)."""
+KEPT: Final[Mapping[str, tuple[str, ...]]] = {"launcher": ("launcher", "older"), "layout": ("port",)}
+"""The fields of each decision that may outlive its input: `webhook.mutate` says when."""
 UNDECIDED: Final[Mapping[str, Any]] = {}
 
 

@@ -1,11 +1,17 @@
 """What an earlier release stored, and admission of this one: no write that changes no pods restarts them."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
+import jsonpatch
 import orjson
 import pytest
 
 from intent import Object
+from intent.annotations import COMPONENT_TYPE, SERVICE
+from intent.container import ROUTING_PROXY
+from intent.names import WAIT_FOR_LEADER
+from tests.builders.lws import changed
 from tests.laws.convergence import clients
 from tests.laws.convergence.schema import copied, templates
 from tests.upgrades.forgeries import EVIL, FORGERIES, ITEMS, forged
@@ -24,6 +30,7 @@ from tests.upgrades.stored import (
 )
 from tests.upgrades.writes import WRITTEN, Admitted, admitted, answer, labelled, pods, sent, with_variable
 from webhook import review
+from webhook.expand import expand
 
 LWS: Final = "LeaderWorkerSet"
 SKIP: Final = "fusioninfer.io/skip"
@@ -104,6 +111,80 @@ def test_a_launch_that_is_made_again_of_the_same_command_keeps_its_words() -> No
 
     assert wrong == []
     assert compared > 150
+
+
+# --- edits of one concern ---------------------------------------------------------------------------
+
+OWNED: Final[dict[str, tuple[tuple[str, ...], frozenset[str], bool]]] = {
+    "env, shm and probes": (("env", "shm", "probes", "startup-probe"), frozenset(), False),
+    "dns": (("dns",), frozenset({WAIT_FOR_LEADER}), False),
+    "port": (("port",), frozenset(), True),
+    "sidecar": (("sidecar",), frozenset({ROUTING_PROXY}), True),
+}
+"""Words of `skip`, the containers that they own, and whether they own ports."""
+OF_ROUTES: Final = {
+    "picker": "llm-d-0.7",
+    "picker-replicas": "2",
+    "gateway": "gw",
+    "hostnames": "llm.example.com",
+    "paused": "true",
+    "roles": "prefill,decode",
+    "model-secret": "token",
+    "role-name": "other",
+}
+"""Annotations that own no container and no port."""
+
+
+def asked(lws: Object, key: str) -> Any:
+    """Return what its author asks for in an annotation."""
+    return lws["metadata"].get("annotations", {}).get(key)
+
+
+def containers(lws: Object) -> dict[tuple[str, str], list[Any]]:
+    """Return the ports of all containers of leaders and workers."""
+    group = lws["spec"]["leaderWorkerTemplate"]
+    specs = {"worker": group["workerTemplate"]["spec"]}
+    specs["leader"] = group.get("leaderTemplate", group["workerTemplate"])["spec"]
+    return {
+        (part, one["name"]): sorted(port["containerPort"] for port in one.get("ports", ()))
+        for part, spec in specs.items()
+        for one in (*spec.get("initContainers", ()), *spec["containers"])
+    }
+
+
+def edits(lws: Object) -> Iterator[tuple[str, Object, frozenset[str], bool]]:
+    """Yield the object with other words of `skip`, and with other annotations."""
+    noted = lws["metadata"]["annotations"]
+    for name, (words, owned, owns_ports) in OWNED.items():
+        skipped = ",".join({*filter(None, noted.get(SKIP, "").split(","))} ^ {*words})
+        kept = {key: value for key, value in noted.items() if key != SKIP} | (
+            {SKIP: skipped} if skipped else {}
+        )
+        yield name, changed(lws, "metadata.annotations", kept), owned, owns_ports
+    others = {f"fusioninfer.io/{key}": value for key, value in OF_ROUTES.items()}
+    yield "routes", changed(lws, "metadata.annotations", noted | others), frozenset(), False
+
+
+def test_an_edited_annotation_changes_no_container_and_no_port_of_another_concern() -> None:
+    wrong, made = [], 0
+    decoders = [
+        (one, lws)
+        for state in (SERVER_SIDE, SCALED, EDITED)
+        for one, lws in those(state)
+        if asked(lws, COMPONENT_TYPE) == "decoder"
+    ]
+    for one, lws in (*those(APPLIED), *decoders):
+        for name, live, owned, owns_ports in edits(lws) if asked(lws, SERVICE) else ():
+            after = jsonpatch.apply_patch(live, expand(live, lws))
+            made += after != live
+            then, now = containers(lws), containers(after)
+            other = {at for at in then.keys() ^ now.keys() if at[1] not in owned}
+            if not owns_ports:
+                other |= {at for at in then.keys() & now.keys() if then[at] != now[at]}
+            wrong += [(str(one), lws["metadata"]["name"], name, other)] if other else []
+
+    assert wrong == []
+    assert made > 500
 
 
 # --- forged records ---------------------------------------------------------------------------------

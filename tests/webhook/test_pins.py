@@ -144,6 +144,47 @@ def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
     assert "port" not in parts(found)["decided"]
 
 
+UNDUE: Final = replace(NEXT, disaggregated_picker="gie-1.5")
+"""Settings under which no decoder gets a sidecar, as in releases before one was due."""
+COMING: Final[dict[str, tuple[str, Any, bool]]] = {
+    "skip": ("metadata.annotations.fusioninfer.io/skip", "probes", False),
+    "another skip": ("metadata.annotations.fusioninfer.io/skip", "env,shm", False),
+    "the picker": ("metadata.annotations.fusioninfer.io/picker", "llm-d-0.7", False),
+    "a probe": (f"{ENGINE}.livenessProbe", PROBE, False),
+    "a hook": (f"{ENGINE}.lifecycle", {"preStop": {"httpGet": {"port": 8000}}}, False),
+    "a port": (f"{ENGINE}.ports", [{"containerPort": 9090}], False),
+    "a variable": (f"{ENGINE}.env", [{"name": "A", "value": "1"}], False),
+    "the arguments": (f"{ENGINE}.args", ["org/M", "--tensor-parallel-size", "16"], True),
+    "options of the sidecar": ("metadata.annotations.fusioninfer.io/sidecar", "connector=nixlv2", True),
+    "refresh": ("metadata.annotations.fusioninfer.io/refresh", "1", True),
+}
+
+
+@pytest.mark.parametrize("launcher", ["auto", "none"])
+@pytest.mark.parametrize(("path", "value", "comes"), COMING.values(), ids=COMING)
+def test_a_sidecar_that_an_earlier_release_left_out_comes_with_the_launch_or_its_options(
+    path: str, value: Any, launcher: str, *, comes: bool
+) -> None:
+    pod = template(container(readinessProbe=PROBE))
+    file = lws(2, pod, launcher=launcher, component_type="decoder", strategy="pd-disaggregation")
+    stored = jsonpatch.apply_patch(file, expand(file, None, UNDUE))
+
+    once = put(changed(stored, path, value), stored)
+    again = put(changed(once, "metadata.annotations.fusioninfer.io/skip", "startup-probe"), once)
+
+    assert "port" not in parts(stored)["decided"]
+    assert ["port" in parts(one)["decided"] for one in (once, again)] == [comes, comes]
+
+
+def test_a_sidecar_comes_where_a_write_without_admission_made_it_due() -> None:
+    stored = put(lws(2, template(container(readinessProbe=PROBE)), strategy="pd-disaggregation"))
+    bypassed = changed(stored, "metadata.annotations.fusioninfer.io/component-type", "decoder")
+
+    live = put(changed(bypassed, "metadata.annotations.fusioninfer.io/skip", "shm"), bypassed)
+
+    assert parts(live)["decided"]["port"] == 8200
+
+
 def test_a_replaced_object_keeps_its_order_when_it_is_expanded_again() -> None:
     stored = put(FILE)
     own = changed(FILE, f"{ENGINE}.env", [{"name": "RAY_py_gcs_connect_timeout_s", "value": "60"}])

@@ -99,8 +99,8 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
         digests[name] = digest_of(reads, facts, taken)
         pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
         kept = fields
-        if pin is None and name == "launcher" and pins and _is_held(pins[0].decision, given, earlier()):
-            pin, kept = pins[0].decision, KEPT
+        if pin is None and pins and _is_held(name, pins[0].decision, given, earlier(), decided):
+            pin, kept = pins[0].decision, KEPT[name]
         if pin is not None:
             decided |= {field: getattr(pin, field) for field in kept}
             if any(getattr(pin, field) != getattr(taken, field) for field in kept):
@@ -120,15 +120,24 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
     return Expansion(parts, wish, digests, taken, given.layout.served)
 
 
-def _is_held(recorded: Decision, given: Input, earlier: Intent | None) -> bool:
-    """Return whether the recorded launcher stays although an edit changed its input."""
-    if earlier is None or any(getattr(earlier, name) != getattr(given.intent, name) for name in _HOLDS):
+def _is_held(
+    name: str, recorded: Decision, given: Input, earlier: Intent | None, decided: Mapping[str, Any]
+) -> bool:
+    """Return whether what is recorded of a decision stays although an edit changed its input.
+
+    Whether there is a sidecar, and its port, stay where the launch has the recorded words, and the rules
+    decide as of the stored object: records of earlier releases have none where one is due now.
+    """
+    if earlier is None or any(getattr(earlier, one) != getattr(given.intent, one) for one in _HOLDS[name]):
         return False
-    return stays(recorded.launcher, given.plan, input_of(earlier, given.settings).plan)
+    then = input_of(earlier, given.settings, decided=decided)
+    if name == "launcher":
+        return stays(recorded.launcher, given.plan, then.plan)
+    return decided.keys() == {*DECISIONS["launcher"][1]} and decision(then).port == decision(given).port
 
 
-_HOLDS: Final = ("launcher", "refresh", "size")
-"""The fields of an Intent of which another value has the launcher chosen again, whatever the images."""
+_HOLDS: Final = {"launcher": ("launcher", "refresh", "size"), "layout": ("sidecar_options",)}
+"""The fields of an Intent of which another value has a decision taken again, whatever else is the same."""
 
 
 def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:
