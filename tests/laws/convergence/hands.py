@@ -15,7 +15,6 @@ from intent import Object
 from intent.annotations import EXPANSION
 from tests.laws.convergence.files import PREFIX, SHM
 from tests.laws.convergence.schema import copied, templates
-from webhook.expand import expanded
 
 Change = Callable[[Object], bool]
 LENGTH: Final = re.compile(r"(--max-model-len|--context-length) \d+")
@@ -34,6 +33,8 @@ class Hand:
     """Whether it changes the leader alone: where A has no leader template, it is kept as a difference."""
     one_part: bool = False
     """Whether it changes the launch of one template. `mapped` is for an A that has one template."""
+    first: Callable[[Object, Object], None] | None = None
+    """Writes what we wrote on B into A, which the author takes over with the change."""
 
     def on_two(self, a: Object, before: Object, wanted: Object) -> bool:
         """Change an A that has two templates, apart from one that the change left as it was on B."""
@@ -344,22 +345,14 @@ def limit_download(lws: Object) -> bool:
     return found
 
 
-def write_download(lws: Object) -> bool:
-    """Write the init container as ours, with its volume and other limits, where ours would be."""
-    keys = lws["metadata"].get("annotations", {})
-    uri, own = keys.get(PREFIX + "model", ""), {key: keys[key] for key in keys if key != PREFIX + "base-refs"}
-    alone = {**lws, "metadata": {**lws["metadata"], "annotations": own}}
-    for _, template in templates(lws):
-        if _download(template) is None and uri.startswith("s3://"):
-            made = expanded(
-                {**alone, "spec": {"leaderWorkerTemplate": {"size": 1, "workerTemplate": template}}}
-            )
-            spec = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
-            for field, name in (("initContainers", "storage-initializer"), ("volumes", "fusioninfer-model")):
-                item = _named(spec.get(field), name)
-                if item and _named(template["spec"].get(field), name) is None:
-                    template["spec"].setdefault(field, []).append(copied(item))
-    return limit_download(lws) or True
+def write_download(lws: Object, expanded: Object) -> None:
+    """Write the init container and its volume as they are in the expanded object, where ours would be."""
+    made = dict(templates(expanded))
+    for field, template in templates(lws):
+        for key, name in (("initContainers", "storage-initializer"), ("volumes", "fusioninfer-model")):
+            item = _named(made[field]["spec"].get(key), name)
+            if item and _named(template["spec"].get(key), name) is None:
+                template["spec"].setdefault(key, []).append(copied(item))
 
 
 def drop_accelerators(lws: Object) -> bool:
@@ -442,7 +435,7 @@ HANDS: Final[dict[str, Hand]] = {
     "limit our memory": Hand(limit_memory, write_memory(limit_memory)),
     "field in our mount": Hand(mark_mount, write_memory(mark_mount)),
     "drop our download": Hand(drop_download, where_written(drop_download)),
-    "limit our download": Hand(limit_download, write_download),
+    "limit our download": Hand(limit_download, limit_download, first=write_download),
     "model of all": _same(annotated(model="s3://bucket/m")),
     "no model": _same(annotated(model=None)),
     "cache of all": _same(annotated(model_cache="download")),

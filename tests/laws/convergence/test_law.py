@@ -63,6 +63,9 @@ FOUND = {
     "the place of an injected volume beside another webhook's, when it becomes its author's": Sequence(
         File(source="s3://bucket/m"), CLIENT_SIDE, "after", (Step("edit", "limit our download"),)
     ),
+    "a download with what templates say of the engine, when it becomes its author's": Sequence(
+        File(source="s3://bucket/m", refs="base"), CLIENT_SIDE, "", (Step("edit", "limit our download"),)
+    ),
     "the place of a variable of templates beside another webhook's, when it becomes its author's": Sequence(
         File(Pod(env=(("LOG", "debug"),)), Pod(), refs="base"),
         APPLY,

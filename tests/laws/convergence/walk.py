@@ -436,6 +436,8 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
         world.delta = (*world.delta, hand.change)
         world.is_loose = world.is_loose or is_split(world.content, world.b)
         return None, b
+    if hand.first is not None:
+        hand.first(wanted_a, world.b)
     is_made = hand.on_two(wanted_a, world.b, wanted_b) if has_leader else hand.mapped(wanted_a)
     if not is_made:
         world.is_loose = True
