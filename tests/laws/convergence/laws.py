@@ -5,7 +5,8 @@ webhooks. Compared are spec, labels and annotations, apart from the record. Not 
 
 - metadata of the API server (`managedFields`), and the record's text;
 - empty metadata, labels, annotations, resources and lists of a pod spec, which mean the same as none;
-- the places of another webhook's items in lists.
+- the places of another webhook's items in lists. Where they are between those of A's author, the order that a
+  CREATE makes of A with these items last is right too.
 
 Another order of the same items is a violation of its own (`order`): the pods would restart. A list with the
 items that were stored keeps the stored order, unless its author's own items have another one, also where a
@@ -64,6 +65,15 @@ def _canonical(value: Any, field: str, *, ordered: bool) -> Any:
 
 def _is_of_others(item: Object) -> bool:
     return item.get("name") in OF_OTHERS
+
+
+def with_others_last(value: Any, field: str = "") -> Any:
+    """Return an object with another webhook's items at the end of their lists."""
+    if isinstance(value, dict):
+        return {key: with_others_last(item, key) for key, item in value.items()}
+    if isinstance(value, list) and field in LIST_KEYS:
+        return sorted(map(with_others_last, value), key=_is_of_others)
+    return value
 
 
 def difference(expected: Any, stored: Any, path: str = "", field: str = "") -> Iterator[str]:

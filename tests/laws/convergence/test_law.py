@@ -72,6 +72,9 @@ FOUND = {
         "after",
         (Step(APPLY, "leader template", "same"),),
     ),
+    "the order of variables that an apply adds to templates', behind another webhook's on A": Sequence(
+        File(refs="base"), APPLY, "after", (Step(APPLY, "env", (("LOG", "debug"), ("HF_HOME", "/models"))),)
+    ),
     "the place of a variable of the leader behind those of the workers": Sequence(
         File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models")))),
         CLIENT_SIDE,

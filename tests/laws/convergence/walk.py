@@ -378,15 +378,18 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     """Check the laws after a write of B, of which the object before admission is given."""
     if world.a is None or world.b is None:
         return "denied", "", ""
-    made = expected = world.expected(world.a)
-    if made and before.b:
-        restarted = world.b if laws.restarts(before.b, world.b) else None
-        expected = laws.in_order(made, before.b, with_leader(world.a), restarted)
-    world.wanted = expected
-    if expected is None:
-        world.is_loose = True
-        world.excuse(sent or world.b)
-    law, detail = laws.violation(world.b, expected, world.excused)
+    for a in (world.a, laws.with_others_last(world.a)):
+        made = expected = world.expected(a)
+        if made and before.b:
+            restarted = world.b if laws.restarts(before.b, world.b) else None
+            expected = laws.in_order(made, before.b, with_leader(a), restarted)
+        world.wanted = expected
+        if expected is None:
+            world.is_loose = True
+            world.excuse(sent or world.b)
+        law, detail = laws.violation(world.b, expected, world.excused)
+        if law != "order":
+            break
     if law:
         return "violated", law, detail
     if made is None or expected is None:
