@@ -34,7 +34,7 @@ from intent.annotations import (
 from intent.command_line.command import looks_like_engine
 from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
 from intent.errors import FieldError
-from intent.gang import NO_GANG
+from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.names import is_dns_1035_label
 from intent.shapes import listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
@@ -42,7 +42,7 @@ from intent.shapes import number as integer
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 KEPT_LAUNCH: Final = "FI975"
 NO_PART: Final = "FI976"
-TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
+TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
 _LAUNCHED: Final = default(
     "the launcher starts the nodes and the engine on them, and adds the arguments for it"
@@ -85,7 +85,7 @@ def _set(tree: Tree, name: str) -> tuple[Tree, tuple[OutcomeRule, ...]]:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     roles = [mapping(one) for one in listed(mapping(mapping(plain(tree)).get("spec")).get("roles"))]
     types = [_type(text(role.get("name"))) for role in roles]
-    is_service = set(types) >= set(TYPES.values())
+    is_service = set(types) >= set(DISAGGREGATED)
     rules: list[OutcomeRule] = []
     for index, (role, kind) in enumerate(zip(roles, types, strict=True)):
         path: LeafPath = ("spec", "roles", index)

@@ -22,7 +22,7 @@ from intent.sidecar import FORM, NO_OPTIONS, SidecarOptions, is_options
 from intent.sidecar import parse as read_sidecar_options
 from intent.template import TEMPLATES_LIMIT
 
-ComponentType = Literal["worker", "prefiller", "decoder"]
+ComponentType = Literal["worker", "prefiller", "decoder", "encoder"]
 
 PREFIX: Final = "fusioninfer.io/"
 SERVICE: Final = PREFIX + "service"
@@ -86,13 +86,14 @@ ACTIVE_PORTS: Final = ("inference.networking.k8s.io/active-ports", "llm-d.ai/act
 """Annotations by which a pod tells endpoint pickers on which ports of the pool it serves (the second is the
 name since llm-d's router 0.9)."""
 
-COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder")
+COMPONENT_TYPES: Final[tuple[ComponentType, ...]] = ("worker", "prefiller", "decoder", "encoder")
 DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
     "worker": "worker",
     "prefiller": "prefill",
     "decoder": "decode",
+    "encoder": "encode",
 }
-LLM_D_ROLES: Final[dict[ComponentType, str]] = {"worker": "both", "prefiller": "prefill", "decoder": "decode"}
+LLM_D_ROLES: Final[dict[ComponentType, str]] = DEFAULT_ROLE | {"worker": "both"}
 PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
 BLOCKS: Final = ("model", "parallelism", "lora")
@@ -342,7 +343,7 @@ class Annotations:
         default="worker",
         metadata=_annotation(
             COMPONENT_TYPE,
-            "`worker`, `prefiller` or `decoder`",
+            "`worker`, `prefiller`, `decoder` or `encoder`",
             _one_of(*COMPONENT_TYPES),
             absent="`worker`",
             service="spec.roles[{role}].componentType",
@@ -358,7 +359,7 @@ class Annotations:
                 "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
                 "FI105",
             ),
-            absent="`worker`, `prefill`, `decode` by component type",
+            absent="`worker`, `prefill`, `decode`, `encode` by component type",
             service="spec.roles[{role}].name",
         ),
     )

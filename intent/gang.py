@@ -9,6 +9,8 @@ NO_GANG: Final = "default-scheduler"
 """The scheduler name that opts out of a gang: kube-scheduler's default profile."""
 DISAGGREGATED: Final = ("prefiller", "decoder")
 """Component types that need each other."""
+ENCODER: Final = "encoder"
+"""The component type of pods that encode images for the others: nothing waits for them, or calls them."""
 
 
 def pod_group_name(service: str, revision: str = "") -> str:

@@ -5,7 +5,7 @@ from typing import Final
 from plan.forecast import Forecast, ForecastStep
 from plan.workload import GroupKey, Workload
 
-LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W"}
+LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W", "encoder": "E"}
 SCHEDULED: Final = "scheduled"
 PENDING: Final = "pending"
 UNCERTAIN: Final = "uncertain"

@@ -26,7 +26,7 @@ from intent.command_line.flags import (
     resolve,
 )
 from intent.command_line.programs import program
-from intent.gang import DISAGGREGATED
+from intent.gang import DISAGGREGATED, ENCODER
 from intent.launch import (
     VLLM_NATIVE,
     Launch,
@@ -67,7 +67,7 @@ def _serving(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> 
     """Return which pods serve. What is not understood is taken for leaders, which always do, on one port."""
     is_whole = 0 < len(launches) == len(intent.templates)
     is_native = not plan.rewritten or plan.launcher == VLLM_NATIVE
-    if not (is_whole and is_native and all(map(_serves, launches))):
+    if intent.component_type == ENCODER or not (is_whole and is_native and all(map(_serves, launches))):
         return LEADERS
     leader, worker = launches[0], launches[-1]
     ranks = read_ranks(leader, worker, intent.size)

@@ -21,7 +21,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI703": Code(
         "error",
         "the roles do not form a service",
-        "write one worker, or at least one prefiller and one decoder",
+        "write one worker, or at least one prefiller and one decoder; encoders may stand beside",
         "a worker is combined with other roles, or the prefiller or the decoder is missing",
     ),
     "FI704": Code(

@@ -14,7 +14,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI402": Code(
         "error",
         "a worker together with other members",
-        "use one worker, or prefillers and decoders; set fusioninfer.io/component-type on each member",
+        "use one worker, or prefillers and decoders; set fusioninfer.io/component-type on each member, "
+        "encoder on one that only encodes",
         "a component type is missing, so that a member counts as a worker, or two services have one name",
     ),
     "FI404": Code(

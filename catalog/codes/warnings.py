@@ -226,9 +226,9 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI539": Code(
         "warning",
-        "a prefiller or decoder has no KV transfer",
-        "add --kv-transfer-config with a kv_connector and a kv_role",
-        "the component type needs KV transfer, and the flags name no connector",
+        "a prefiller or decoder has no KV transfer, or an encoder hands nothing on",
+        "add --kv-transfer-config with a kv_connector and a kv_role; to an encoder, --ec-transfer-config",
+        "the component type works with the others by it, and the flags name no connector",
     ),
     "FI540": Code(
         "warning",

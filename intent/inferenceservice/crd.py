@@ -39,6 +39,7 @@ COLUMNS: Final = (
     ("URL", "string", ".status.url", 0),
     ("Prefillers", "string", ".status.ready.prefillers", 1),
     ("Decoders", "string", ".status.ready.decoders", 1),
+    ("Encoders", "string", ".status.ready.encoders", 1),
     ("Picker", "string", ".status.ready.endpointPicker", 1),
     ("Scheduler", "string", ".spec.schedulingStrategy.schedulerName", 1),
     ("Age", "date", ".metadata.creationTimestamp", 0),

@@ -10,7 +10,7 @@ from typing import Final
 from intent import Object, annotations
 from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERVICE, SERVICE, SPLIT
 from intent.errors import FieldError
-from intent.gang import DISAGGREGATED
+from intent.gang import DISAGGREGATED, ENCODER
 from intent.inferenceservice import picker
 from intent.inferenceservice.affinity import NodeLabels, excluding, without_requirements
 from intent.inferenceservice.priorities import priorities
@@ -37,7 +37,7 @@ from intent.rollout import MOST_PODS, least_unavailable
 from intent.shapes import mapping, number, text
 from intent.template import TEMPLATES_LIMIT
 
-ROLES: Final = "must be one worker, or at least one prefiller and one decoder, and no other engine"
+ROLES: Final = "must be one worker, or at least one prefiller and one decoder; only encoders may stand beside"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
 NOT_A_ROUTERS: Final = "must be absent: a router runs no engine"
 DECODERS: Final = "must be absent: only a decoder has a routing sidecar"
@@ -100,7 +100,8 @@ def splits(spec: InferenceServiceSpec) -> bool:
 
 def _topology(service: InferenceService) -> Iterator[FieldError]:
     """FI703: the roles are one worker, or prefillers and decoders."""
-    engines = [role.component_type for role in service.spec.roles if role.component_type != "router"]
+    types = [role.component_type for role in service.spec.roles]
+    engines = [one for one in types if one not in {"router", ENCODER}]
     if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
         yield FieldError("spec.roles", ",".join(engines), ROLES, "FI703")
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from intent import Object
+from intent.annotations import ComponentType
 from intent.inferenceservice.pods import pods_of
 from intent.lora import LONGEST_NAME, MOST
 from intent.names import DATA_KEY, DNS_SUBDOMAIN
@@ -35,7 +36,7 @@ COMMON_FIELDS: Final = ("name", "componentType", "template")
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
 """Earlier names of fields, and the current ones."""
 
-RoleComponentType = Literal["router", "worker", "prefiller", "decoder"]
+RoleComponentType = Literal["router", ComponentType]
 Strategy = Literal["prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", "pd-disaggregation"]
 Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 
@@ -197,12 +198,13 @@ BaseRefs = Annotated[
 
 
 class Role(ApiModel):
-    """A component of the service: an engine (worker, prefiller, decoder), or the router in front of them."""
+    """A component of the service: an engine, or the router in front of them."""
 
     name: Name
     """Unique in the service, a DNS-1123 label. The LeaderWorkerSet is named `<service>-<name>`."""
     component_type: RoleComponentType
-    """Task of the role: whole requests (worker), prompts (prefiller), answers (decoder), routing (router)."""
+    """Task of the role: whole requests (worker), prompts (prefiller), answers (decoder),
+    images for the others (encoder), routing (router)."""
     replicas: NonNegative = 1
     """Number of instances, each of `multinode.nodeCount` pods. Absent: not managed, initially 1."""
     scaling: Object = {}
@@ -317,7 +319,7 @@ class InferenceServiceSpec(ApiModel):
     """Desired state of the service."""
 
     roles: Annotated[list[Role], Field(min_length=1, max_length=32, json_schema_extra=_keyed_by("name"))]
-    """One worker, or prefillers and decoders; and at most one router."""
+    """One worker, or prefillers and decoders; encoders beside them; and at most one router."""
     scheduling_strategy: SchedulingStrategy = SchedulingStrategy()
     base_refs: BaseRefs = []
     """Names of InferenceTemplates, in order, of this namespace or of the operator's: later ones win, and the
@@ -405,6 +407,8 @@ class ReadyCounts(ApiModel):
     """Of all prefillers."""
     decoders: str = ""
     """Of all decoders."""
+    encoders: str = ""
+    """Of all encoders."""
     endpoint_picker: str = ""
     """Of the endpoint picker; of several, one leads and is ready."""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from intent import Object
+from intent.annotations import ComponentType
 from intent.inferenceservice.v1alpha1 import (
     ApiModel,
     LoraAdapters,
@@ -31,7 +32,7 @@ RemovePath = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 class Pods(ApiModel):
     """Fields of pods, for the roles and the pods of a group that it names."""
 
-    pods_for: Annotated[Literal["common", "worker", "prefiller", "decoder"], Field(alias="for")] = "common"
+    pods_for: Annotated[Literal["common", ComponentType], Field(alias="for")] = "common"
     """Component type of the roles that get it. Absent: `common`, all of them."""
     part: Literal["all", "leader", "worker"] = "all"
     """Pods of a group that get it. Absent: `all`."""

@@ -24,7 +24,7 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.errors import Subject
-from intent.gang import NO_GANG, pod_group_name
+from intent.gang import ENCODER, NO_GANG, pod_group_name
 from intent.lws import API_VERSION, KIND, read_revision
 from intent.names import is_label_value, is_subdomain
 from intent.served import LEADERS, KVTransfer, Serving, recorded
@@ -78,6 +78,11 @@ class Member:
     def gang(self) -> str:
         """The name of its gang: the PodGroup that its templates name, or would name if it had one."""
         return self.group or pod_group_name(self.service, self.revision)
+
+    @property
+    def needs_others(self) -> bool:
+        """Whether it is in the gang, or should be if others are: an encoder of one pod starts alone."""
+        return bool(self.scheduler) or self.component_type != ENCODER
 
     @property
     def ports(self) -> tuple[int, ...]:

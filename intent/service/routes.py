@@ -19,7 +19,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError, Finding
-from intent.gang import DISAGGREGATED
+from intent.gang import DISAGGREGATED, ENCODER
 from intent.names import LABEL, PICKER_ENDING, picker_name
 from intent.pickers.configuration import FLOW_CONTROL, check_config, has_flow_control
 from intent.priority import number_of
@@ -32,6 +32,11 @@ ALONE: Final = (
 BOTH: Final = "excludes a strategy, which generates the configuration; remove one of the two"
 LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
 """The endpoint picker's Service is named after the service, and the name of a Service is a DNS label."""
+
+
+def serving_members(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    """Return the members that clients and the endpoint picker call: all but encoders."""
+    return tuple(one for one in members if one.component_type != ENCODER)
 
 
 def is_split(members: tuple[Member, ...]) -> bool:

@@ -17,7 +17,7 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.errors import FieldError, Finding
-from intent.gang import DISAGGREGATED, NO_GANG
+from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.service.kv_transfer import mismatch
 from intent.service.member import Member, gangs
 from intent.settings import Settings
@@ -52,13 +52,19 @@ def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Fin
 def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
     """Report scheduler, queue and roles, if members disagree (FI404, FI405, FI406)."""
     declaring = tuple(one for one in members if one.roles)
+    scheduled = tuple(one for one in members if one.needs_others)
     return (
         *_disagreement(
-            members, members, "FI404", SCHEDULER_NAME, "the scheduler", lambda one: one.scheduler or NO_GANG
+            scheduled,
+            scheduled,
+            "FI404",
+            SCHEDULER_NAME,
+            "the scheduler",
+            lambda one: one.scheduler or NO_GANG,
         ),
         *_disagreement(
-            members,
-            members,
+            scheduled,
+            scheduled,
             "FI405",
             QUEUE_NAME,
             "the queue",
@@ -73,13 +79,14 @@ def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Find
 def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
     """Return the names of members that violate a rule about roles; `members` are those of `present`.
 
-    The oldest member decides whether the service is a worker, or prefillers and decoders.
+    The oldest member decides whether the service is a worker, or prefillers and decoders: one applied by
+    mistake takes no requests from a worker. But a prefiller and a decoder are no mistake. Encoders fit both.
     """
-    if not members:
-        return frozenset()
-    if members[0].component_type == "worker":
-        return frozenset(one.name for one in members[1:])
-    fitting = [one for one in members if one.component_type in DISAGGREGATED]
+    engines = [one for one in members if one.component_type != ENCODER]
+    halves = [one for one in engines if one.component_type in DISAGGREGATED]
+    if {one.component_type for one in halves} < {*DISAGGREGATED} and engines[:1] != halves[:1]:
+        halves = engines[:1]
+    fitting = [*halves, *(one for one in members if one.component_type == ENCODER)]
     holders = {one.role_name: one.name for one in reversed(fitting)}
     return frozenset(one.name for one in members) - frozenset(holders.values())
 
@@ -102,7 +109,7 @@ def missing(members: tuple[Member, ...]) -> tuple[str, ...]:
     if declared := declared_roles(members):
         return tuple(f"role {role}" for role in sorted(declared - {one.role_name for one in fitting}))
     types = {one.component_type for one in fitting}
-    if not fitting or types == {"worker"}:
+    if not fitting or "worker" in types:
         return ()
     return tuple(f"a {component_type}" for component_type in DISAGGREGATED if component_type not in types)
 
@@ -124,25 +131,27 @@ def waiting(members: tuple[Member, ...]) -> tuple[Finding, ...]:
 
 def _own_part(one: Member) -> str:
     """Return the annotation that says which part of a service a member is."""
-    return ROLES if one.roles else COMPONENT if one.component_type in DISAGGREGATED else SERVICE
+    return ROLES if one.roles else SERVICE if one.component_type == "worker" else COMPONENT
 
 
 def _shared_roles(members: tuple[Member, ...]) -> Iterator[Finding]:
     """FI401: role names are unique; workers are covered by FI402."""
     for one in members:
         others = [other.name for other in members if other.role_name == one.role_name and other is not one]
-        if others and one.component_type in DISAGGREGATED:
+        if others and one.component_type != "worker":
             message = f"is also the role of {_listed(others)}; give each member its own role name"
             yield _finding(one, ROLE_NAME, one.role_name, message, "FI401")
 
 
 def _worker_in_company(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI402: a worker is the only member."""
+    """FI402: a worker is the only member, encoders aside."""
+    members = tuple(one for one in members if one.component_type != ENCODER)
     if len(members) < 2 or all(one.component_type != "worker" for one in members):
         return
     for one in members:
         others = _listed([f"{other.name} ({other.component_type})" for other in members if other is not one])
         message = f"service {one.service} also has {others}; use one worker, or prefillers and decoders"
+        message += f"; if this one only encodes, {ENCODER}" if one.component_type == "worker" else ""
         yield _finding(one, COMPONENT, one.component_type, message, "FI402")
 
 
@@ -171,7 +180,7 @@ def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
     declared, conflicting = declared_roles(members), conflicting_members(members)
     if len(declared) < 2 or missing(members):
         return
-    types = {one.component_type for one in members if one.name not in conflicting}
+    types = {one.component_type for one in members if one.name not in conflicting} - {ENCODER}
     lacks = [one for one in DISAGGREGATED if one not in types]
     if len(lacks) == 1 and len(types) == 1:
         message = (

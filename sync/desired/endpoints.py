@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from intent import Object
-from intent.annotations import LEADER_LABELS, SERVING_LABELS
+from intent.annotations import COMPONENT_TYPE, LEADER_LABELS, SERVING_LABELS
+from intent.gang import ENCODER
 from intent.service.member import Member
+from intent.service.routes import serving_members
 from sync.observed.pod import ObservedPod
 
 
@@ -19,11 +21,14 @@ class Endpoints(NamedTuple):
 
     ports: tuple[int, ...]
     everywhere: bool = False
+    kind: str = ""
+    """The component type of the pods, if others of the service have their labels too."""
 
     @property
     def selector(self) -> Object:
         """The labels of these pods, beside those of the service."""
-        return SERVING_LABELS if self.everywhere else LEADER_LABELS
+        kind = {COMPONENT_TYPE: self.kind} if self.kind else {}
+        return kind | (SERVING_LABELS if self.everywhere else LEADER_LABELS)
 
 
 def endpoints(
@@ -33,9 +38,12 @@ def endpoints(
 
     `picks`: an endpoint picker reads from each pod which of the ports it serves on.
     """
+    count, members = len(members), serving_members(members)
+    kinds = {one.component_type for one in members}
+    kind = members[0].component_type if len(members) < count and len(kinds) == 1 else ""
     if pods is None:
-        return Endpoints(members[0].ports[:1])
-    live = [pod for pod in pods if not pod.deleting]
+        return Endpoints(members[0].ports[:1], kind=kind)
+    live = [pod for pod in pods if not pod.deleting and pod.component_type != ENCODER]
     everywhere = all(one.serving.everywhere for one in members) and all(pod.everywhere for pod in live)
     ports = tuple(dict.fromkeys(port for one in members for port in one.ports))
     said = [_said(pod) for pod in live]
@@ -43,7 +51,7 @@ def endpoints(
         of_each = [*(set(one.ports) for one in members), *(one or {members[0].port} for one in said)]
         common = set(ports).intersection(*of_each)
         ports = tuple(port for port in ports if port in common) or members[0].ports[:1]
-    return Endpoints(ports, everywhere)
+    return Endpoints(ports, everywhere, kind)
 
 
 def _said(pod: ObservedPod) -> set[int]:

@@ -14,6 +14,7 @@ from typing import Final
 
 from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
 from intent.errors import FieldError, Finding, Subject
+from intent.gang import ENCODER
 from intent.service.member import Member, agreed
 from intent.service.rules import (
     conflicting_members,
@@ -36,7 +37,7 @@ Not at once: users apply roles one after the other, and scale them one by one.
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
 """More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
-ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2}
+ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2, "encoder": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ def _is_deleting(pod_group: PodGroup | None) -> bool:
 
 def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
     conflicting = conflicting_members(members)
+    conflicting |= {one.name for one in members if one.component_type == ENCODER}
     return frozenset(one.role_name for one in members if one.name not in conflicting)
 
 
@@ -221,9 +223,11 @@ def _gang(
     namespace, service = situation.key
     kept = _kept(situation)
     ordered = sorted(
-        (*members, *(one for one, _ in kept)), key=lambda one: (ORDER[one.component_type], one.name)
+        (*(one for one in members if one.needs_others), *(one for one, _ in kept)),
+        key=lambda one: (ORDER[one.component_type], one.name),
     )
-    needed = {one.name for one in members if one.role_name in required} - conflicting_members(members)
+    needed = {one.name for one in members if one.role_name in required and one.component_type != ENCODER}
+    needed -= conflicting_members(members)
     needed |= {one.name for one, is_required in kept if is_required}
     owners = _owners(situation, ordered)
     policies = [

@@ -25,6 +25,7 @@ from intent.service.routes import (
     merged_routing,
     named_like_picker,
     picker_of,
+    serving_members,
     unreachable,
     waiting,
 )
@@ -130,6 +131,7 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     """
     live = present(members)
     fitting = fitting_members(live)
+    served = serving_members(fitting)
     routing = _router_routing(service, read) if service else merged_routing(live)
     router = service.router if service else None
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
@@ -138,16 +140,16 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if asks else ())
     if not (router.is_routed if router else routing.wanted):
         return RoutePlan(findings=hints)
-    if not fitting:
+    if not served:
         return RoutePlan(hold=True, findings=hints)
     wrong = (
         *_unread(service, read),
         *disagreements(live),
-        *contradictions(fitting, routing, settings),
+        *contradictions(served, routing, settings),
         *_taken_name(namesakes, key[1]),
         *_forbidden(service, settings),
     )
-    waits = tuple(waiting(fitting))
+    waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))

@@ -41,6 +41,7 @@ OF_TYPES: Final[Mapping[str, ComponentType]] = {
     "workers": "worker",
     "prefillers": "prefiller",
     "decoders": "decoder",
+    "encoders": "encoder",
 }
 """The fields of `status.ready` by component type."""
 

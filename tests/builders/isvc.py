@@ -34,6 +34,11 @@ def decoder(**fields: Any) -> Object:
     return role("decoder", **{"name": "decode", "multinode": {"nodeCount": 2}, **fields})
 
 
+def encoder(**fields: Any) -> Object:
+    """Return an encoder of one node."""
+    return role("encoder", **{"name": "encode", **fields})
+
+
 def isvc(*roles: Object, name: str = "svc", annotations: Object | None = None, **spec: Any) -> Object:
     """Return an InferenceService; without roles it has one worker."""
     metadata: Object = {"name": name} if annotations is None else {"name": name, "annotations": annotations}

@@ -295,15 +295,16 @@ def test_what_a_gang_excludes_is_lost_with_a_launch_and_keeps_other_objects_as_t
 
 
 def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:
-    made = import_all([disaggregated_set("prefill", "decode", "encode")])
+    made = import_all([disaggregated_set("prefill", "decode", "encode", "router")])
     roles = made.objects[0]["spec"]["roles"]
 
     assert [mapped(role) for role in roles] == [
         {SERVICE: "pd", COMPONENT_TYPE: "prefiller", "fusioninfer.io/role-name": "prefill"},
         {SERVICE: "pd", COMPONENT_TYPE: "decoder", "fusioninfer.io/role-name": "decode"},
+        {SERVICE: "pd", COMPONENT_TYPE: "encoder", "fusioninfer.io/role-name": "encode"},
         {},
     ]
-    assert [one.path for one in made.report.lines if one.outcome.code == "FI976"] == ["spec.roles[2].name"]
+    assert [one.path for one in made.report.lines if one.outcome.code == "FI976"] == ["spec.roles[3].name"]
     assert not made.report.lost
     assert not findings(made)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from intent import Object
-from intent.annotations import ComponentType
+from intent.annotations import DEFAULT_ROLE, ComponentType
 from intent.lws import KIND as LWS
 from intent.service.member import Member
 from intent.settings import Settings
@@ -22,9 +22,8 @@ APPLIED: list[Object] = [
 
 def member(name: str, component_type: ComponentType = "worker", **fields: Any) -> Member:
     """Return a member of service r1 with the scheduler volcano."""
-    role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
     known: dict[str, Any] = {
-        "role_name": role,
+        "role_name": DEFAULT_ROLE[component_type],
         "scheduler": "volcano",
         "size": 2,
         "uid": f"uid-{name}",

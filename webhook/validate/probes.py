@@ -5,6 +5,7 @@ from typing import Final
 
 from intent.container import LISTENS
 from intent.errors import FieldError
+from intent.gang import ENCODER
 from intent.launch import Launch, read_launches
 from intent.lws import Probe
 from webhook.launchers import LAUNCHERS
@@ -41,7 +42,8 @@ def _unready(given: Input) -> Iterator[FieldError]:
         if launch.command.engine == "sglang" and _on(launch, LISTENS):
             message = f"{LISTENS} opens a port on all nodes, and the leader alone serves: remove it"
             yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI505")
-    for launch in servers if intent.routing.wanted else ():
+    is_routed = intent.routing.wanted and intent.component_type != ENCODER
+    for launch in servers if is_routed else ():
         name = launch.command.engine or launch.command.within
         if name in _ASKED and all(one.field != "readinessProbe" for one in launch.engine.probes):
             probe = f"{{httpGet: {{path: /health, port: {port_of(launch.engine, launches)}}}}}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from intent.annotations import ENDPOINT_PICKER_CONFIG, NO_ROUTING, SERVICE, path
 from intent.errors import FieldError
-from intent.gang import DISAGGREGATED
+from intent.gang import DISAGGREGATED, ENCODER
 from intent.pickers.configuration import check_config
 from intent.service.routes import (
     LONGEST_SERVICE,
@@ -20,8 +20,8 @@ def routing(given: Input) -> Iterator[FieldError]:
     """Check what needs no other member of the service. Most objects have no such annotation."""
     intent, settings = given.intent, given.settings
     asked = intent.routing
-    if asked == NO_ROUTING:
-        return
+    if asked == NO_ROUTING or intent.component_type == ENCODER:
+        return  # routes lead to the members beside an encoder, which decide the strategy
     split = intent.component_type in DISAGGREGATED
     if problem := routing_problem(asked, split=split, settings=settings):
         yield problem

@@ -18,7 +18,7 @@ from catalog.engines import (
 from intent.annotations import COMPONENT_TYPE
 from intent.command_line.flags import CONFIG, MODE, PIPELINE, TRANSFER
 from intent.errors import FieldError
-from intent.gang import DISAGGREGATED
+from intent.gang import ENCODER
 from intent.launch import Launch, argument_path, read_size, text_of
 from intent.lws import Intent, Moved
 from intent.ranks import balance
@@ -29,6 +29,7 @@ _ALLOWED: Final = {
     "prefiller": ("kv_producer", "kv_both"),
     "decoder": ("kv_consumer", "kv_both"),
     "worker": ("kv_both",),
+    "encoder": ROLES,
 }
 _STALE: Final = ("kv_rank", "kv_parallel_size", "kv_ip", "kv_buffer_size")
 _ADVICE: Final = "NixlConnector"
@@ -60,6 +61,12 @@ def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
         yield FieldError(where, value, message, code)
 
 
+_WITHOUT: Final = {
+    "prefiller": ((TRANSFER, DOTTED), f"a prefiller without --{TRANSFER} transfers no KV cache: add it"),
+    "decoder": ((TRANSFER, DOTTED), f"a decoder without --{TRANSFER} transfers no KV cache: add it"),
+    ENCODER: (("--ec-transfer-config",), "an encoder without --ec-transfer-config hands on nothing: add it"),
+}
+"""The flag of vLLM by which a component type works with the others, and what to say without it."""
 _MODES: Final = {"prefiller": "prefill", "decoder": "decode"}
 
 
@@ -82,12 +89,12 @@ def _mode(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 
 
 def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Report a prefiller or decoder whose vLLM has no KV transfer, as far as its arguments show."""
+    """Report a part of a service whose vLLM transfers nothing to the others, as far as its arguments show."""
     command, flags = launch.command, launch.command.flags
-    is_given = any(flag.name in {TRANSFER, CONFIG} or flag.name.startswith(DOTTED) for flag in flags.given)
+    begins, message = _WITHOUT.get(intent.component_type, ((), ""))
+    is_given = any(flag.name == CONFIG or flag.name.startswith(begins) for flag in flags.given)
     is_hidden = any("$" in command.argv[at] for at in flags.bare[1:])
-    if command.is_vllm and intent.component_type in DISAGGREGATED and not (is_given or is_hidden):
-        message = f"a {intent.component_type} without --kv-transfer-config transfers no KV cache: add it"
+    if command.is_vllm and message and not (is_given or is_hidden):
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 

@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.inferenceservice.read import ConfigMapKey, Router, read
-from tests.builders.isvc import decoder, isvc, prefiller, role, router, worker
+from tests.builders.isvc import decoder, encoder, isvc, prefiller, role, router, worker
 from tests.builders.lws import changed, template
 
 ROLE = "spec.roles[0]"
@@ -207,10 +207,17 @@ def test_other_fields_are_checked_despite_an_unknown_one() -> None:
         (worker(), worker(name="second")),
         (worker(), prefiller(), decoder()),
         (worker(), prefiller()),
+        (encoder(),),
+        (encoder(), prefiller()),
     ],
 )
 def test_invalid_combinations_of_roles_are_refused(roles: tuple[Object, ...]) -> None:
     assert ("spec.roles", "FI703") in found(isvc(*roles))
+
+
+@pytest.mark.parametrize("roles", [(worker(),), (prefiller(), decoder())])
+def test_encoders_stand_beside_other_engines(roles: tuple[Object, ...]) -> None:
+    assert found(isvc(encoder(), *roles, encoder(name="encode-2"))) == []
 
 
 def test_a_second_router_is_refused() -> None:

@@ -88,6 +88,23 @@ def test_a_port_is_listed_once_every_live_pod_serves_on_it_or_says_on_which(
     assert endpoints(members, pods, picks=picks).ports == ports
 
 
+@pytest.mark.parametrize(
+    ("served", "kind"), [((worker(ALL),), "worker"), ((prefill(serving=ALL), decode(serving=ALL)), "")]
+)
+def test_an_encoder_is_not_selected_and_changes_no_selector(served: tuple[Member, ...], kind: str) -> None:
+    encoder = member("e", "encoder", size=1, port=9, created="2025-12-31")
+    pods = (pod(), pod(everywhere=False, component_type="encoder"))
+    settings = Settings(picker="gie-1.5")
+
+    (api,) = api_objects(desired_api(KEY, (encoder, *served), None, settings, pods=pods))
+    pool = endpoints((encoder, *served), pods)
+
+    assert api["spec"]["selector"]["fusioninfer.io/component-type"] == served[-1].component_type
+    assert (pool.ports, pool.everywhere) == ((8000,), True)
+    assert pool.selector.get("fusioninfer.io/component-type", "") == kind
+    assert endpoints((encoder, *served), None) == Endpoints((8000,), kind=kind)
+
+
 def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
     plan = desired_routes(KEY, (worker(TWO),), None, Settings(picker="gie-1.5"), pods=(BOTH,))
     (service,) = api_objects(desired_api(KEY, (worker(TWO),), None, SETTINGS, pods=(BOTH,)))

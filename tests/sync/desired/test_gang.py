@@ -21,12 +21,15 @@ LATE: Final = decode("late", role_name="decode-late")
 LONG: Final = decode("long", role_name="decode-long")
 COPY: Final = decode("copy", created="2026-02-01")
 BESIDE: Final = member("w", created="2026-02-01")
+E: Final = member("e", "encoder", size=1, scheduler="", created="2025-12-31")
+E2: Final = member("e", "encoder", created="2025-12-31")
+OLD: Final = member("w", created="2025-12-31")
 BOTH: Final = ("prefill", "decode")
 OPEN: Final = ours(P, D, roles=BOTH)
 FULL: Final = ours(P, D, roles=BOTH, policies=policies(P, D))
 D_ALONE: Final = ours(D, roles=BOTH, policies=policies(P, D), queue="gpu")
 GONE: Final = ours(prefill("gone"), roles=BOTH)
-TWO, THREE = frozenset(BOTH), frozenset({*BOTH, "more"})
+TWO, THREE, EPD = frozenset(BOTH), frozenset({*BOTH, "more"}), frozenset({*BOTH, "encode"})
 P2, D2 = (
     make(f"{make().name}2", role_name=f"{role}-2", roles=frozenset({"prefill-2", "decode-2"}))
     for make, role in ((prefill, "prefill"), (decode, "decode"))
@@ -92,6 +95,25 @@ REQUIRED: Final[Mapping[str, Case]] = {
     ),
     "a later member with a duplicate role": case({"p": 1, "copy": 0, "d": 1}, "FI401 copy d", P, D, COPY),
     "a worker beside prefill and decode": case({"p": 1, "d": 1, "w": 0}, "FI402 d p w", P, D, BESIDE),
+    "an older worker beside prefill and decode": case({"p": 1, "d": 1, "w": 0}, "FI402 d p w", P, D, OLD),
+    "an encoder of one pod beside them is in no gang": case({"p": 1, "d": 1}, "", P, D, E),
+    "an encoder of two pods is in the gang, which does not wait for it": case(
+        {"p": 1, "d": 1, "e": 0}, "", P, D, E2
+    ),
+    "an encoder beside a worker": case({"w": 1, "e": 0}, "", member("w"), E2),
+    "an encoder is no half": case(None, "FI410 e p", P, E2),
+    "an encoder alone waits": case(None, "FI410 e", E2),
+    "a declared encoder has to exist": case(None, "FI410 d p", prefill(roles=EPD), D),
+    "a declared encoder may come later": case({"p": 1, "d": 1}, "", prefill(roles=EPD), D, E),
+    "and is not required then": case({"p": 1, "d": 1, "e": 0}, "", prefill(roles=EPD), D, E2),
+    "its queue counts with its scheduler only": case(
+        {"p": 1, "d": 1}, "", prefill(queue="gpu"), decode(queue="gpu"), E
+    ),
+    "two encoders of one role": case(
+        {"p": 1, "d": 1}, "FI401 e f", P, D, E, replace(E, name="f", created="2026-02-01")
+    ),
+    "a prefiller beside an older worker": case({"w": 1, "p": 0}, "FI402 p w", P, OLD),
+    "a worker beside prefill and an encoder": case(None, "FI402 FI410 e p p w w", P, E2, BESIDE),
     "a second worker": case(
         {"w": 1, "w2": 0}, "FI402 w w2", member("w"), member("w2", created="2026-02-01", role_name="other")
     ),

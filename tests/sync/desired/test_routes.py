@@ -64,6 +64,7 @@ QUEUES: Final = Routing("queue-size")
 UNROUTED: Final = worker(routing=Routing())
 GOING: Final = worker(routing=Routing(), deleting=True)
 DECODES: Final = decode(routing=PD)
+E: Final = member("e", "encoder", size=1, scheduler="", port=9, created="2025-12-31")
 PRESET: Final = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
 PARSED: Final = f"{PRESET}parser: {{pluginRef: queue-scorer}}\n"
 NO_EFFECT: Final = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace(
@@ -93,6 +94,9 @@ PLANS: Final[dict[str, Case]] = {
     "a decoder without the strategy": case(
         "held FI807 d2", prefill(), DECODES, decode("d2", role_name="decode-2")
     ),
+    "an encoder has any port, and decides nothing": case("routes", E, prefill(), DECODES),
+    "an encoder alone": case("held", replace(E, routing=PD)),
+    "an encoder is no prefiller": case("held FI808 d", E, DECODES),
     "a prefiller alone": case("held FI808 p", prefill(routing=PD)),
     "a decoder alone": case("held FI808 d", DECODES),
     "both routed alike": case("routes FI802 d p", prefill(), decode(routing=CACHE)),

@@ -333,6 +333,7 @@ def test_a_warning_is_short_and_plain(intent: Intent) -> None:
         ({"readinessProbe": HEALTH}, {}, {"strategy": "prefix-cache"}, ""),
         ({"readinessProbe": HEALTH, **HYBRID}, HYBRID, {"strategy": "prefix-cache"}, "workerTemplate 8000"),
         ({"command": ["serve-it"], "image": "corp/llm:1"}, None, {"strategy": "prefix-cache"}, ""),
+        ({}, None, {"strategy": "prefix-cache", "component_type": "encoder"}, ""),
         ({}, None, {}, ""),
     ],
 )

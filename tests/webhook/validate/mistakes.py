@@ -1233,6 +1233,13 @@ _ARGUMENTS: Final = (
         args("org/M", "-tp", "16", component_type="decoder"),
     ),
     Mistake(
+        "an encoder that hands nothing on",
+        "FI539",
+        ENGINE,
+        "an encoder without --ec-transfer-config hands on nothing: add it",
+        args("org/M", "-tp", "16", component_type="encoder"),
+    ),
+    Mistake(
         "data-parallel ranks with Ray",
         "FI541",
         f"{ENGINE}.args[2]",
