@@ -43,6 +43,10 @@ _PROXIES: Final = frozenset(
     row.sidecar.image.rpartition("/")[2].partition(":")[0] for row in PICKERS.values() if row.sidecar
 )
 """Names of the images that the sidecar has had, without the registry, which operators replace."""
+_SIDECARS: Final = ("-routing-sidecar", "-disagg-sidecar")
+"""How the names of llm-d's images end, also of mirrors."""
+_OF_ENGINES: Final = frozenset({"--vllm-port", "--model-server-port"})
+"""Flags of its sidecars for the engine's port (`pkg/sidecar/proxy/options.go` of llm-d's router)."""
 _CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
 _HIGHEST: Final = 65535
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
@@ -207,14 +211,12 @@ def own_download(spec: Object) -> tuple[str, ...] | None:
 
 
 def proxied_port(spec: Object) -> int:
-    """Return the port of an author's own routing sidecar; 0 if there is none."""
-    own = (
-        one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == ROUTING_PROXY
-    )
-    proxy = next(own, None)
-    if proxy is None:
+    """Return the port of an author's own routing sidecar, by its name, image or flags; 0 if there is none."""
+    asked = ((one, _words(one)) for _, one in _with_paths(spec, ""))
+    own = (words for one, words in asked if one.get("name") == ROUTING_PROXY or _is_proxy(one, words))
+    words = next(own, None)
+    if words is None:
         return 0
-    words = [*strings(proxy.get("command")), *strings(proxy.get("args"))]
     given = [
         value or "".join(words[at + 1 : at + 2])
         for at, word in enumerate(words)
@@ -223,6 +225,15 @@ def proxied_port(spec: Object) -> int:
     ]
     port = int(given[-1]) if given and given[-1].isdecimal() and len(given[-1]) < 10 else 0
     return port if 0 < port <= _HIGHEST else DEFAULT_PORT
+
+
+def _words(container: Object) -> list[str]:
+    return [*strings(container.get("command")), *strings(container.get("args"))]
+
+
+def _is_proxy(container: Object, words: list[str]) -> bool:
+    image = text(container.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return image.endswith(_SIDECARS) or any(word.partition("=")[0] in _OF_ENGINES for word in words)
 
 
 def _with_paths(spec: Object, path: str) -> Iterator[tuple[str, Object]]:

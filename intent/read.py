@@ -157,7 +157,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         taken=tuple([name for name, in_memory in volumes if not in_memory]),
         memory=tuple([name for name, in_memory in volumes if in_memory]),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
-        proxied=proxied_port(spec) if spec.get("initContainers") else 0,
+        proxied=proxied_port(spec) if spec.get("initContainers") or listed(spec.get("containers"))[1:] else 0,
         pod=_pod(spec, engine, context.claims),
         downloads=own_download(spec) if spec.get("initContainers") else None,
     )

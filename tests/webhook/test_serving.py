@@ -111,13 +111,23 @@ def test_an_unknown_engine_has_its_first_port() -> None:
     assert serving_port(pod("serve-it", ports=[{"containerPort": 81}, {"containerPort": 82}])) == 81
 
 
-def test_the_port_of_a_sidecar_replaces_that_of_the_engine() -> None:
+@pytest.mark.parametrize("field", ["initContainers", "containers"])
+@pytest.mark.parametrize(
+    ("proxy", "port"),
+    [
+        ({"name": "routing-proxy", "args": ["--port=8001", "--vllm-port=8200"]}, 8001),
+        ({"name": "routing-proxy", "image": "corp/own:1"}, 8000),
+        ({"image": "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0", "args": ["--port", "8001"]}, 8001),
+        ({"image": "corp:5000/llm-d-routing-sidecar@sha256:1", "args": []}, 8000),
+        ({"image": "corp/own:1", "command": ["/proxy", "--model-server-port", "8200", "--port=8001"]}, 8001),
+        ({"image": "corp/logs-sidecar:1", "args": ["--port=8001"]}, 8200),
+    ],
+)
+def test_the_port_of_a_sidecar_replaces_that_of_the_engine(field: str, proxy: Object, port: int) -> None:
     template = pod("vllm", "serve", "M", "--port", "8200")
-    template["spec"]["initContainers"] = [
-        {"name": "routing-proxy", "args": ["--port=8000", "--vllm-port=8200"]}
-    ]
+    template["spec"].setdefault(field, []).append({"name": "p", **proxy})
 
-    assert serving_port(template) == 8000
+    assert serving_port(template) == port
 
 
 @pytest.mark.parametrize("template", [{}, {"spec": None}, {"spec": {"containers": [None, 3]}}])
