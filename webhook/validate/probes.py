@@ -1,4 +1,4 @@
-"""Probes of a group whose launch is written: the pods, the port and the time at which they run."""
+"""Probes of a group: the pods, the port and the time at which they run."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,10 +22,10 @@ _UNGUARDED: Final = (
 
 
 def probes(given: Input) -> Iterator[FieldError]:
-    """Check every probe that is not removed from its template."""
-    yield from _unready(given)
-    plan = given.layout.plan
-    for launch in plan.launches if plan.rewritten else ():
+    """Check every probe that is not removed from its template; of launches by hand, the port alone."""
+    plan, own = given.layout.plan, given.plan.launches or tuple(read_launches(given.intent, given.settings))
+    yield from _unready(given, own)
+    for launch in plan.launches if plan.rewritten else own if given.layout.serving.ports else ():
         removed = misplaced(launch, given)
         for probe in launch.engine.probes:
             message = "" if probe in removed else _message(launch, probe, given)
@@ -33,10 +33,9 @@ def probes(given: Input) -> Iterator[FieldError]:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
-def _unready(given: Input) -> Iterator[FieldError]:
+def _unready(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
     intent, serving = given.intent, given.layout.serving
-    launches = given.plan.launches or tuple(read_launches(intent, given.settings))
     servers = launches if serving.everywhere else launches[:1]
     for launch in launches if intent.size > 1 else ():
         if launch.command.engine == "sglang" and _on(launch, LISTENS):
@@ -64,11 +63,13 @@ _ASKED: Final = ("vllm", "sglang")
 
 
 def _message(launch: Launch, probe: Probe, given: Input) -> str:
-    plan = given.layout.plan
-    launcher, serving = LAUNCHERS[plan.launcher], given.layout.serving
+    plan, serving = given.layout.plan, given.layout.serving
     is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
-    if serving.ports and is_called and not is_health(probe):
+    if serving.ports and is_called and not (plan.rewritten and is_health(probe)):
         return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"
+    if not plan.rewritten:
+        return ""
+    launcher = LAUNCHERS[plan.launcher]
     if launcher.uses_ray and str(probe.port) == str(launcher.port):
         return _ON_RAY
     if not (launch.leads or serving.everywhere or launcher.answers):
