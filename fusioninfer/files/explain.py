@@ -17,6 +17,7 @@ from intent.annotations import LAUNCHER
 from intent.errors import printable
 from intent.launch import NONE
 from intent.lws import LWT, Intent
+from intent.service.member import member
 from intent.settings import Settings
 from intent.template import Templates
 from webhook import mutate
@@ -52,7 +53,7 @@ class Explanation:
     at: str = ""
     """The path of the field, with the positions of items in the expanded object, as findings have them."""
     choice: str = ""
-    """For fields that a launcher writes: its name, and why it was chosen."""
+    """For fields that a launcher writes: its name, and why it was chosen; for labels: which pods serve."""
 
 
 def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
@@ -85,12 +86,14 @@ def _explained(document: Document, settings: Settings, templates: Templates) -> 
     launcher, applied, was = _recorded(found, settings)
     chosen = _chosen(launcher, found.intent, settings)
     stored = expanded(document.object, settings, templates)
+    one = member(stored)
+    choices = dict.fromkeys(("FI605", "FI606"), one.serves if one else "")
     for field in fields(applied, was):
         found_rule = rule_for(field.path)
         if found_rule is not None:
             concern, rule = found_rule
             cause, value = _cause(rule, field.path, found.write.original, found.intent)
-            choice = chosen if concern.name == "launch" else ""
+            choice = chosen if concern.name == "launch" else choices.get(rule.code, "")
             at = positioned(field.path, stored)
             yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
 
@@ -208,7 +211,7 @@ def _difference(one: Explanation) -> str:
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
         f"  because of {printable(one.cause)}: {_json(one.value)}",
-        *([f"  launcher {one.choice}"] if one.choice else []),
+        *([f"  {'launcher ' * (one.concern == 'launch')}{one.choice}"] if one.choice else []),
     ]
     return "\n".join(lines)
 

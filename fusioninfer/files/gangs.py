@@ -20,6 +20,7 @@ from intent.annotations import (
 from intent.lws import KIND as LWS
 from intent.lws import read_revision
 from intent.quantity import whole
+from intent.service.member import member
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
 from plan.demand import DEFAULT_SCHEDULER, demand
 from plan.workload import MOST_GROUPS, RolePods, Workload
@@ -174,6 +175,7 @@ def _policies(spec: Object) -> Iterator[tuple[str, Minimum]]:
 def _notes(members: list[Object], spec: Object, class_name: str, known: Gangs) -> Iterator[str]:
     if class_name and class_name not in known.priorities:
         yield f"the value of PriorityClass {class_name} is not known; 0 is assumed"
+    yield from (f"{one.name}: {one.serves}" for one in map(member, members) if one and one.serves)
     queue = text(spec.get("queue"))
     if queue and queue != "default":
         yield f"quotas of queue {queue} are not modelled"

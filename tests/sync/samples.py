@@ -77,8 +77,7 @@ def required(decided: GangPlan) -> dict[str, int]:
 
 def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: Any) -> Object:
     """Return a LeaderWorkerSet as it is stored after its expansion."""
-    role = {"worker": "worker", "prefiller": "prefill", "decoder": "decode"}[component_type]
-    ours = {"service": KEY[1], "component-type": component_type, "role-name": role}
+    ours = {"service": KEY[1], "component-type": component_type, "role-name": DEFAULT_ROLE[component_type]}
     stamped = {f"fusioninfer.io/{key}": value for key, value in ours.items()}
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",

@@ -64,6 +64,7 @@ def why(  # noqa: PLR0913 - each is a flag
     found = causes(case)
     wrong = [one for one in found if one.effect != "note"]
     unknown = case.unknown
+    serves = [f"{one.name}: {one.serves}" for one in case.snapshot.members if one.serves]
     if output == "json":
         echo_json(
             {
@@ -72,11 +73,14 @@ def why(  # noqa: PLR0913 - each is a flag
                 "ready": not any(one.effect == "blocks" for one in found),
                 "cause": asdict(wrong[0]) if wrong else None,
                 "others": [asdict(one) for one in found if one not in wrong[:1]],
+                "serves": serves,
                 "unknown": list(unknown),
             }
         )
     else:
         _print(found if every else wrong[:1], case.service, len(wrong))
+        for one in serves:
+            click.echo(f"{click.style('serves', fg='cyan')}: {printable(one)}")
         for one in unknown:
             click.echo(f"{click.style('unknown', fg='yellow')}: {printable(one)}", err=True)
     sys.exit(FINDINGS if wrong else 0)

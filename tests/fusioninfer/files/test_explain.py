@@ -13,6 +13,7 @@ from fusioninfer.cli import main
 from fusioninfer.files import documents, explain, offline
 from fusioninfer.options import FINDINGS
 from intent.settings import Settings
+from tests.builders.lws import container, lws, template
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
 from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
@@ -162,6 +163,14 @@ def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | Non
     assert {one.choice for one in found if one.concern != "launch"} == {""}
     assert all(f"launcher {choice}" in explain.as_text([one]) for one in launched)
     assert all(explain.as_json(one)["choice"] == choice for one in launched)
+
+
+def test_the_label_of_pods_that_serve_names_their_ports() -> None:
+    engine = container(args=["M", "-dp", "16", "--data-parallel-hybrid-lb"])
+    found = explain.explain([documents.Document("-", 1, lws(worker=template(engine)))], SETTINGS)
+
+    assert {one.choice for one in found if one.rule.code == "FI605"} == {"every pod serves, on port 8000"}
+    assert "\n  every pod serves, on port 8000" in explain.as_text(found)
 
 
 def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:

@@ -73,6 +73,13 @@ def test_replicas_that_an_autoscaler_sets_are_counted_as_one_with_a_note() -> No
     assert "an autoscaler may set another number" in one.notes[0]
 
 
+def test_pods_that_serve_are_a_note_unless_they_are_leaders_on_one_port() -> None:
+    asked = container(args=["M", "-dp", "16", "-dpl", "8", "--data-parallel-multi-port-external-lb"])
+    (one,) = planned(named("w", worker=template(asked)))
+
+    assert one.notes == ("w: every pod serves, on ports 8000 to 8007",)
+
+
 def test_priority_comes_from_the_class_of_the_templates() -> None:
     ranked = template(container(), priorityClassName="high")
     value = {

@@ -94,9 +94,8 @@ def test_a_port_is_listed_once_every_live_pod_serves_on_it_or_says_on_which(
 def test_an_encoder_is_not_selected_and_changes_no_selector(served: tuple[Member, ...], kind: str) -> None:
     encoder = member("e", "encoder", size=1, port=9, created="2025-12-31")
     pods = (pod(), pod(everywhere=False, component_type="encoder"))
-    settings = Settings(picker="gie-1.5")
 
-    (api,) = api_objects(desired_api(KEY, (encoder, *served), None, settings, pods=pods))
+    (api,) = api_objects(desired_api(KEY, (encoder, *served), None, SETTINGS, pods=pods))
     pool = endpoints((encoder, *served), pods)
 
     assert api["spec"]["selector"]["fusioninfer.io/component-type"] == served[-1].component_type

@@ -97,18 +97,14 @@ REQUIRED: Final[Mapping[str, Case]] = {
     "a worker beside prefill and decode": case({"p": 1, "d": 1, "w": 0}, "FI402 d p w", P, D, BESIDE),
     "an older worker beside prefill and decode": case({"p": 1, "d": 1, "w": 0}, "FI402 d p w", P, D, OLD),
     "an encoder of one pod beside them is in no gang": case({"p": 1, "d": 1}, "", P, D, E),
-    "an encoder of two pods is in the gang, which does not wait for it": case(
-        {"p": 1, "d": 1, "e": 0}, "", P, D, E2
-    ),
+    "one of two pods is in the gang, and not required": case({"p": 1, "d": 1, "e": 0}, "", P, D, E2),
     "an encoder beside a worker": case({"w": 1, "e": 0}, "", member("w"), E2),
     "an encoder is no half": case(None, "FI410 e p", P, E2),
     "an encoder alone waits": case(None, "FI410 e", E2),
     "a declared encoder has to exist": case(None, "FI410 d p", prefill(roles=EPD), D),
     "a declared encoder may come later": case({"p": 1, "d": 1}, "", prefill(roles=EPD), D, E),
     "and is not required then": case({"p": 1, "d": 1, "e": 0}, "", prefill(roles=EPD), D, E2),
-    "its queue counts with its scheduler only": case(
-        {"p": 1, "d": 1}, "", prefill(queue="gpu"), decode(queue="gpu"), E
-    ),
+    "its queue counts in a gang only": case({"p": 1, "d": 1}, "", prefill(queue="g"), decode(queue="g"), E),
     "two encoders of one role": case(
         {"p": 1, "d": 1}, "FI401 e f", P, D, E, replace(E, name="f", created="2026-02-01")
     ),

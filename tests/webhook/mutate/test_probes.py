@@ -293,6 +293,14 @@ def test_probes_that_the_workers_lose_are_no_warning() -> None:
     assert messages(group(engine(FINE, probes=(READY,)))) == []
 
 
+def test_nothing_leads_a_probe_of_a_launch_by_hand_to_the_supervisor() -> None:
+    words = f"{SUPERVISED} -dpl 8 --data-parallel-address $(LWS_LEADER_ADDRESS)".split()
+    hand = container(image="vllm/vllm-openai:v0.32.0", command=words, args=None, livenessProbe=HEALTH)
+
+    said = check(lws(worker=template(hand), launcher="none"), mutated=False)
+    assert ["port 9256" in one.message for one in said if one.code == "FI505"] == [True]
+
+
 def test_a_liveness_probe_that_runs_while_the_model_loads_is_a_warning() -> None:
     one = engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),))
 

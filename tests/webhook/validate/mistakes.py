@@ -785,22 +785,6 @@ _CONTAINERS: Final = (
         ),
     ),
     Mistake(
-        "the same of a launch by hand, which nothing leads to the supervisor",
-        "FI505",
-        f"{ENGINE}.livenessProbe",
-        "use path /health and port 9300",
-        engine(
-            image="vllm/vllm-openai:v0.30.0",
-            command=["sh", "-c"],
-            args=[
-                "exec vllm serve org/M -dp 16 -dpl 8 --data-parallel-multi-port-external-lb"
-                + " --data-parallel-supervisor-port 9300 --data-parallel-address $LWS_LEADER_ADDRESS"
-                + " --data-parallel-start-rank $((8 * LWS_WORKER_INDEX))"
-            ],
-            livenessProbe={"httpGet": {"path": "/health", "port": 8000}},
-        ),
-    ),
-    Mistake(
         "a server on every node of SGLang",
         "FI505",
         f"{ENGINE}.env",

@@ -70,11 +70,13 @@ async def test_the_dominant_cause_is_printed_with_its_remedy(kubeconfig: Path) -
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_all_causes_are_printed_if_asked(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_all_causes_are_printed_if_asked(kubeconfig: Path, cluster: Api) -> None:  # noqa: F811 - the fixture
+    cluster.put(LWS.path(KEY[0], "e"), lws("e", "encoder"))
     result = await run(kubeconfig, "why", "lws/p", "-n", KEY[0], "--all")
 
     assert result.stdout.count("cause: ") > 1
     assert "--all" not in result.stdout
+    assert "serves: e: an encoder serves no clients\n" in result.stdout
 
 
 @pytest.mark.usefixtures("cluster")
