@@ -99,7 +99,7 @@ class Picker:
     objectives: str = OBJECTIVES_API
     """The apiVersion of the InferenceObjectives that it reads."""
     active_ports: bool = True
-    """Whether it reads from the annotation of a pod on which of the pool's ports it serves."""
+    """Whether it follows the pool's ports, and reads from a pod's annotation on which of them it serves."""
     bands: bool = True
     """Whether its flow control admits requests of other priorities than 0."""
 

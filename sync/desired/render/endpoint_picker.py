@@ -119,13 +119,15 @@ def _labels(routes: Routes) -> dict[str, str]:
     }
 
 
-def _digest(config: str) -> str:
-    return sha256(config.encode()).hexdigest()[:16]
+def _digest(routes: Routes) -> str:
+    """Return a digest of what is read only at the start: the configuration, in some rows further ports."""
+    ports = "" if routes.picker.active_ports else "".join(f" {one}" for one in routes.endpoints.ports[1:])
+    return sha256(f"{routes.config}{ports}".encode()).hexdigest()[:16]
 
 
 def _template(routes: Routes) -> Object:
     return {
-        "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes.config)}},
+        "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes)}},
         "spec": _pod(routes),
     }
 

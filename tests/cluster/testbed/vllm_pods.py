@@ -29,10 +29,10 @@ DOWNLOADS: Final = Program(
 )
 
 
-def add_programs(folder: Path) -> Path:
+def add_programs(folder: Path, stand_in: str = "vllm_group") -> Path:
     """Put the programs into a folder that the image of the engine has, and return the folder."""
     engine = folder / "vllm"
-    engine.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.cluster.testbed.vllm_group "$@"\n')
+    engine.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.cluster.testbed.{stand_in} "$@"\n')
     engine.chmod(0o755)
     return folder
 
@@ -64,6 +64,11 @@ def _run_pod(there: Network, pod: Object, leader: str, programs: Path) -> None:
         if one["name"] == INITIALIZER:
             process = run_container(there, pod, one, own=DOWNLOADS)
             assert process.popen.wait(PATIENCE) == 0, tail(process)
+    run_engine(there, pod, leader, programs)
+
+
+def run_engine(there: Network, pod: Object, leader: str, programs: Path) -> None:
+    """Run the engine of a pod, whose image has the programs."""
     (engine,) = pod["spec"]["containers"]
     image = Program((), {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)})
     run_container(there, pod, with_leader(engine, leader), {"HOSTNAME": pod["metadata"]["name"]}, image)

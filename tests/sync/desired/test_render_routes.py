@@ -10,6 +10,7 @@ from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
 from intent.annotations import Routing
 from intent.settings import Settings
+from sync.desired.endpoints import Endpoints
 from sync.desired.render.routes import route_objects
 from sync.desired.routes import RoutePlan, Routes
 from sync.kinds import OBJECTIVE
@@ -75,6 +76,17 @@ def test_the_objective_of_a_service_has_the_number_of_its_priority(priority: str
     objects = made(routes(worker(routing=dataclasses.replace(CACHE, priority=priority))))
 
     assert objects["InferenceObjective"]["spec"]["priority"] == number
+
+
+@each_row
+def test_a_picker_that_does_not_follow_the_ports_of_its_pool_is_replaced_with_them(row: Picker) -> None:
+    one, other, two = (
+        pod(dataclasses.replace(routes(worker()), picker=row, endpoints=Endpoints(ports)))
+        for ports in ((8000,), (9000,), (8000, 8001))
+    )
+
+    assert one == other
+    assert (one == two) is row.active_ports
 
 
 @each_row
