@@ -10,8 +10,9 @@ from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_s
 from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
 from importer.report import IGNORED, NO_COUNTERPART, Outcome, default, dropped
 from intent.container import ROUTING_PROXY
-from intent.model import INITIALIZER, MODELS
+from intent.model import INITIALIZER, MODELS, VOLUME
 from intent.names import POOL_ENDING
+from intent.settings import Settings
 from intent.shapes import text
 
 MAIN: Final = "main"
@@ -190,7 +191,7 @@ def _flagged(word: Tree, values: Mapping[str, str]) -> Tree:
 
 
 def _initializer(container: Tree, owner: OwningService, account: Account) -> Iterator[Tree]:
-    """Yield the author's changes of the init container that downloads the model."""
+    """Yield the init container that downloads the model, whole, with the author's changes."""
     uri = at(owner.spec, "model", "uri")
     if not isinstance(uri, Leaf) or not text(uri.value).startswith(("hf://", "s3://")):
         account.leave(container, _NOT_DOWNLOADED)
@@ -198,7 +199,9 @@ def _initializer(container: Tree, owner: OwningService, account: Account) -> Ite
     for key in ("command", "args"):
         account.leave(container.get(key, {}), _OF_INITIALIZER)
     own = {key: value for key, value in container.items() if key not in ("command", "args")}
-    yield own | {"args": [uri, Leaf(MODELS)]}
+    own.setdefault("image", Leaf(Settings().storage_initializer_image))
+    mount = {"name": Leaf(VOLUME), "mountPath": Leaf(MODELS)}
+    yield own | {"args": [uri, Leaf(MODELS)], "volumeMounts": [*items_at(own, "volumeMounts"), mount]}
 
 
 # --- the engine ---------------------------------------------------------------------------------------

@@ -303,6 +303,9 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     ]
 
 
+FILES: Final = {"name": "fusioninfer-model", "mountPath": "/mnt/models"}
+
+
 @pytest.mark.parametrize(
     ("uri", "expected"), [("hf://a/b", [["hf://a/b", "/mnt/models"]]), ("pvc://claim/a", [])]
 )
@@ -312,6 +315,7 @@ def test_changes_of_the_init_container_stay_where_something_is_downloaded(uri: s
     containers = role(made(obj), "worker")["template"]["spec"].get("initContainers", [])
 
     assert [one["args"] for one in containers] == expected
+    assert [one for one in containers if not (one["image"] and one["volumeMounts"] == [FILES])] == []
     assert outcomes(obj)["spec.template.initContainers[0].args[0]"] == ("dropped", IGNORED)
 
 
