@@ -84,7 +84,6 @@ DIFFERENCES: Final = (
         lambda theirs, ours: theirs == ("0",) and ours is None,
         "the ranks of the leader begin at 0 without the flag",
     ),
-    Row(r"argument --(nnodes|node-rank|master-addr)", _only_ours, "the launcher gives nodes and ranks"),
     Row(r"env VLLM_HOST_IP", _only_ours, "the launcher gives nodes and ranks"),
     Row(r"init container wait-for-leader", _only_ours, "workers wait for the leader's name in DNS"),
     Row(
