@@ -24,14 +24,12 @@ unit: $(READY) ## The inner loop, under a minute on two cores: pure code, golden
 test: $(READY) ## What needs Python alone, in minutes: checks, goldens, laws, servers on TLS, the fake API server
 	TIER=test $(PYTEST) -q --numprocesses $(or $(WORKERS),3) tests
 
-# Up to five tests of real components that failed beside others get a second attempt alone (ADR 30).
-AGAIN = TIER=again $(PYTEST) -q --last-failed --last-failed-no-failures none --at-most 5 tests
 # The components are written in Go: with GOGC they collect garbage less often than by themselves, which takes more memory
 # and a sixth less CPU.
 e2e: export GOGC := $(or $(GOGC),400)
 e2e: $(READY) ## The real API server, LWS, Volcano, pickers, Envoy, Ray, the image; then what wants the machine alone
-	TIER=e2e $(PYTEST) -q --cache-clear --durations 30 --numprocesses $(or $(WORKERS),2) tests || $(AGAIN)
-	TIER=alone $(PYTEST) -q --cache-clear tests || $(AGAIN)
+	TIER=e2e $(PYTEST) -q --durations 30 --numprocesses $(or $(WORKERS),2) tests
+	TIER=alone $(PYTEST) -q tests
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo

@@ -26,8 +26,7 @@ structlog.configure(  # so that `caplog` sees an event as a record, with its fie
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of `make e2e` and `make image-check`."""
-    parser.addoption("--at-most", type=int, help="run nothing, and fail, if there are more tests")
+    """Add the option of `make image-check`."""
     parser.addoption("--image", action="store_true", help="run our pods from the image, built for it")
 
 
@@ -39,8 +38,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Group the tests for several processes."""
-    if len(items) > (config.option.at_most or len(items)):
-        raise pytest.UsageError(f"{len(items)} tests failed: too many for a second attempt")
     if hasattr(config, "workerinput"):
         tiers.group(items, config)
 
