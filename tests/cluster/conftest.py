@@ -104,13 +104,6 @@ def routed(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def route_definitions(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """The folders of the custom resources of the Gateway API and its Inference Extension."""
-    built = obtained(request.config, lambda: build(sys.stderr, ROUTE_MODULES))
-    return tuple(str(built.source(module, folder)) for module, folder in ROUTE_CRDS)
-
-
-@pytest.fixture(scope="session")
 def built(request: pytest.FixtureRequest) -> Built:
     """The binaries of a cluster, without a cluster."""
     return obtained(request.config, lambda: build(sys.stderr))

@@ -1,22 +1,15 @@
-"""Whatever happens on the connection to the API server, the controller is up to date afterwards.
-
-The controller of these tests reaches the API server through a relay; only the last test starts it again.
-"""
+"""Whatever happens on the connection to the API server, the controller is up to date afterwards."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
-from intent import Object
-from tests.cluster.testbed.api import delete, items, path
-from tests.cluster.testbed.audit import writes
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.control_plane import kill_process, log_of, restart_component
+from tests.cluster.testbed.control_plane import log_of, restart_component
 from tests.cluster.testbed.controllers import (
     DECODE,
-    LEASE,
     MONOLITHIC,
     PREFILL,
     SERVICE,
@@ -24,13 +17,10 @@ from tests.cluster.testbed.controllers import (
     becomes,
     kubeconfig_through,
     metric,
-    offline,
     other_controllers,
-    pod_group,
     required,
 )
 from tests.cluster.testbed.etcd import compact
-from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import Relay, cut, mend, relay
 from tests.cluster.testbed.wait import until
@@ -77,37 +67,6 @@ def test_objects_are_listed_again_after_the_api_server_lost_its_history(
     assert left == becomes(lambda: required(fusioninfer, namespace), left, SECONDS), said(fusioninfer)
     until(lambda: known(relayed) == there(fusioninfer), "the controller knows what there is")
     assert (listed_again(fusioninfer) > before, alive(fusioninfer.processes[NAME])) == (True, True)
-
-
-def test_a_controller_killed_between_dry_run_and_write_converges_to_the_command(
-    fusioninfer: Cluster, namespace: str, relayed: Relayed
-) -> None:
-    with slowed(relayed, 3.0):
-        apply(fusioninfer, namespace, PREFILL, DECODE)
-        until(lambda: tried(fusioninfer, namespace), "the API server has answered the dry run")
-
-        kill_process(fusioninfer, NAME)
-    meanwhile = pod_group(fusioninfer, namespace)
-    delete(fusioninfer.api, LEASE)
-    start_sync(fusioninfer, NAME, {"--metrics-port": relayed.port})
-
-    now = offline(namespace, PREFILL, DECODE)
-    assert (None, now) == (meanwhile, becomes(lambda: pod_group(fusioninfer, namespace), now))
-
-
-def tried(cluster: Cluster, namespace: str) -> list[Object]:
-    """Return the writes of the controller to PodGroups of a namespace."""
-    return [each for each in writes(cluster) if f"/namespaces/{namespace}/podgroups" in each["requestURI"]]
-
-
-@contextmanager
-def slowed(controller: Relayed, seconds: float) -> Iterator[None]:
-    """Delay what the controller and the API server send each other."""
-    controller.line.delay = seconds
-    try:
-        yield
-    finally:
-        controller.line.delay = 0.0
 
 
 def known(controller: Relayed) -> dict[str, float]:
