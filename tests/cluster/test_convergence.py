@@ -9,15 +9,11 @@ from typing import Final
 
 import pytest
 
-from intent import Object
-from tests.cluster.convergence.lockstep import Result, compared
+from tests.cluster.convergence.lockstep import Result
 from tests.cluster.convergence.report import results, summary
 from tests.cluster.convergence.servers import OTHERS, serving
 from tests.cluster.testbed.cluster import Cluster
-from tests.laws.convergence import clients, managed
 from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
-from tests.laws.convergence.files import File, manifest
-from tests.laws.convergence.schema import copied
 from tests.laws.convergence.walk import drawn
 
 SEED: Final = 1
@@ -58,29 +54,3 @@ def fail_if_any(wrong: list[Result]) -> None:
     if wrong:
         texts = [f"python -m tests.cluster.convergence --seed {SEED} {one}" for one in wrong]
         pytest.fail("\n\n".join(texts), pytrace=False)
-
-
-# --- the comparison -----------------------------------------------------------------------------------
-
-
-def stored() -> Object:
-    found = clients.client_side_apply(None, manifest(File()))
-    assert found is not None
-    return found
-
-
-def test_another_value_is_a_difference() -> None:
-    other = copied(stored())
-    other["spec"]["replicas"] = 7
-
-    assert list(compared(stored(), other)) == [".spec.replicas: 7, expected 1"]
-    assert list(compared(stored(), stored())) == []
-    assert list(compared(stored(), None)) == ["there is one in the simulation only"]
-    assert list(compared(None, stored())) == ["there is one in the cluster only"]
-
-
-def test_another_owner_is_a_difference() -> None:
-    managers = managed.managers_of(stored()) | {("other", "Update"): frozenset({("spec", "replicas")})}
-    found = compared(stored(), managed.with_managers(stored(), managers))
-
-    assert list(found) == ["('other', 'Update') owns [('spec', 'replicas')] in the cluster"]

@@ -7,10 +7,8 @@ The sequences are those of `python -m tests.laws.convergence --seed 1 --template
 from pathlib import Path
 from typing import Final
 
-import orjson
 import pytest
 
-from tests.cluster.convergence.library import unplaced
 from tests.cluster.convergence.lockstep import Result
 from tests.cluster.convergence.report import results, summary
 from tests.cluster.convergence.servers import OTHERS, serving
@@ -44,15 +42,3 @@ def test_every_step_equals_the_simulated_one_and_both_objects_converge(found: li
     if wrong := [one for one in found if one.differences or one.violation]:
         again = f"python -m tests.cluster.convergence --templates --seed {SEED}"
         pytest.fail("\n\n".join(f"{again} {one}" for one in wrong), pytrace=False)
-
-
-def test_another_content_of_a_record_is_a_difference() -> None:
-    base = {"refs": ["vllm"], "from": [["vllm", "a", "4f1c", 3]], "in": "9d", "set": {"metadata": {}}}
-    elsewhere = {**base, "from": [["vllm", "b", "77aa", 1]], "in": "e0"}
-    other = {**elsewhere, "set": {}}
-
-    first, second, third = (
-        unplaced(orjson.dumps({"base": one, "v": 2}).decode()) for one in (base, elsewhere, other)
-    )
-
-    assert first == second != third

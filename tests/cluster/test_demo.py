@@ -1,18 +1,16 @@
 """The demo on real components shows every row of the documents, and judges each group of a row."""
 
 from io import StringIO
-from typing import Final
 
 import pytest
 import yaml
 from rich.console import Console
 
-from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Counted, Row, Table, right
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table
 from tests.cluster.demo import STEPS, run
 from tests.cluster.testbed.cluster import Cluster
 
 PREFILL, DECODE_0, DECODE_1 = DISAGGREGATED.groups
-AT_48: Final[Counted] = {PREFILL: (2, 2), DECODE_0: (4, 4), DECODE_1: (0, 4)}
 
 
 @pytest.mark.parametrize("table", [MONOLITHIC, DISAGGREGATED])
@@ -30,21 +28,6 @@ def test_the_groups_of_a_table_are_those_of_its_files(table: Table) -> None:
 
 def test_the_demo_shows_every_row_of_the_documents() -> None:
     assert set(STEPS) == set(DISAGGREGATED.rows)
-
-
-@pytest.mark.parametrize(
-    ("counted", "judged"),
-    [
-        (AT_48, True),
-        ({**AT_48, DECODE_1: (2, 4)}, False),
-        ({**AT_48, DECODE_0: (3, 3)}, False),
-        ({**AT_48, "another-0": (0, 4)}, False),
-        ({PREFILL: (2, 2), DECODE_0: (4, 4)}, False),
-    ],
-    ids=["as documented", "a stranded half", "a pod too few", "a group too many", "a group too few"],
-)
-def test_a_row_is_right_only_if_every_group_is_as_documented(counted: Counted, *, judged: bool) -> None:
-    assert right(Row(DISAGGREGATED, 48, counted)) is judged
 
 
 @pytest.mark.usefixtures("add_nodes")

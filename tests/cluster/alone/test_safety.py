@@ -1,6 +1,6 @@
 """The safety law: whatever is wrong around them, services that run go on, and innocent tenants are served.
 
-SAFETY_SEED chooses what happens, SAFETY_ROUNDS how long; what fails prints both. `make test` runs a short
+SAFETY_SEED chooses what happens, SAFETY_ROUNDS how long; what fails prints both. `make e2e` runs a short
 form, in which every kind of fault comes once; `make soak` runs fifty rounds with several seeds.
 """
 
@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.cluster.safety.faults import KINDS
 from tests.cluster.safety.proxy import Proxy
 from tests.cluster.safety.rounds import Tally, play, rounds
 from tests.cluster.safety.scene import controllers, scene
@@ -40,6 +41,12 @@ def test_running_services_continue_and_new_services_are_served(
     finally:
         say(str(tally))
     assert not tally.violations, "\n".join((f"SAFETY_SEED={SEED} SAFETY_ROUNDS={ROUNDS}", *tally.violations))
+
+
+def test_the_short_form_has_every_kind_of_fault() -> None:
+    found = (one.names for one in rounds(2, ROUNDS))
+
+    assert frozenset().union(*found) == {kind.name for kind in KINDS}
 
 
 def play_all(cluster: Cluster, proxies: Mapping[str, Proxy], tally: Tally) -> None:
