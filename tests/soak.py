@@ -65,11 +65,6 @@ def _convergence() -> Iterator[Run]:
         yield Run(f"{module} with templates, seed {SEEDS[0]}", (*words, "--templates"))
 
 
-def _tenants() -> Iterator[Run]:
-    yield Run("floods", (*PYTEST, "tests/hostile/alone/test_floods.py"))
-    yield Run("tenants", (*PYTEST, "tests/cluster/tenants_check.py"))
-
-
 def _plan() -> Iterator[Run]:
     words = ("-m", "tests.cluster.planning", "--cases", str(count("PLAN_CASES")), "--seed", SEEDS[0])
     yield Run(f"plans, seed {SEEDS[0]}", words)
@@ -97,13 +92,11 @@ PARTS: Final = {
     ),
     "idle": _one("idle", "tests/cluster/idle_check.py"),
     "memory": _one("memory", "tests/sync/memory_check.py"),
-    "tenants": _tenants,
-    "silence": _one("silence", "tests/cluster/silence_check.py"),
+    "tenants": _one("tenants", "tests/hostile/alone/test_floods.py"),
     "pickers": _one(
         "endpoint pickers",
         *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "generations")),
     ),
-    "gitops": _one("gitops", "tests/cluster/test_gitops_sequences.py"),
     "upgrades": _one("upgrades", "tests/cluster/test_upgrade_stored.py"),
     "certificates": _one("certificates that expire", "tests/cluster/test_certificates_self_signed.py"),
     "edits": _one("edits of blocks", "tests/cluster/test_block_edits.py"),
@@ -113,7 +106,7 @@ PARTS: Final = {
     "catalogue": _one("the catalogue", "tests/catalog/wheels_check.py"),
     "vllm": _one("vLLM's parser", "tests/engine_parser/vllm_check.py"),
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),
-    "tables": _one("tables", "tests/cluster/test_tables.py", "tests/cluster/test_isvc_tables.py"),
+    "tables": _one("tables", "tests/cluster/test_tables.py"),
     "templates": _one("templates", "tests/cluster/test_templates.py"),
     "oracles": _one(
         "schemas, templates and merges of others",

@@ -1,96 +1,94 @@
 """The capacity tables of the documents through the whole product, and the gate in front of them.
 
-Files are applied with kubectl as their author wrote them; the webhook expands them, the controller makes the
-PodGroup, the real scheduler binds.
+Files are applied with kubectl as their author wrote them: LeaderWorkerSets, and the InferenceServices of
+stories 3 and 4. The webhook expands them, the controller makes the PodGroup, the real scheduler binds.
 """
 
 import json
+from dataclasses import replace
+from io import StringIO
 from typing import Final
 
 import pytest
 import yaml
+from rich.console import Console
 
 from intent import Object
 from intent.annotations import ROLE_NAME
+from tests.cluster import demo
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table, expected
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.controllers import controller_down
+from tests.cluster.testbed.controllers import apply, controller_down, pod_group
 from tests.cluster.testbed.groups import settled, wait_pods
+from tests.cluster.testbed.services import story
 from tests.cluster.testbed.wait import until
 
 GPUS_OF_A_NODE: Final = 8
 PREFILL, DECODE = DISAGGREGATED.files
 SECOND_DECODER: Final = "deepseek-r1-disagg-decode-more"
 WHOLE: Final = expected(DISAGGREGATED, 80)
+WORKER: Final = "deepseek-r1-inference-inference"
+TABLES: Final = {
+    "monolithic": MONOLITHIC,
+    "disaggregated": DISAGGREGATED,
+    "story 3": replace(
+        MONOLITHIC, files=(story("story-3"),), groups={f"{WORKER}-{index}": 4 for index in range(2)}
+    ),
+    "story 4": replace(DISAGGREGATED, files=(story("story-4"),)),
+}
 
 
-@pytest.mark.parametrize("gpus", DISAGGREGATED.tried)
-def test_prefill_and_decode_start_together_and_further_replicas_whole(
-    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
+@pytest.mark.parametrize(("name", "gpus"), [(name, gpus) for name in TABLES for gpus in TABLES[name].tried])
+def test_groups_start_together_and_whole_as_in_the_table(
+    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, name: str, gpus: int
 ) -> None:
-    apply(fusioninfer, namespace, DISAGGREGATED)
+    applied(fusioninfer, namespace, TABLES[name])
 
     add_nodes(gpus // GPUS_OF_A_NODE)
-    outcome = settled(fusioninfer, namespace)
 
-    assert outcome == expected(DISAGGREGATED, gpus)
-
-
-@pytest.mark.parametrize("gpus", MONOLITHIC.tried)
-def test_replicas_of_a_worker_start_whole_one_after_the_other(
-    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes, gpus: int
-) -> None:
-    apply(fusioninfer, namespace, MONOLITHIC)
-
-    add_nodes(gpus // GPUS_OF_A_NODE)
-    outcome = settled(fusioninfer, namespace)
-
-    assert outcome == expected(MONOLITHIC, gpus)
+    assert settled(fusioninfer, namespace) == expected(TABLES[name], gpus)
 
 
-def test_prefill_alone_is_not_bound_on_an_empty_cluster(
+@pytest.mark.usefixtures("add_nodes")
+def test_the_demo_shows_every_row_of_the_second_table(fusioninfer: Cluster, namespace: str) -> None:
+    stream = StringIO()
+
+    code = demo.run(fusioninfer, namespace, Console(file=stream))
+
+    shown = stream.getvalue()
+    assert set(demo.STEPS) == set(DISAGGREGATED.rows)
+    assert (code, shown.count(": right;")) == (0, len(demo.STEPS)), shown
+    assert f"$ kubectl get podgroup -n {namespace}\nNAME " in shown
+
+
+def test_prefill_alone_waits_with_an_event_until_decode_comes(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
 ) -> None:
     add_nodes(80 // GPUS_OF_A_NODE)
-    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
+    apply(fusioninfer, namespace, PREFILL)
     wait_pods(fusioninfer, namespace, 2)
 
-    outcome = settled(fusioninfer, namespace, periods=10)
-
-    assert outcome == {"deepseek-r1-disagg-prefill-0": (0, 2)}
-
-
-def test_prefill_alone_gets_an_event_about_the_missing_role(fusioninfer: Cluster, namespace: str) -> None:
-    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
-
+    alone = settled(fusioninfer, namespace, periods=10)
     said = until(lambda: waiting(fusioninfer, namespace), "an Event says what it waits for")
+    applied(fusioninfer, namespace, DISAGGREGATED)
 
     message = (
         "service deepseek-r1-disagg waits for a decoder: "
         "apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
     )
-    assert said == [("deepseek-r1-disagg-prefill", message)]
-
-
-def test_when_decode_comes_everything_is_bound(
-    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
-) -> None:
-    add_nodes(80 // GPUS_OF_A_NODE)
-    kubectl(fusioninfer, "apply", "-n", namespace, "-f", str(PREFILL))
-    until(lambda: waiting(fusioninfer, namespace), "the gate is shut")
-
-    apply(fusioninfer, namespace, DISAGGREGATED)
-    outcome = settled(fusioninfer, namespace)
-
-    assert outcome == WHOLE
+    assert (alone, said) == (
+        {"deepseek-r1-disagg-prefill-0": (0, 2)},
+        [("deepseek-r1-disagg-prefill", message)],
+    )
+    assert settled(fusioninfer, namespace) == WHOLE
 
 
 def test_a_decoder_that_joins_while_the_controller_is_down_is_bound_whole_afterwards(
     fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
 ) -> None:
-    apply(fusioninfer, namespace, DISAGGREGATED)
+    applied(fusioninfer, namespace, DISAGGREGATED)
     add_nodes((80 + 32) // GPUS_OF_A_NODE)
     settled(fusioninfer, namespace)
 
@@ -105,12 +103,11 @@ def test_a_decoder_that_joins_while_the_controller_is_down_is_bound_whole_afterw
     assert (meanwhile, afterwards) == ({**WHOLE, joined: (0, 4)}, {**WHOLE, joined: (4, 4)})
 
 
-def apply(cluster: Cluster, namespace: str, table: Table) -> None:
+def applied(cluster: Cluster, namespace: str, table: Table) -> None:
     """Apply the files of a table; wait for their pods, and for the PodGroup that the controller makes."""
-    for file in table.files:
-        kubectl(cluster, "apply", "-n", namespace, "-f", str(file))
+    apply(cluster, namespace, *table.files)
     wait_pods(cluster, namespace, table.pods)
-    until(lambda: items(cluster.api, path("podgroups", namespace)), "the controller makes a PodGroup")
+    until(lambda: pod_group(cluster, namespace, table.service), "the controller makes a PodGroup")
 
 
 def waiting(cluster: Cluster, namespace: str) -> list[tuple[str, str]]:
@@ -130,5 +127,5 @@ def second_decoder() -> Object:
 
 def policies(cluster: Cluster, namespace: str) -> list[str]:
     """Return the names of the policies of the service's PodGroup."""
-    pod_group = get(cluster.api, path("podgroups", namespace, DISAGGREGATED.service))
-    return [policy["name"] for policy in pod_group["spec"]["subGroupPolicy"]]
+    found = get(cluster.api, path("podgroups", namespace, DISAGGREGATED.service))
+    return [policy["name"] for policy in found["spec"]["subGroupPolicy"]]
