@@ -63,7 +63,6 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "COMMAND_FIELDS": {"test": 20, "soak": 10_000},
     "COMMAND_LINES": {"test": 20, "soak": 10_000},
     "REQUESTS": {"test": 600, "soak": 10_000},
-    "GITOPS_SEQUENCES": {"test": 3, "soak": 64},
     "PLAN_CASES": {"soak": 150},
     "BOUNDS": {"test": 60, "soak": 1000},
     "FILE_SCHEMAS": {"test": 2, "soak": 20},

@@ -9,7 +9,7 @@ import pytest
 from hack.manifests.objects import find
 from intent import Object
 from intent.annotations import EXPANSION
-from tests.cluster.testbed.api import delete, get, path
+from tests.cluster.testbed.admissions import CONFIGURATIONS, without
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import wait_admission
@@ -22,33 +22,15 @@ BACKSTOP: Final = "backstop.fusioninfer.io"
 SAID: Final = "not expanded: the mutating webhook did not run"
 
 
-CONFIGURATIONS: Final = (
-    path("mutatingwebhookconfigurations", "", "mutate.fusioninfer.io"),
-    path("validatingwebhookconfigurations", "", "validate.fusioninfer.io"),
-)
-
-
 @pytest.fixture(scope="module")
 def unguarded(admission: Cluster) -> Iterator[str]:
     """A namespace in a cluster from which the webhook configurations were deleted."""
     namespace = add_namespace(admission)
-    taken = [get(admission.api, where) for where in CONFIGURATIONS]
-    for where in CONFIGURATIONS:
-        delete(admission.api, where)
-    try:
+    with without(admission, *CONFIGURATIONS):
         until(lambda: SAID in dry_run(admission, namespace), "the policy warns")
         yield namespace
-    finally:
-        for configuration in taken:
-            put_back(admission, configuration)
-        wait_admission(admission)
-        empty_namespace(admission, namespace)
-
-
-def put_back(cluster: Cluster, stored: Object) -> None:
-    """Apply an object again as the installation did."""
-    wanted = {**stored, "metadata": {"name": stored["metadata"]["name"]}}
-    kubectl(cluster, "apply", "--server-side", "--filename=-", stdin=json.dumps(wanted))
+    wait_admission(admission)
+    empty_namespace(admission, namespace)
 
 
 @pytest.fixture

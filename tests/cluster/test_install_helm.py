@@ -19,8 +19,8 @@ import yaml
 from hack.manifests.chart import ONLY_IN_CHART
 from hack.manifests.objects import DOCS, MANIFESTS
 from intent import Object
+from tests.cluster.testbed.admissions import bundles, call_on_loopback, trust
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
-from tests.cluster.testbed.bundles import bundles, call_on_loopback, inject_bundle
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.control_plane import kill_process, restart_component
@@ -118,7 +118,7 @@ def old(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def upgraded(old: Old) -> Upgraded:
     """Have cert-manager inject its bundle, and upgrade as the page says; before that, without the mode."""
     cluster, there = old.cluster, old.console
-    inject_bundle(cluster, b64encode(cluster.authority_pem).decode())
+    trust(cluster, cluster.authority_pem)
     injected = bundles(cluster)
     create(cluster.api, path("secrets", NAMESPACE), of_cert_manager())
     refused = run(there, UPGRADE).stderr

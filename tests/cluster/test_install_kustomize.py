@@ -19,8 +19,8 @@ import yaml
 
 from hack.manifests.objects import DOCS
 from intent import Object
+from tests.cluster.testbed.admissions import bundles, trust
 from tests.cluster.testbed.api import ApiError, create, items, path
-from tests.cluster.testbed.bundles import bundles, inject_bundle
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.containers import report
@@ -96,7 +96,7 @@ class Again:
 def again(installed: Installed) -> Again:
     """Apply the same once more, after cert-manager has injected its bundle."""
     injected = b64encode(installed.cluster.authority_pem).decode()
-    inject_bundle(installed.cluster, injected)
+    trust(installed.cluster, installed.cluster.authority_pem)
     difference = run(installed.console, "kubectl diff --server-side -k .")
     first = generations(installed.cluster)
     must(installed.console, APPLY)

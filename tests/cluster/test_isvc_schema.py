@@ -4,14 +4,16 @@ Writes are strict, as those of kubectl: an unknown field is an error. Other clie
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
 from intent import Object
+from intent.annotations import INJECT
 from intent.inferenceservice.embedded import EMBEDDED
-from tests.builders.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
-from tests.builders.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES, PARENTS
+from tests.builders.autoscaling import GOOD_ROLLOUTS, GOOD_SCALINGS
+from tests.builders.gateway_api import GOOD_GATEWAYS, PARENTS
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import changed
 from tests.cluster.testbed.api import ApiError, create, path
@@ -164,6 +166,23 @@ def test_an_invalid_service_is_rejected_by_both_at_the_same_field(
     assert offline(service) == fields(refused.value.body)
 
 
+NAMING: Final[dict[str, Callable[[str], Object]]] = {
+    "configRef": lambda name: isvc(router(configRef={"name": name, "key": "k"}, strategy=None), worker()),
+    "pool": lambda name: isvc(router(pool={"ref": {"name": name}}, strategy=None), worker()),
+    "baseRefs": lambda name: isvc(worker(), baseRefs=[name]),
+}
+"""InferenceServices that name an object in a field."""
+
+
+@pytest.mark.parametrize("field", NAMING)
+def test_the_definition_refuses_what_is_no_name(admission: Cluster, field: str) -> None:
+    """No webhook is asked about an object that bypasses admission."""
+    for name in ("../../b/configmaps/theirs", "..", "%2e%2e/x", "a/b", "X", "x\n"):
+        service = changed(NAMING[field](name), "metadata.annotations", {INJECT: "disabled"})
+        with pytest.raises(ApiError, match="should match"):
+            written(admission, service)
+
+
 def test_a_number_beyond_its_format_is_rejected_by_the_webhook(admission: Cluster) -> None:
     """The API server leaves formats of numbers to the types of Go, which a custom resource does not have."""
     service = changed_by(f"{CONTAINER}.ports", [{"containerPort": 2**31}])
@@ -196,49 +215,3 @@ def test_an_unknown_field_is_dropped_for_other_clients(admission: Cluster, name:
 
     assert stored["spec"]["roles"][0][name] == value
     assert offline(service) == {f"spec.roles[0].{name}.added"}
-
-
-GOOD_SPECS: Final = {
-    "scaling": GOOD_SCALINGS,
-    "rolloutStrategy": GOOD_ROLLOUTS,
-    "httproute": GOOD_ROUTES,
-    "gateway": GOOD_GATEWAYS,
-}
-BROKEN_SPECS: Final = {
-    "scaling": BROKEN_SCALINGS,
-    "rolloutStrategy": BROKEN_ROLLOUTS,
-    "httproute": BROKEN_ROUTES,
-    "gateway": BROKEN_GATEWAYS,
-}
-CASES_GOOD: Final = [
-    (field, name, spec) for field, specs in GOOD_SPECS.items() for name, spec in specs.items()
-]
-CASES_BAD: Final = [
-    (field, name, spec) for field, specs in BROKEN_SPECS.items() for name, (spec, _) in specs.items()
-]
-
-
-@pytest.mark.parametrize(("field", "name", "spec"), CASES_GOOD)
-def test_a_valid_spec_is_accepted_as_its_author_wrote_it(
-    admission: Cluster, field: str, name: str, spec: Object
-) -> None:
-    service = changed_by(f"spec.roles.0.{field}", spec)
-
-    stored = written(admission, service, fieldValidation="Strict")
-
-    assert stored["spec"] == service["spec"], name
-
-
-@pytest.mark.parametrize(("field", "name", "spec"), CASES_BAD)
-def test_an_invalid_spec_is_rejected(admission: Cluster, field: str, name: str, spec: Object) -> None:
-    """By the API server, or by the webhook where a rule is beyond the schema.
-
-    A strict decoder reports the fields of an object in place of a list, and nothing else.
-    """
-    service = changed_by(f"spec.roles.0.{field}", spec)
-
-    with pytest.raises(ApiError) as refused:
-        written(admission, service, fieldValidation="Strict")
-
-    assert offline(service), name
-    assert all(one.startswith(tuple(offline(service))) for one in fields(refused.value.body)), name

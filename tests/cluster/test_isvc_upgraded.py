@@ -14,7 +14,8 @@ from intent.inferenceservice.embedded import EMBEDDED
 from tests.builders.gateway_api import PARENTS
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import changed
-from tests.cluster.testbed.api import ApiError, apply, create, delete, edit, get, items, patch, path
+from tests.cluster.testbed.admissions import without
+from tests.cluster.testbed.api import ApiError, apply, create, edit, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
@@ -80,12 +81,9 @@ def without_webhook(cluster: Cluster, namespace: str) -> Iterator[None]:
 
     kubectl would read the whole OpenAPI document, which the API server builds anew after each definition.
     """
-    configurations = path("validatingwebhookconfigurations")
-    kept = get(cluster.api, f"{configurations}/{WEBHOOKS}")
-    delete(cluster.api, f"{configurations}/{WEBHOOKS}")
-    until(lambda: is_accepted(cluster, namespace), "no webhook is called")
-    yield
-    create(cluster.api, configurations, {**kept, "metadata": {"name": WEBHOOKS}})
+    with without(cluster, path("validatingwebhookconfigurations", "", WEBHOOKS)):
+        until(lambda: is_accepted(cluster, namespace), "no webhook is called")
+        yield
     until(lambda: not is_accepted(cluster, namespace), "the webhook is called")
 
 

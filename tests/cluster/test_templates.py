@@ -12,7 +12,8 @@ import yaml
 from intent import Object
 from sync.kinds import sealed
 from tests.builders.templates import template
-from tests.cluster.testbed.api import ApiError, create, delete, get, items, path
+from tests.cluster.testbed.admissions import without
+from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
@@ -168,12 +169,8 @@ def test_everything_that_a_template_may_say_is_stored(templated: Cluster, namesp
 @pytest.fixture
 def unvalidated(templated: Cluster) -> Iterator[None]:
     """Delete the validating configuration for a while."""
-    where = path("validatingwebhookconfigurations", "", "validate.fusioninfer.io")
-    taken = get(templated.api, where)
-    delete(templated.api, where)
-    yield
-    bare = {**taken, "metadata": {key: taken["metadata"][key] for key in ("name", "labels")}}
-    create(templated.api, where.rpartition("/")[0], bare)
+    with without(templated, path("validatingwebhookconfigurations", "", "validate.fusioninfer.io")):
+        yield
     until(lambda: applied(templated, "default", short("a"))[0] != 0, "a missing template is denied again")
 
 

@@ -8,17 +8,18 @@ import threading
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
-from tests.cluster.testbed.api import ApiError, amend, create, get, path
+from tests.cluster.testbed.api import ApiError, amend, create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.control_plane import kill_process
+from tests.cluster.testbed.install import on_loopback
 from tests.cluster.testbed.ours import start_webhook
 from tests.cluster.testbed.relay import Relay, hang_up
 
@@ -63,7 +64,7 @@ def called(cluster: Cluster, flags: Object, port: int) -> Iterator[None]:
 
 
 def trust(cluster: Cluster, bundle: bytes) -> None:
-    """Have our webhook configurations trust a bundle."""
+    """Have our webhook configurations trust a bundle, as cert-manager's injector does."""
     encoded = b64encode(bundle).decode()
     for where in CONFIGURATIONS:
         places = range(len(get(cluster.api, where)["webhooks"]))
@@ -71,62 +72,63 @@ def trust(cluster: Cluster, bundle: bytes) -> None:
         amend(cluster.api, where, [{"op": "add", "path": each, "value": encoded} for each in paths])
 
 
+def bundles(cluster: Cluster) -> dict[str, str]:
+    """Return what our webhooks trust, by their names; empty for one that trusts nothing."""
+    webhooks = [webhook for where in CONFIGURATIONS for webhook in get(cluster.api, where)["webhooks"]]
+    return {webhook["name"]: webhook["clientConfig"].get("caBundle", "") for webhook in webhooks}
+
+
 def trusted(cluster: Cluster) -> set[bytes]:
     """Return the bundles that our webhook configurations trust: one, if they agree."""
-    found = (webhook for where in CONFIGURATIONS for webhook in get(cluster.api, where)["webhooks"])
-    return {b64decode(webhook["clientConfig"].get("caBundle", "")) for webhook in found}
+    return set(map(b64decode, bundles(cluster).values()))
+
+
+def call_on_loopback(cluster: Cluster) -> None:
+    """Have the API server call the webhook on loopback, in place of its Service, and trust its authority."""
+    for where in CONFIGURATIONS:
+        placed = on_loopback(get(cluster.api, where), cluster.ports["webhook"], cluster.authority_pem)
+        changes = [
+            {"op": "replace", "path": f"/webhooks/{number}/clientConfig", "value": webhook["clientConfig"]}
+            for number, webhook in enumerate(placed["webhooks"])
+        ]
+        amend(cluster.api, where, changes)
+
+
+@contextmanager
+def without(cluster: Cluster, *configurations: str) -> Iterator[None]:
+    """Delete webhook configurations for a while."""
+    kept = [get(cluster.api, where) for where in configurations]
+    for where in configurations:
+        delete(cluster.api, where)
+    try:
+        yield
+    finally:
+        for where, stored in zip(configurations, kept, strict=True):
+            metadata = {key: stored["metadata"][key] for key in ("name", "labels")}
+            create(cluster.api, where.rpartition("/")[0], {**stored, "metadata": metadata})
 
 
 @contextmanager
 def bursts(cluster: Cluster, line: Relay, write: Write | None = None) -> Iterator[Sent]:
     """Send bursts of writes, one after the other, each on new connections to the webhook."""
-
-    def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
-        _count(sent, [pool.submit(write or _refusal, cluster) for _ in range(TOGETHER)])
-        hang_up(line)
-        time.sleep(REST)
-
-    with _under_way(send) as sent:
-        yield sent
-
-
-@contextmanager
-def stream(cluster: Cluster, a_second: float = 20.0) -> Iterator[Sent]:
-    """Send so many writes a second, whether or not those before were answered."""
-    pending: list[Future[str]] = []
-
-    def send(sent: Sent, pool: ThreadPoolExecutor) -> None:
-        pending.append(pool.submit(_refusal, cluster))
-        time.sleep(1 / a_second)
-        _count(sent, [each for each in pending if each.done()])
-        pending[:] = [each for each in pending if not each.done()]
-
-    with _under_way(send) as sent:
-        yield sent
-    _count(sent, pending)
-
-
-@contextmanager
-def _under_way(send: Callable[[Sent, ThreadPoolExecutor], None]) -> Iterator[Sent]:
     sent, ended = Sent(), threading.Event()
 
-    def go_on() -> None:
+    def send() -> None:
         with ThreadPoolExecutor(TOGETHER) as pool:
             while not ended.is_set():
-                send(sent, pool)
+                answers = list(pool.map(write or _refusal, [cluster] * TOGETHER))
+                sent.count += len(answers)
+                sent.failures += filter(None, answers)
+                hang_up(line)
+                time.sleep(REST)
 
-    sender = threading.Thread(target=go_on, daemon=True)
+    sender = threading.Thread(target=send, daemon=True)
     sender.start()
     try:
         yield sent
     finally:
         ended.set()
         sender.join()
-
-
-def _count(sent: Sent, answered: list[Future[str]]) -> None:
-    sent.count += len(answered)
-    sent.failures += [refusal for each in answered if (refusal := each.result())]
 
 
 def _refusal(cluster: Cluster) -> str:

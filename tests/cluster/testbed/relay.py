@@ -29,8 +29,6 @@ class Relay:
     accepted: int = 0
     """How many connections there were."""
     ends: set[socket.socket] = field(default_factory=set)
-    deaf: set[socket.socket] = field(default_factory=set)
-    """Ends to which nothing is sent any more, though their connections stay."""
 
     @property
     def port(self) -> int:
@@ -59,13 +57,7 @@ def relay(target: int | Callable[[], int], at: socket.socket | None = None) -> I
 def cut(line: Relay) -> None:
     """Break every connection, and refuse new ones."""
     line.is_cut = True
-    line.deaf.clear()
     _break(*line.ends)
-
-
-def deafen(line: Relay) -> None:
-    """Keep every connection that there is, and let no answer through on it; new ones work."""
-    line.deaf |= line.ends
 
 
 def hang_up(line: Relay) -> None:
@@ -119,8 +111,6 @@ def _copy(line: Relay, source: socket.socket, sink: socket.socket, *, to_target:
         while piece := source.recv(CHUNK):
             time.sleep(line.delay)
             while to_target and line.is_held:
-                time.sleep(HELD)
-            while not to_target and sink in line.deaf:
                 time.sleep(HELD)
             sink.sendall(piece)
         sink.shutdown(socket.SHUT_WR)
