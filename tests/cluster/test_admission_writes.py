@@ -6,7 +6,6 @@ from intent import Object
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.controllers import metric
-from tests.cluster.testbed.echo import echo
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
@@ -26,12 +25,6 @@ ANNOTATED = read(WHOLE)
 NAME = ANNOTATED["metadata"]["name"]
 TWIN = named(unannotated(ANNOTATED), "twin")
 FORCED = (*SERVER_SIDE, "--force-conflicts")
-GRACE = {
-    "op": "add",
-    "path": "/spec/leaderWorkerTemplate/workerTemplate/spec/terminationGracePeriodSeconds",
-    "value": 60,
-}
-"""The addition of the webhook after ours."""
 TEMPLATES = ".spec.leaderWorkerTemplate."
 BY_EVERY_WRITE = pytest.mark.parametrize(
     ("first", "again"),
@@ -111,20 +104,6 @@ def test_a_create_calls_mutate_once_and_objects_without_annotation_are_never_sen
     put(admission, namespace, ("create",), ANNOTATED)
 
     assert (without - before, mutations(admission) - without) == (0, 1)
-
-
-def test_a_webhook_that_sorts_after_ours_has_us_called_twice_and_nothing_changes(
-    admission: Cluster, namespace: str
-) -> None:
-    once = put(admission, namespace, ("create",), named(ANNOTATED, "once"))
-    before = mutations(admission)
-
-    with echo(admission, "z-echo", namespace, [GRACE]):
-        twice = put(admission, namespace, ("create",), ANNOTATED)
-
-    assert mutations(admission) - before == 2
-    pod = twice["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
-    assert (pod.pop("terminationGracePeriodSeconds"), written_part(twice)) == (60, written_part(once))
 
 
 def mutations(cluster: Cluster) -> float:

@@ -110,12 +110,6 @@ def test_no_call_fails_when_the_secret_is_lost(keeping: Cluster, replicas: Repli
     assert sent.failures == []
 
 
-def test_a_lost_bundle_is_restored(keeping: Cluster) -> None:
-    amend(keeping.api, VALIDATING, [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}])
-
-    until(lambda: trusted(keeping) == {kept(keeping).bundle}, "it is trusted again")
-
-
 def test_a_manifest_that_drops_a_webhook_is_still_accepted(keeping: Cluster) -> None:
     manifest = get(keeping.api, VALIDATING)
     whole = [without_bundle(webhook) for webhook in manifest["webhooks"]]

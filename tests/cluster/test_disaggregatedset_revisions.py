@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.annotations import GROUP_NAME, REVISION, ROLES
+from intent.annotations import REVISION, ROLES
 from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
 from tests.cluster.test_disaggregatedset import (
@@ -19,7 +19,7 @@ from tests.cluster.test_disaggregatedset import (
     role,
     set_namespace,
 )
-from tests.cluster.testbed.api import ApiError, create, delete, items, patch, path
+from tests.cluster.testbed.api import create, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes
 from tests.cluster.testbed.groups import group_of, pods, settled
@@ -103,45 +103,6 @@ def test_a_rollout_is_rolled_back(fusioninfer: Cluster, set_namespace: str, add_
     assert not findings(fusioninfer, namespace)
 
 
-def test_a_set_is_scaled_to_zero_and_made_again(
-    fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes
-) -> None:
-    namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
-    add_nodes(6)
-    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
-    until(lambda: serving(fusioninfer, namespace, PAIR), "both roles are placed")
-    (revision,) = revisions(fusioninfer, namespace)
-
-    # all roles to zero, and back
-    patch(fusioninfer.api, at, with_roles(PAIR, 0))
-    until(lambda: not pods(fusioninfer, namespace), "no pods are left")
-    assert becomes(lambda: groups(fusioninfer, namespace), gangs(revision)) == gangs(revision)
-    patch(fusioninfer.api, at, with_roles(PAIR))
-    until(lambda: serving(fusioninfer, namespace, PAIR), "both roles are placed again")
-    assert revisions(fusioninfer, namespace) == {revision}
-
-    # deleted, and made again with the same name at once: a new gang, which waits for both roles
-    old = uids(fusioninfer, namespace)
-    delete(fusioninfer.api, at)
-    until(lambda: not items(fusioninfer.api, path("disaggregatedsets", namespace)), "the set is gone")
-    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
-    until(
-        lambda: serving(fusioninfer, namespace, PAIR) and not old & uids(fusioninfer, namespace),
-        "both roles are placed again",
-        seconds=2 * PATIENCE,
-    )
-    assert becomes(lambda: groups(fusioninfer, namespace), gangs(revision)) == gangs(revision)
-    assert len(pods(fusioninfer, namespace)) == 6
-
-    # a group name edited by hand in one LeaderWorkerSet: refused, since its pods would leave the gang
-    before = uids(fusioninfer, namespace)
-    lws = path("leaderworkersets", namespace, f"{SET}-{revision}-decode")
-    with pytest.raises(ApiError, match="FI206"):
-        patch(fusioninfer.api, lws, group_name("another"))
-    assert revisions(fusioninfer, namespace) == {revision}
-    assert uids(fusioninfer, namespace) == before
-
-
 def with_roles(names: tuple[str, ...], replicas: int = 1, tag: str = "") -> Object:
     """Return the spec of a set with these roles, each of which declares all of them."""
     roles: list[Any] = [
@@ -154,12 +115,6 @@ def with_roles(names: tuple[str, ...], replicas: int = 1, tag: str = "") -> Obje
         for container in one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]:
             container["image"] += tag
     return {"spec": {"roles": roles}}
-
-
-def group_name(name: str) -> Object:
-    """Return a patch of the annotation that names the PodGroup."""
-    template = {"metadata": {"annotations": {GROUP_NAME: name}}}
-    return {"spec": {"leaderWorkerTemplate": {"workerTemplate": template}}}
 
 
 def size(names: tuple[str, ...]) -> int:

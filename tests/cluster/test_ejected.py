@@ -65,39 +65,6 @@ def test_an_ejected_service_restarts_nothing_and_is_scheduled_again_without_us(
     assert specs(fusioninfer, namespace) == sets
 
 
-def test_an_ejected_service_keeps_what_it_needs_without_the_other_steps(
-    fusioninfer: Cluster, namespace: str, add_nodes: AddNodes
-) -> None:
-    add_nodes(10)
-    apply(fusioninfer, namespace, PREFILL, DECODE)
-    until(lambda: pod_group_and_owners(fusioninfer, namespace), "the PodGroup")
-    before = [started(fusioninfer, namespace, name) for name in SETS]
-    assert settled(fusioninfer, namespace) == PLACED
-    group = stored_group(fusioninfer, namespace)
-
-    for name in SETS:  # one is ejected while the other is still annotated, and its labels go too
-        found = get(fusioninfer.api, path("leaderworkersets", namespace, name))["metadata"]
-        for verb, kept in (("annotate", found["annotations"]), ("label", found["labels"])):
-            keys = [f"{key}-" for key in kept if key.startswith(PREFIX)]
-            kubectl(fusioninfer, verb, "-n", namespace, f"leaderworkersets/{name}", *keys)
-    with controller_down(fusioninfer):
-        pass
-    caught_up(fusioninfer, namespace)
-
-    kept = stored_group(fusioninfer, namespace)
-    assert (kept["metadata"]["uid"], kept["spec"]) == (group["metadata"]["uid"], group["spec"])
-    assert [started(fusioninfer, namespace, name) for name in SETS] == before
-    leader = path("pods", namespace, f"{SERVICE}-decode-0")
-    uid = get(fusioninfer.api, leader)["metadata"]["uid"]
-    delete(fusioninfer.api, leader, gracePeriodSeconds="0")
-    until(lambda: replaced(fusioninfer, namespace, uid), "the group is made again")
-    until(lambda: ours(fusioninfer, namespace) == PLACED, "the group is scheduled again")
-
-    for name in SETS:
-        delete(fusioninfer.api, path("leaderworkersets", namespace, name))
-    until(lambda: SERVICE not in pod_groups(fusioninfer, namespace), "the PodGroup is deleted")
-
-
 def eject(cluster: Cluster, namespace: str, *files: Path) -> Any:
     """Run the command."""
     words = ["eject", f"--namespace={namespace}", "--output=json", *map(str, files)]
@@ -134,10 +101,6 @@ def specs(cluster: Cluster, namespace: str) -> dict[str, tuple[Object, int]]:
 
 def stored_group(cluster: Cluster, namespace: str) -> Object:
     return get(cluster.api, path("podgroups", namespace, SERVICE))
-
-
-def pod_groups(cluster: Cluster, namespace: str) -> list[str]:
-    return [obj["metadata"]["name"] for obj in items(cluster.api, path("podgroups", namespace))]
 
 
 def marks(cluster: Cluster, namespace: str) -> list[str]:

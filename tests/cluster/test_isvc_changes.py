@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from intent import Object
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
-from tests.cluster.testbed.api import get, items, patch, path
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, pod_group, required
 from tests.cluster.testbed.rollouts import caught_up, generation, rollout, started
@@ -30,26 +30,6 @@ def test_a_second_apply_writes_nothing(served: Cluster, routed_namespace: str) -
     caught_up(served, routed_namespace)
 
     assert before == {**versions(served, routed_namespace), **before}
-
-
-def test_one_that_grows_too_large_says_so_and_loses_its_counts(
-    served: Cluster, routed_namespace: str
-) -> None:
-    where, disabled = path("inferenceservices", routed_namespace, NAME), {"fusioninfer.io/inject": "disabled"}
-    small, large = (
-        service(worker(template={"spec": {"containers": [{"name": "engine", "image": "i", "args": [text]}]}}))
-        for text in ("x", "x" * 400_000)
-    )
-
-    def said() -> Object:
-        return dict(get(served.api, where).get("status", {}))
-
-    apply(served, routed_namespace, small)
-    until(lambda: {"components", "ready"} <= said().keys(), "the counts")
-    patch(served.api, where, {"metadata": {"annotations": disabled}, "spec": large["spec"]})
-
-    until(lambda: "FI904" in str(said()), "the size is reported")
-    assert not {"components", "ready"} & said().keys()
 
 
 def test_a_role_with_another_name_leaves_the_others_alone(served: Cluster, routed_namespace: str) -> None:

@@ -4,13 +4,13 @@ from typing import Final
 
 from intent.annotations import PAUSED
 from tests.builders.isvc import isvc, router, worker
-from tests.cluster.testbed.api import ApiError, get, path
+from tests.cluster.testbed.api import ApiError, get, items, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.controllers import apply
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.rollouts import caught_up, rollout
-from tests.cluster.testbed.services import Objects, labelled, made, uids
+from tests.cluster.testbed.services import MADE, Objects, is_ours, labelled, made, told, uids
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -38,13 +38,15 @@ def test_every_dependent_is_deleted_with_it(served: Cluster, routed_namespace: s
     assert ("httproutes" in left, drained) == (False, pods)
 
 
-def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) -> None:
+def test_an_orphan_is_its_authors_own_until_its_service_is_applied_again(
+    served: Cluster, routed_namespace: str
+) -> None:
     completed(served, routed_namespace)
     kept = uids(served, routed_namespace)
+
     kubectl(served, "delete", "-n", routed_namespace, f"inferenceservice/{NAME}", "--cascade=orphan")
     until(lambda: re_owned(served, routed_namespace), "the controller has seen that it is gone")
     before, there = len(writes(served)), uids(served, routed_namespace)
-
     kubectl(served, "scale", "-n", routed_namespace, f"leaderworkersets/{NAME}-inference", "--replicas=3")
     wait_pods(served, routed_namespace, 6 + 1)
 
@@ -54,6 +56,26 @@ def test_an_orphan_is_its_authors_own(served: Cluster, routed_namespace: str) ->
     wrote = [words(request) for request in since]
     assert there == kept
     assert ("patch", "leaderworkersets") not in wrote
+
+    apply(served, routed_namespace, ROUTED)
+    uid = get(served.api, path("inferenceservices", routed_namespace, NAME))["metadata"]["uid"]
+    adopted = becomes(lambda: owners(served, routed_namespace), {("InferenceService", uid)})
+    wait_pods(served, routed_namespace, 4 + 1)
+    assert adopted == {("InferenceService", uid)}
+    assert uids(served, routed_namespace) == kept
+    assert [each for each in told(served, routed_namespace, NAME) if "FI871" in each["message"]] == []
+
+
+def owners(cluster: Cluster, namespace: str) -> set[tuple[str, str]]:
+    """Return kind and uid of the owners of every object but the PodGroup, which LeaderWorkerSets own."""
+    references = (
+        obj["metadata"].get("ownerReferences", [{"kind": "nobody", "uid": ""}])
+        for resource in MADE
+        if resource != "podgroups"
+        for obj in items(cluster.api, path(resource, namespace))
+        if is_ours(obj)
+    )
+    return {(each["kind"], each["uid"]) for one in references for each in one}
 
 
 def completed(cluster: Cluster, namespace: str) -> Objects:

@@ -11,16 +11,25 @@ from typing import Final
 import pytest
 
 from intent import Object
-from intent.annotations import STRATEGY
+from intent.annotations import ROLES, STRATEGY
 from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.api import delete, get, patch, path
 from tests.cluster.testbed.audit import come_to_rest, words, writes
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, becomes, controller_down, metric
 from tests.cluster.testbed.differences import differences
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.services import FOR_ISTIO, MADE, OF_SCALING, Objects, comparable, made, says
+from tests.cluster.testbed.services import (
+    FOR_ISTIO,
+    MADE,
+    OF_SCALING,
+    Objects,
+    comparable,
+    made,
+    recorded_events,
+    says,
+)
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -38,6 +47,25 @@ SERVICE: Final = isvc(
     priority="Critical",
 )
 IDLE: Final = 8.0
+STRANGER: Final = {
+    "name": "stranger",
+    "labelSelector": {"matchLabels": {"app": "stranger"}},
+    "matchLabelKeys": ["app"],
+    "subGroupSize": 1,
+    "minSubGroups": 1,
+}
+GANG: Final[dict[str, Object]] = {
+    "minMember": {"spec": {"minMember": 1}},
+    "no policies": {"spec": {"subGroupPolicy": None}},
+    "other policies": {"spec": {"subGroupPolicy": [STRANGER]}},
+    "tasks": {"spec": {"minTaskMember": {"decode": 8}}},
+    "resources": {"spec": {"minResources": {"nvidia.com/gpu": "80"}}},
+    "priority": {"spec": {"priorityClassName": "system-node-critical"}},
+    "no roles": {"metadata": {"annotations": {ROLES: None}}},
+    "no owner of the gang": {"metadata": {"ownerReferences": None}},
+    "no label on the gang": {"metadata": {"labels": {"fusioninfer.io/service": None}}},
+}
+"""Edits of the PodGroup."""
 EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     "replicas": ("leaderworkersets", f"{NAME}-inference", {"spec": {"replicas": 5}}),
     "strategy": (
@@ -45,7 +73,7 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
         f"{NAME}-inference",
         {"metadata": {"annotations": {STRATEGY: "queue-size"}}},
     ),
-    "minMember": ("podgroups", NAME, {"spec": {"minMember": 1}}),
+    **{edit: ("podgroups", NAME, change) for edit, change in GANG.items()},
     "targetPorts": ("inferencepools", f"{NAME}-pool", {"spec": {"targetPorts": [{"number": 1}]}}),
     "ports": ("services", PICKER, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 1}]}}),
     "selector": ("services", PICKER, {"spec": {"selector": {"app": "other"}}}),
@@ -74,14 +102,13 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     "api": ("services", f"{NAME}-api", {"spec": {"selector": {"app": "other"}}}),
     "owner": ("deployments", PICKER, {"metadata": {"ownerReferences": None}}),
     "no label": ("deployments", PICKER, {"metadata": {"labels": {"fusioninfer.io/service": None}}}),
-    "no label on the gang": ("podgroups", NAME, {"metadata": {"labels": {"fusioninfer.io/service": None}}}),
     "label": ("services", PICKER, {"metadata": {"labels": {"fusioninfer.io/service": "other"}}}),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """The service, as the controller made it."""
+    """The service, as the controller made it, with the owners of each object."""
 
     cluster: Cluster
     namespace: str
@@ -98,7 +125,38 @@ def drifted(served: Cluster) -> Iterator[Drifted]:
         whole = until(lambda: complete(served, namespace), "the controller has made everything")
         delete(served.api, path("configmaps", namespace, f"{PICKER}-config"))
         assert whole == becomes(lambda: made(served, namespace), whole)
-        yield Drifted(served, namespace, whole)
+        yield Drifted(served, namespace, {key: seen(served, namespace, *key) for key in whole})
+
+
+TOLD: Final[dict[str, tuple[str, ...]]] = {
+    f"PodGroup {NAME} was changed by kubectl-patch (spec.minMember), and the change was undone; ": (
+        *("patch", "podgroup", NAME, "--type=merge", '--patch={"spec":{"minMember":9}}'),
+    ),
+    f"LeaderWorkerSet {NAME}-inference was changed by kubectl (spec.replicas), and the change was ": (
+        *("scale", "leaderworkerset", f"{NAME}-inference", "--replicas=3"),
+    ),
+    f"Deployment {PICKER} was changed by another client (metadata.labels.fusioninfer.io/service), ": (
+        *("label", "deployment", PICKER, "fusioninfer.io/service-"),
+    ),
+    f"HTTPRoute {NAME}-httproute was deleted by another client, and was created again; ": (
+        *("delete", "httproute", f"{NAME}-httproute"),
+    ),
+}
+"""How the Event of a change begins, and what kubectl does. They come first: a service has few Events."""
+
+
+@pytest.mark.parametrize("start", TOLD)
+def test_a_change_that_is_undone_is_told(drifted: Drifted, start: str) -> None:
+    kubectl(drifted.cluster, *TOLD[start], "--namespace", drifted.namespace)
+
+    def said() -> list[str]:
+        events = recorded_events(drifted.cluster, drifted.namespace, NAME)
+        return [each["message"] for each in events if each["message"].startswith(start)]
+
+    (message,) = until(said, "an Event says so")
+    assert message.endswith(
+        f'change InferenceService {NAME} instead, or set fusioninfer.io/paused: "true" there first'
+    )
 
 
 @pytest.mark.parametrize("edit", EDITS)
@@ -107,9 +165,21 @@ def test_an_edit_is_undone(drifted: Drifted, edit: str) -> None:
 
     patch(drifted.cluster.api, path(resource, drifted.namespace, name), change)
 
-    where, before = path(resource, drifted.namespace, name), drifted.whole[resource, name]
-    after = becomes(lambda: comparable(get(drifted.cluster.api, where)), before)
+    before = drifted.whole[resource, name]
+    after = becomes(lambda: seen(drifted.cluster, drifted.namespace, resource, name), before)
     assert differences(before, after) == {}
+
+
+def test_a_queue_that_no_member_names_is_left_to_others(drifted: Drifted) -> None:
+    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is created."""
+    where, before = path("podgroups", drifted.namespace, NAME), drifted.whole["podgroups", NAME]
+
+    patch(drifted.cluster.api, where, {"spec": {"queue": "root", "minMember": 1}})
+
+    expected = {**before, "spec": {**before["spec"], "queue": "root"}}
+    after = becomes(lambda: seen(drifted.cluster, drifted.namespace, "podgroups", NAME), expected)
+    patch(drifted.cluster.api, where, {"spec": {"queue": before["spec"]["queue"]}})
+    assert differences(expected, after) == {}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +230,12 @@ def complete(cluster: Cluster, namespace: str) -> Objects:
     """Return what the controller made, once it is all there."""
     found = made(cluster, namespace)
     return found if {resource for resource, _ in found} == {*MADE} - {FOR_ISTIO, OF_SCALING} else {}
+
+
+def seen(cluster: Cluster, namespace: str, resource: str, name: str) -> Object:
+    """Read what the controller sets of an object, its owners too."""
+    stored = get(cluster.api, path(resource, namespace, name))
+    return {**comparable(stored), "owners": stored["metadata"].get("ownerReferences")}
 
 
 def writes_to(drifted: Drifted) -> list[Object]:

@@ -12,7 +12,7 @@ import pytest
 
 from intent import Object
 from tests.builders.isvc import isvc, router, worker
-from tests.cluster.testbed.answers import TAKES, add_gateway, answer
+from tests.cluster.testbed.answers import REFUSES, TAKES, add_gateway, answer, give_address
 from tests.cluster.testbed.api import delete, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
@@ -50,12 +50,16 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The status that was first written in each trouble, in it and after it, and all that was stored."""
+    """The status that was first written in each trouble, in it and after it, and all that was stored.
+
+    And what `kubectl get` prints at the end.
+    """
 
     first: dict[str, Object]
     within: dict[str, Object]
     after: dict[str, Object]
     history: list[Object]
+    listed: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +77,8 @@ def life(served: Cluster) -> Iterator[Life]:
                 first[name] = next_status(history, known)
                 trouble.returns(served, namespace)
                 after[name] = says(served, namespace, NAME, COMPLETE)
-        yield Life(first, within, after, in_order(history))
+        listed = kubectl(served, "get", "isvc", "--namespace", namespace, "--no-headers").split()
+        yield Life(first, within, after, in_order(history), listed)
 
 
 def quiet(cluster: Cluster, namespace: str) -> None:
@@ -125,6 +130,17 @@ def picker_pod(cluster: Cluster, namespace: str) -> str:
         cluster.api, path("pods", namespace), labelSelector="app.kubernetes.io/name=endpoint-picker"
     )
     return found[0]["metadata"]["name"] if found else ""
+
+
+def gateway_refuses(cluster: Cluster, namespace: str) -> None:
+    """Have the gateway change its mind about the route."""
+    answer(cluster, namespace, NAME, REFUSES)
+
+
+def gateway_takes(cluster: Cluster, namespace: str) -> None:
+    """Have it take the route again, and say where it is."""
+    give_address(cluster, namespace, "gateway", "10.1.2.3")
+    answer(cluster, namespace, NAME, TAKES)
 
 
 def node_goes(cluster: Cluster, namespace: str) -> None:
@@ -184,6 +200,9 @@ TROUBLES: Final[dict[str, Trouble]] = {
         ("RoutesReady", "Ready"),
         {"RoutesReady": ("False", "PickerNotAvailable")},
     ),
+    "a gateway that refuses": Trouble(
+        gateway_refuses, gateway_takes, ("RoutesReady", "Ready"), {"Ready": ("False", "RoutesNotReady")}
+    ),
     "a pod that fails": Trouble(
         pod_fails, pod_recovers, ("Ready", "Active"), {"Failed": ("True", "PodsFailing")}
     ),
@@ -216,6 +235,15 @@ def test_failure_and_progress_end_with_theirs(life: Life, name: str) -> None:
 def test_the_next_reconcile_resets_the_condition(life: Life, name: str) -> None:
     """The first status that is written after a cause has gone says so; there is none in between."""
     assert not true(life.first[name]) & set(TROUBLES[name].gone)
+
+
+def test_a_url_is_that_of_a_gateway_that_takes_the_route(life: Life) -> None:
+    refused, taken = life.within["a gateway that refuses"], life.after["a gateway that refuses"]
+
+    assert "url" not in refused
+    assert "NotAllowedByListeners" in conditions(refused)["RoutesReady"]["message"]
+    assert taken["url"] == "http://10.1.2.3"
+    assert life.listed[:5] == [NAME, "True", "2/2", "ServiceReady", "http://10.1.2.3"]
 
 
 def test_ready_is_true_only_if_every_part_is_ready(life: Life) -> None:

@@ -9,7 +9,7 @@ from intent import Object
 from tests.builders.isvc import isvc, worker
 from tests.cluster.testbed.api import MERGE_PATCH, call, get, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.controllers import apply, becomes, controller_down
+from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.wait import until
@@ -36,19 +36,6 @@ def test_replicas_that_are_let_go_keep_every_pod(served: Cluster, three: str) ->
     caught_up(served, three)
 
     assert rollout(served, three, SET) == before
-
-
-def test_a_controller_that_stopped_half_way_keeps_every_pod(served: Cluster, three: str) -> None:
-    before = rollout(served, three, SET)
-
-    with controller_down(served):
-        apply(served, three, asking(None))
-        co_own(served, three, 3)
-        half_way = owners(served, three)
-    until(lambda: owners(served, three) == {KEEPER}, "it goes on")
-    caught_up(served, three)
-
-    assert (half_way, rollout(served, three, SET)) == ({"fusioninfer", KEEPER}, before)
 
 
 def test_after_that_an_autoscaler_scales_it_and_replicas_take_over_again(served: Cluster, three: str) -> None:
@@ -86,12 +73,3 @@ def scale(cluster: Cluster, namespace: str, count: int, manager: str) -> None:
     """Scale as an autoscaler does."""
     target = f"{path('leaderworkersets', namespace, SET, 'scale')}?fieldManager={manager}"
     call(cluster.api, "PATCH", target, {"spec": {"replicas": count}}, MERGE_PATCH)
-
-
-def co_own(cluster: Cluster, namespace: str, count: int) -> None:
-    """Do the first of the controller's two steps."""
-    metadata = {"namespace": namespace, "name": SET}
-    naming = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}
-    target = f"{path('leaderworkersets', namespace, SET)}?fieldManager={KEEPER}"
-    body = {**naming, "metadata": metadata, "spec": {"replicas": count}}
-    call(cluster.api, "PATCH", target, body, "application/apply-patch+yaml")

@@ -147,12 +147,6 @@ def test_the_status_reports_what_each_role_waits_for(life: Life) -> None:
     )
 
 
-def test_with_room_for_some_it_says_what_the_rest_waits_for(life: Life) -> None:
-    message = conditions(life.steps["some nodes"])["Scheduled"]["message"]
-
-    assert message == "role decode has 1 of 2 replicas on nodes, waits for 32 more nvidia.com/gpu (4 pods)"
-
-
 @pytest.mark.parametrize(
     ("step", "prefill", "decode"),
     [
@@ -176,23 +170,6 @@ def test_replicas_and_pods_are_counted(
     assert counted == [prefill, decode]
 
 
-def test_requested_resources_are_counted(life: Life) -> None:
-    components = life.steps["one more"]["components"]
-
-    asked = {
-        role: tuple(each[key] for key in ("desiredReplicas", "nodesPerReplica", "totalPods"))
-        for role, each in components.items()
-    }
-
-    assert asked == {"prefill": (1, 2, 2), "decode": (3, 4, 12)}
-
-
-def test_it_speaks_of_each_generation(life: Life) -> None:
-    seen = [life.steps[step]["observedGeneration"] for step in ("no nodes", "another image", "one more")]
-
-    assert seen == [1, 2, 3]
-
-
 def test_kubectl_waits_for_it(life: Life) -> None:
     assert life.waited == f"inferenceservice.fusioninfer.io/{NAME} condition met\n"
 
@@ -202,24 +179,6 @@ def test_kubectl_lists_it(life: Life) -> None:
 
 
 # --- what was ever said -----------------------------------------------------------------------------
-
-
-def test_all_of_a_status_speaks_of_one_generation(life: Life) -> None:
-    found = [obj["status"] for obj in services(life) if "status" in obj]
-
-    mixed = [status for status in found if generations(status) != {status["observedGeneration"]}]
-
-    assert (mixed, len(found) > len(STEPS)) == ([], True)
-
-
-def test_no_status_speaks_of_a_generation_to_come(life: Life) -> None:
-    early = [
-        obj
-        for obj in services(life)
-        if obj.get("status", {}).get("observedGeneration", 0) > obj["metadata"]["generation"]
-    ]
-
-    assert early == []
 
 
 def test_it_is_never_complete_before_the_sets_are(life: Life) -> None:
@@ -236,11 +195,6 @@ def test_it_was_complete_with_each_image(life: Life) -> None:
 def services(life: Life) -> list[Object]:
     """Return the states of the InferenceService."""
     return [obj for obj in life.history if obj["kind"] == "InferenceService"]
-
-
-def generations(status: Object) -> set[int]:
-    """Return of which generations its conditions speak."""
-    return {each["observedGeneration"] for each in status["conditions"]}
 
 
 def at_active(life: Life) -> list[list[Object]]:

@@ -155,14 +155,6 @@ def test_helm_3_refuses_a_value_that_cannot_be(helm_3: Path) -> None:
     assert "values don't meet the specifications of the schema" in refused.value.stderr
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_object_of_kustomize_has_the_recommended_labels(cluster: Cluster, overlay: str) -> None:
-    keys = {"name", "component", "instance", "version", "part-of", "managed-by"}
-
-    for each in kustomized(cluster, MANIFESTS / overlay):
-        assert {f"app.kubernetes.io/{key}" for key in keys} <= each["metadata"]["labels"].keys(), each["kind"]
-
-
 # --- the API server ---------------------------------------------------------------------------------
 
 

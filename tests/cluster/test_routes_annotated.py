@@ -10,7 +10,7 @@ import pytest
 from intent import Object
 from intent.container import ROUTING_PROXY
 from tests.builders.lws import changed, container, lws, template
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.controllers import apply, configured
 from tests.cluster.testbed.engines import look, received, set_engine
@@ -70,12 +70,6 @@ def test_requests_go_to_the_leader_with_the_shortest_queue(queued: Service, lead
     assert {answered(queued)["engine"] for _ in range(10)} == {leader}
 
 
-def test_the_pool_has_the_port_of_the_engine(queued: Service) -> None:
-    pool = get(queued.there.cluster.api, path("inferencepools", queued.namespace, "queue-pool"))
-
-    assert (pool["spec"]["targetPorts"], queued.engines["queue-0"].port) == ([{"number": PORT}], PORT)
-
-
 def test_a_group_is_asked_when_its_engine_serves_not_when_ray_does(queued: Service) -> None:
     for engine in queued.engines.values():
         ray = (sys.executable, "-m", "http.server", "6379")
@@ -121,17 +115,6 @@ def test_only_the_leader_of_a_decoder_has_the_sidecar(split: Service) -> None:
     found = [pod["metadata"]["name"] for pod in pods if ROUTING_PROXY in names(pod)]
 
     assert found == ["decoder-0"]
-
-
-def test_the_endpoint_pickers_are_of_the_chosen_generation(queued: Service, split: Service) -> None:
-    images = [each.picker.container["image"].rpartition(":")[2] for each in (queued, split)]
-
-    assert images == ["v1.4.0", "v0.7.1"]
-
-
-def test_the_endpoint_pickers_serve_without_tls(queued: Service, split: Service) -> None:
-    for service in (queued, split):
-        assert "--secure-serving=false" in service.picker.container["args"]
 
 
 def prefilled_at(service: Service, prompt: str) -> str:

@@ -9,10 +9,10 @@ from intent import Object
 from tests.builders.autoscaling import external, scaling
 from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.patience import PATIENCE
-from tests.cluster.testbed.api import MERGE_PATCH, call, create, delete, get, items, path
+from tests.cluster.testbed.api import MERGE_PATCH, call, get, items, path
 from tests.cluster.testbed.audit import stored, words
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.controllers import apply, becomes, controller_down, required
+from tests.cluster.testbed.controllers import apply, becomes, required
 from tests.cluster.testbed.groups import bound
 from tests.cluster.testbed.metrics import Metrics, autoscaling
 from tests.cluster.testbed.namespaces import new_namespace
@@ -29,7 +29,6 @@ QUEUE: Final = scaling(external(), behavior=AT_ONCE)
 REST: Final = 60.0
 """Seconds after which an empty role rests."""
 HEALTHY: Final = {"Failed": ("False", "NothingFailed")}
-TARGET: Final = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": DECODE}
 
 
 @pytest.fixture(scope="module")
@@ -89,16 +88,6 @@ def scale(cluster: Cluster, namespace: str, count: int, manager: str) -> None:
 def autoscalers(cluster: Cluster, namespace: str) -> dict[str, Object]:
     found = items(cluster.api, path("horizontalpodautoscalers", namespace))
     return {one["metadata"]["name"]: one for one in found}
-
-
-def own(cluster: Cluster, namespace: str, **spec: Any) -> None:
-    """Create an autoscaler of the user's own for the decoders."""
-    whole = {"scaleTargetRef": TARGET, **scaling(external(), behavior=AT_ONCE), **spec}
-    create(
-        cluster.api,
-        path("horizontalpodautoscalers", namespace),
-        {"metadata": {"name": "mine"}, "spec": whole},
-    )
 
 
 def failure(cluster: Cluster, namespace: str) -> str:
@@ -198,29 +187,6 @@ def truths(autoscaler: Object) -> set[str]:
 # --- other hands ------------------------------------------------------------------------------------------
 
 
-def test_an_autoscaler_beside_replicas_is_reported_obeyed_and_forgotten(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    metrics.values[namespace, "queue"] = 10
-    apply(served, namespace, asking(replicas=2))
-    scaled_to(served, namespace, 2)
-
-    own(served, namespace)
-    until(lambda: "FI875" in failure(served, namespace), "it is reported before it scales")
-    unscaled = replicas(served, namespace)
-    before = written_sets(served, namespace)
-    for queue, count in ((20, 4), (15, 3)):
-        metrics.values[namespace, "queue"] = queue
-        scaled_to(served, namespace, count)
-    caught_up(served, namespace)
-    fought = written_sets(served, namespace)[len(before) :]
-    delete(served.api, path("horizontalpodautoscalers", namespace, "mine"))
-    scaled_to(served, namespace, 2)
-
-    says(served, namespace, NAME, HEALTHY)
-    assert (unscaled, fought) == (2, [])
-
-
 def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: str) -> None:
     """KEDA scales to 0 and back; its autoscaler is for what lies between."""
     resting, both = {PREFILL: (1, 2), DECODE: (0, 2)}, {PREFILL: (1, 2), DECODE: (1, 2)}
@@ -237,18 +203,3 @@ def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: 
 
 
 # --- a controller that was away: it forgets since when a role is empty -----------------------------------
-
-
-def test_replicas_replace_scaling_even_while_the_controller_is_away(
-    served: Cluster, metrics: Metrics, namespace: str
-) -> None:
-    metrics.values[namespace, "queue"] = 20
-    apply(served, namespace, asking(scaling=QUEUE))
-    scaled_to(served, namespace, 4)
-
-    with controller_down(served):
-        apply(served, namespace, asking(replicas=2))
-
-    scaled_to(served, namespace, 2)
-    until(lambda: not autoscalers(served, namespace), "the autoscaler is deleted")
-    says(served, namespace, NAME, HEALTHY)
