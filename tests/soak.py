@@ -113,10 +113,7 @@ PARTS: Final = {
         *(f"tests/cluster/test_{name}.py" for name in ("bounds", "file_schemas", "gotemplate", "merge")),
     ),
     "plan": _plan,
-    "kserve": _one(
-        "KServe and llm-d",
-        *("tests/cluster/test_kserve.py", "tests/cluster/test_llmd_merge.py"),
-    ),
+    "kserve": _one("KServe", "tests/cluster/test_kserve.py"),
     "bench": _one("bench", "tests/cluster/bench_check.py"),
 }
 

@@ -71,7 +71,6 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "IMPORTED_BASES": {"unit": 6, "test": 12, "soak": 500},
     "KSERVE_INPUTS": {"test": 6, "soak": 10_000},
     "STRATEGIC_MERGES": {"test": 1000, "soak": 20_000},
-    "LLMD_MERGES": {"test": 1000, "soak": 20_000},
     "TEMPLATE_APPLIES": {"test": 6, "soak": 100},
 }
 """By law, how often it is tried in a tier; a tier without a count has that of `test`. A variable of the
