@@ -7,14 +7,12 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 import trustme
 
-from certs import issue
 from tests.builders.lws import lws
 from tests.builders.patience import PATIENCE
 from tests.builders.reviews import review
@@ -44,55 +42,12 @@ async def opened(server: Server, number: int, *, tls: bool) -> AsyncIterator[lis
         yield writers
 
 
-@pytest.mark.parametrize("tls", [True, False], ids=["slow headers", "slow handshakes"])
-async def test_slow_senders_block_no_request_and_are_cut(impatient: Server, tls: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    server = impatient
-    before = server.samples()["fusioninfer_connections"]
-    async with opened(server, 200 if tls else 400, tls=tls) as writers:
-        for writer in writers:
-            writer.write(b"P" if tls else b"\x16")
-
-        statuses = [await asked(server) for _ in range(5)]
-
-        assert statuses == [200] * 5
-        async with asyncio.timeout(PATIENCE):
-            while server.samples()["fusioninfer_connections"] > before + 1:  # noqa: ASYNC110 - polled over HTTP
-                await asyncio.sleep(0.1)
-
-
 async def test_more_connections_than_files_block_no_request(tmp_path: Path) -> None:
     with started(tmp_path, files=60) as server:
         async with opened(server, 100, tls=False):
             assert [await asked(server) for _ in range(5)] == [200] * 5
 
         assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
-
-
-@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-async def test_old_protocols_are_refused(server: Server, version: str) -> None:
-    with pytest.raises(GONE):
-        await handshake(server, minimum_version=version, maximum_version=version, ciphers="ALL:@SECLEVEL=0")
-
-
-@pytest.mark.parametrize(
-    "ciphers",
-    ["ECDHE+AES:!AESGCM:!AESCCM", "DHE+AESGCM", "kRSA+AESGCM", "ECDHE+AESCCM", "ECDHE+SHA1:@SECLEVEL=0"],
-)
-async def test_old_ciphers_are_refused(server: Server, ciphers: str) -> None:
-    with pytest.raises(GONE):
-        await handshake(server, maximum_version="TLSv1_2", ciphers=ciphers)
-
-
-async def handshake(server: Server, ciphers: str, **versions: str) -> None:
-    """Complete a handshake with these ciphers and versions."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    tls.set_ciphers(ciphers)
-    for name, version in versions.items():
-        setattr(tls, name, ssl.TLSVersion[version])
-    async with connected(server.port, tls):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -204,31 +159,6 @@ async def test_a_half_closed_connection_is_answered_or_closed(server: Server) ->
 
     writer.close()
     assert reply == b"" or reply.startswith(b"HTTP/1.1 200")
-
-
-async def test_a_certificate_change_under_load_fails_no_call(tmp_path: Path) -> None:
-    with started(tmp_path) as server:
-        ca = issue.issue_ca("rotation", *span())
-        server.tls.load_verify_locations(cadata=ca.certificate.decode())
-        for _ in range(10):
-            before = await serial(server)
-            issue.write(issue.issue_serving(ca, ["localhost"], *span()), tmp_path)
-            async with asyncio.timeout(PATIENCE):
-                while await serial(server) == before:
-                    assert await asked(server) == 200
-
-
-def span() -> tuple[datetime, datetime]:
-    """Return a validity that includes now."""
-    now = datetime.now(UTC)
-    return now - timedelta(minutes=5), now + timedelta(days=1)
-
-
-async def serial(server: Server) -> bytes:
-    """Complete a handshake and return the certificate."""
-    async with connected(server.port, server.tls) as (_reader, writer):
-        certificate: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        return certificate
 
 
 async def test_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path) -> None:
