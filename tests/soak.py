@@ -99,7 +99,6 @@ PARTS: Final = {
     ),
     "upgrades": _one("upgrades", "tests/cluster/test_upgrade_stored.py"),
     "certificates": _one("certificates that expire", "tests/cluster/test_certificates_self_signed.py"),
-    "edits": _one("edits of blocks", "tests/cluster/test_block_edits.py"),
     "lease": _one("two controllers", "tests/cluster/test_controller_lease_faults.py"),
     "ray": _one("ray", "tests/ray"),
     "storage": _one("storage", "tests/storage/initializer_check.py"),
