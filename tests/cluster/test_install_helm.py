@@ -26,7 +26,7 @@ from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.controllers import pod_group
 from tests.cluster.testbed.inventory import inventory
-from tests.cluster.testbed.lives import Life, lives, reconciled_throughout, start_services
+from tests.cluster.testbed.lives import lives, reconciled_throughout, start_services
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.wait import until
@@ -72,37 +72,6 @@ class Old:
     uids: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Upgraded:
-    """After an upgrade: the uids, what differs from the chart, a Deployment, the bundles, the refusal."""
-
-    uids: dict[str, str]
-    difference: str
-    deployment: Object
-    injected: dict[str, str]
-    bundles: dict[str, str]
-    refused: str
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """The images before, after another upgrade, and after the way back."""
-
-    images: tuple[frozenset[str], frozenset[str], frozenset[str]]
-    uids: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """The services before and after `helm uninstall`; the objects then, and at the end of the page."""
-
-    before: Life
-    after: Life
-    gang: bool
-    by_helm: frozenset[str]
-    at_last: frozenset[str]
-
-
 @pytest.fixture(scope="module")
 def old(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Old:
     """Install the chart of before with values of its own."""
@@ -115,52 +84,18 @@ def old(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def upgraded(old: Old) -> Upgraded:
-    """Have cert-manager inject its bundle, and upgrade as the page says; before that, without the mode."""
-    cluster, there = old.cluster, old.console
-    trust(cluster, cluster.authority_pem)
-    injected = bundles(cluster)
-    create(cluster.api, path("secrets", NAMESPACE), of_cert_manager())
-    refused = run(there, UPGRADE).stderr
-    must(there, f"{UPGRADE} --set certificates.mode=cert-manager")
-    difference = run(there, DIFFERENCE)
-    return Upgraded(
-        uids(cluster),
-        difference.stdout + difference.stderr,
-        get(cluster.api, path("deployments", NAMESPACE, "fusioninfer-webhook")),
-        injected,
-        bundles(cluster),
-        refused,
-    )
+def working(old: Old) -> Old:
+    """Install the chart anew as the page says, with certificates of the controller; two services run.
 
-
-@pytest.fixture(scope="module")
-def again(old: Old, upgraded: Upgraded) -> Again:  # noqa: ARG001 - that comes first
-    """Upgrade to a next version with the values in use alone, and go back."""
-    cluster, there = old.cluster, old.console
-    image = images(cluster)
-    must(there, f"helm upgrade fusioninfer {next_chart(there)} --namespace {NAMESPACE} --reuse-values")
-    second = images(cluster)
-    must(there, f"helm rollback fusioninfer --namespace {NAMESPACE}")
-    return Again((image, second, images(cluster)), uids(cluster))
-
-
-@pytest.fixture(scope="module")
-def installed(old: Old, again: Again) -> str:  # noqa: ARG001 - that comes first
-    """Uninstall all, and install the chart as the page says, with certificates of the controller."""
+    Webhook and controller run beside it; the API server calls the webhook on loopback.
+    """
+    cluster = old.cluster
     must(old.console, REMOVE)
-    delete(old.cluster.api, LEAF)
+    delete(cluster.api, LEAF)
     for command in INSTALL:
         if command != TEST:
             must(old.console, command)
-    said = run(old.console, DIFFERENCE)
-    return said.stdout + said.stderr
-
-
-@pytest.fixture(scope="module")
-def working(old: Old, installed: str) -> Old:  # noqa: ARG001 - that comes first
-    """Run webhook and controller; the API server calls the webhook on loopback; two services run."""
-    cluster = old.cluster
+    assert difference(old.console) == ""
     restart_component(cluster, "kube-controller-manager")
     start_webhook(cluster)
     call_on_loopback(cluster)
@@ -168,50 +103,6 @@ def working(old: Old, installed: str) -> Old:  # noqa: ARG001 - that comes first
     wait_admission(cluster)
     start_services(cluster)
     return old
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What the test pod printed and its exit status, what `helm test` said; and without a webhook."""
-
-    printed: str
-    status: int
-    said: str
-    without: int
-
-
-@pytest.fixture(scope="module")
-def tested(working: Old) -> Trial:
-    """Run `helm test`; its pod's container is a process, and its phase is reported as the kubelet would."""
-    cluster, there = working.cluster, working.console
-    with subprocess.Popen(
-        ["bash", "-c", TEST], cwd=there.folder, env=there.variables, stdout=subprocess.PIPE, text=True
-    ) as helm_test:
-        pod = until(lambda: test_pod(cluster), "the test pod is created")
-        done = run_test(cluster, pod, cluster.ports["webhook"])
-        phase = "Succeeded" if done.returncode == 0 else "Failed"
-        patch(
-            cluster.api, path("pods", NAMESPACE, "fusioninfer-test", "status"), {"status": {"phase": phase}}
-        )
-        said, _ = helm_test.communicate()
-    return Trial(done.stdout, done.returncode, said, run_test(cluster, pod, 1).returncode)
-
-
-@pytest.fixture(scope="module")
-def removed(working: Old, tested: Trial) -> Removed:  # noqa: ARG001 - that comes first
-    """Uninstall as the page says, while the controller goes on and its services are changed."""
-    cluster, there = working.cluster, working.console
-    before = lives(cluster)
-    with reconciled_throughout(cluster):
-        must(there, REMOVE)
-        by_helm = inventory(cluster)
-    after, gang = lives(cluster), pod_group(cluster, "default", "whole") is not None
-    kill_process(cluster, "sync")
-    kill_process(cluster, "webhook")
-    empty_namespace(cluster, "default")
-    for command in AFTERWARDS:
-        must(there, command)
-    return Removed(before, after, gang, by_helm, inventory(cluster))
 
 
 def install_command() -> str:
@@ -289,46 +180,40 @@ def run_test(cluster: Cluster, pod: Object, port: int) -> subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-# --- upgrade ----------------------------------------------------------------------------------------
+# --- in the order of the pages ----------------------------------------------------------------------
 
 
-def test_an_upgrade_that_would_leave_the_certificate_of_cert_manager_is_refused(upgraded: Upgraded) -> None:
-    assert "certificates.mode: the Secret fusioninfer-webhook-tls" in upgraded.refused
+def test_an_upgrade_from_the_chart_without_labels_makes_nothing_anew_and_keeps_values_and_bundles(
+    old: Old,
+) -> None:
+    cluster, there = old.cluster, old.console
+    trust(cluster, cluster.authority_pem)
+    injected = bundles(cluster)
+    create(cluster.api, path("secrets", NAMESPACE), of_cert_manager())
+
+    refused = run(there, UPGRADE).stderr
+    must(there, f"{UPGRADE} --set certificates.mode=cert-manager")
+
+    assert "certificates.mode: the Secret fusioninfer-webhook-tls" in refused
+    assert difference(there) == ""
+    assert uids(cluster) == old.uids
+    webhook = get(cluster.api, path("deployments", NAMESPACE, "fusioninfer-webhook"))
+    assert webhook["spec"]["replicas"] == 3
+    assert "" not in injected.values()
+    assert bundles(cluster).items() >= injected.items()
 
 
-def test_objects_after_an_upgrade_equal_the_chart(upgraded: Upgraded) -> None:
-    assert upgraded.difference == ""
+def test_the_next_version_runs_its_own_image_and_makes_nothing_anew_there_and_back(old: Old) -> None:
+    """It has the values in use alone."""
+    cluster, there = old.cluster, old.console
+    first = images(cluster)
 
-
-def test_an_upgrade_from_the_chart_without_labels_makes_nothing_anew(old: Old, upgraded: Upgraded) -> None:
-    assert upgraded.uids == old.uids
-
-
-def test_an_upgrade_keeps_the_values_of_the_release(upgraded: Upgraded) -> None:
-    assert upgraded.deployment["spec"]["replicas"] == 3
-
-
-def test_an_upgrade_leaves_the_injected_bundles(upgraded: Upgraded) -> None:
-    assert "" not in upgraded.injected.values()
-    assert upgraded.bundles.items() >= upgraded.injected.items()
-
-
-def test_the_next_version_runs_its_own_image_and_back_the_one_before(again: Again) -> None:
-    first, second, third = again.images
+    must(there, f"helm upgrade fusioninfer {next_chart(there)} --namespace {NAMESPACE} --reuse-values")
+    second = images(cluster)
+    must(there, f"helm rollback fusioninfer --namespace {NAMESPACE}")
 
     assert second == {re.sub(r":[^:]+$", f":{NEXT}", image) for image in first}
-    assert third == first
-
-
-def test_the_next_version_makes_nothing_anew(old: Old, again: Again) -> None:
-    assert again.uids == old.uids
-
-
-# --- install ----------------------------------------------------------------------------------------
-
-
-def test_stored_objects_equal_the_chart(installed: str) -> None:
-    assert installed == ""
+    assert (images(cluster), uids(cluster)) == (first, old.uids)
 
 
 def test_the_release_fits_into_a_secret_many_times(working: Old) -> None:
@@ -337,14 +222,21 @@ def test_the_release_fits_into_a_secret_many_times(working: Old) -> None:
     assert [size for each in releases if (size := len(each["data"]["release"])) >= SECRET / 3] == []
 
 
-def test_helm_test_expands_a_leaderworkerset(tested: Trial) -> None:
-    assert "expands a LeaderWorkerSet\n" in tested.printed
-    assert tested.status == 0
-    assert "Phase:          Succeeded" in tested.said
+def test_helm_test_expands_a_leaderworkerset_and_fails_without_a_webhook(working: Old) -> None:
+    """Its pod's container is a process, and its phase is reported as the kubelet would."""
+    cluster, there = working.cluster, working.console
+    with subprocess.Popen(
+        ["bash", "-c", TEST], cwd=there.folder, env=there.variables, stdout=subprocess.PIPE, text=True
+    ) as helm_test:
+        pod = until(lambda: test_pod(cluster), "the test pod is created")
+        done = run_test(cluster, pod, cluster.ports["webhook"])
+        phase = {"phase": "Succeeded" if done.returncode == 0 else "Failed"}
+        patch(cluster.api, path("pods", NAMESPACE, "fusioninfer-test", "status"), {"status": phase})
+        said, _ = helm_test.communicate()
 
-
-def test_helm_test_fails_without_a_webhook(tested: Trial) -> None:
-    assert tested.without != 0
+    assert ("expands a LeaderWorkerSet\n" in done.stdout, done.returncode) == (True, 0)
+    assert "Phase:          Succeeded" in said
+    assert run_test(cluster, pod, 1).returncode != 0
 
 
 def test_the_script_of_helm_test_is_rendered_as_it_is(helm: Path) -> None:
@@ -356,27 +248,36 @@ def test_the_script_of_helm_test_is_rendered_as_it_is(helm: Path) -> None:
     )
 
     (container,) = yaml.safe_load(made.stdout)["spec"]["containers"]
+
     assert container["command"][-1] == (ONLY_IN_CHART / "test.py").read_text()
 
 
-# --- uninstall --------------------------------------------------------------------------------------
-
-
-def test_uninstalling_restarts_nothing_though_the_controller_goes_on(removed: Removed) -> None:
-    assert removed.after == removed.before
-    assert removed.gang
-
-
-def test_helm_leaves_the_definition_the_namespace_and_the_roles_of_endpoint_pickers(
-    old: Old, removed: Removed
+def test_uninstalling_restarts_nothing_though_the_controller_goes_on_and_leaves_what_users_need(
+    working: Old,
 ) -> None:
-    left = {name for name in ours(removed.by_helm - old.before) if f"/{NAMESPACE}/" not in name}
+    cluster, there = working.cluster, working.console
+    before = lives(cluster)
 
+    with reconciled_throughout(cluster):
+        must(there, REMOVE)
+        by_helm = inventory(cluster)
+    after, gang = lives(cluster), pod_group(cluster, "default", "whole") is not None
+    kill_process(cluster, "sync")
+    kill_process(cluster, "webhook")
+    empty_namespace(cluster, "default")
+    for command in AFTERWARDS:
+        must(there, command)
+
+    assert (after, gang) == (before, True)
+    left = {name for name in ours(by_helm - working.before) if f"/{NAMESPACE}/" not in name}
     assert left == {*DEFINITIONS, f"Namespace//{NAMESPACE}", *PICKER_ROLES}
+    assert ours(inventory(cluster) - working.before) == set()
 
 
-def test_nothing_of_ours_is_left(old: Old, removed: Removed) -> None:
-    assert ours(removed.at_last - old.before) == set()
+def difference(there: Console) -> str:
+    """Return what differs between the release and the cluster."""
+    said = run(there, DIFFERENCE)
+    return said.stdout + said.stderr
 
 
 def ours(found: frozenset[str]) -> set[str]:

@@ -7,7 +7,6 @@ import json
 import re
 import sys
 import threading
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import yaml
 
 from hack.manifests.objects import DOCS
 from intent import Object
-from tests.cluster.testbed.admissions import bundles, trust
+from tests.cluster.testbed.admissions import trust, trusted
 from tests.cluster.testbed.api import ApiError, create, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.console import Console, console, must, run
@@ -27,15 +26,7 @@ from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.controllers import pod_group
 from tests.cluster.testbed.inventory import inventory
-from tests.cluster.testbed.lives import (
-    GANG,
-    OWN,
-    SERVED,
-    Life,
-    lives,
-    reconciled_throughout,
-    start_services,
-)
+from tests.cluster.testbed.lives import GANG, OWN, SERVED, lives, reconciled_throughout, start_services
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.ours import install_manifests, start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import generation
@@ -81,29 +72,6 @@ def installed(bare: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Instal
     return Installed(bare, there, before)
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """What `kubectl diff` showed; how many specifications each had before and after; the bundles."""
-
-    difference: str
-    first: dict[str, int]
-    second: dict[str, int]
-    injected: str
-    bundles: set[str]
-
-
-@pytest.fixture(scope="module")
-def again(installed: Installed) -> Again:
-    """Apply the same once more, after cert-manager has injected its bundle."""
-    injected = b64encode(installed.cluster.authority_pem).decode()
-    trust(installed.cluster, installed.cluster.authority_pem)
-    difference = run(installed.console, "kubectl diff --server-side -k .")
-    first = generations(installed.cluster)
-    must(installed.console, APPLY)
-    second, said = generations(installed.cluster), difference.stdout + difference.stderr
-    return Again(said, first, second, injected, set(bundles(installed.cluster).values()))
-
-
 def generations(cluster: Cluster) -> dict[str, int]:
     """Count the specifications of our Deployments, policies and configurations."""
     kinds = "deployments,networkpolicies,poddisruptionbudgets,mutatingwebhookconfigurations"
@@ -125,20 +93,21 @@ def test_the_image_is_the_one_that_the_overlay_names(installed: Installed) -> No
     } == {image}
 
 
-def test_there_is_no_difference_to_what_was_applied(again: Again) -> None:
-    assert again.difference == ""
+def test_another_apply_changes_nothing_and_leaves_an_injected_bundle(installed: Installed) -> None:
+    """cert-manager has injected its bundle meanwhile."""
+    trust(installed.cluster, installed.cluster.authority_pem)
+    first = generations(installed.cluster)
 
+    shown = run(installed.console, "kubectl diff --server-side -k .")
+    must(installed.console, APPLY)
 
-def test_another_apply_changes_nothing(again: Again) -> None:
-    assert again.first == again.second
-
-
-def test_another_apply_leaves_the_injected_bundle(again: Again) -> None:
-    assert again.bundles == {again.injected}
+    assert shown.stdout + shown.stderr == ""
+    assert generations(installed.cluster) == first
+    assert trusted(installed.cluster) == {installed.cluster.authority_pem}
 
 
 @pytest.fixture(scope="module")
-def working(installed: Installed, again: Again) -> Installed:  # noqa: ARG001 - that comes first
+def working(installed: Installed) -> Installed:
     """Run webhook and controller; the API server calls the webhook on loopback; pods are reported ready."""
     cluster = installed.cluster
     install_manifests(cluster)
@@ -184,21 +153,10 @@ def test_all_inferenceservices_can_be_validated_before_an_upgrade(working: Insta
 # --- the webhook is down ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Bypass:
-    """Whether an LWS could be labelled while the webhook was down, with the bypass, and afterwards."""
-
-    down: bool
-    bypassed: bool
-    mended: bool
-    generations: tuple[int, int]
-
-
-@pytest.fixture(scope="module")
-def bypass(working: Installed) -> Bypass:
-    """Bypass admission as the page says while the webhook is down; later remove the annotation."""
+def test_the_bypass_admits_one_object_while_the_webhook_is_down_and_changes_none(working: Installed) -> None:
     cluster, there = working.cluster, working.console
     before = generation(cluster, "default", OWN)
+
     kill_process(cluster, "webhook")
     down = labelled(there, "1")
     must(there, BYPASS.replace("NAME", OWN))
@@ -206,36 +164,30 @@ def bypass(working: Installed) -> Bypass:
     start_webhook(cluster)
     wait_admission(cluster)
     must(there, f"kubectl annotate lws {OWN} fusioninfer.io/inject-")
-    return Bypass(down, bypassed, labelled(there, "3"), (before, generation(cluster, "default", OWN)))
+
+    assert (down, bypassed, labelled(there, "3")) == (False, True, True)
+    assert generation(cluster, "default", OWN) == before
 
 
 def labelled(there: Console, text: str) -> bool:
     return run(there, f"kubectl label --overwrite lws {OWN} trial={text}").returncode == 0
 
 
-def test_the_bypass_admits_one_object(bypass: Bypass) -> None:
-    assert (bypass.down, bypass.bypassed, bypass.mended) == (False, True, True)
-
-
-def test_the_bypass_changes_no_object(bypass: Bypass) -> None:
-    before, after = bypass.generations
-
-    assert before == after
-
-
-@pytest.fixture(scope="module")
-def taken_away(working: Installed, bypass: Bypass) -> str:  # noqa: ARG001 - that comes first
-    """Delete the webhook configurations as the page says while the webhook is down; then apply again."""
+def test_without_the_webhooks_the_policy_warns_of_what_is_not_expanded(working: Installed) -> None:
+    """Their configurations are deleted as the page says while the webhook is down; all is applied again."""
     cluster, there = working.cluster, working.console
     kill_process(cluster, "webhook")
     for command in TAKE_AWAY:
         must(there, command)
+
     said = until(lambda: written(cluster, named(read(WHOLE), "new")), "no webhook is called")
     must(there, APPLY)
     install_manifests(cluster)
     start_webhook(cluster)
     wait_admission(cluster)
-    return said
+
+    assert "leaderworkerset.leaderworkerset.x-k8s.io/new created" in said
+    assert "not expanded: the mutating webhook did not run" in said
 
 
 def written(cluster: Cluster, lws: Object) -> str:
@@ -244,42 +196,8 @@ def written(cluster: Cluster, lws: Object) -> str:
     return done.stdout + done.stderr if done.returncode == 0 else ""
 
 
-def test_without_the_webhooks_the_policy_warns_of_what_is_not_expanded(taken_away: str) -> None:
-    assert "leaderworkerset.leaderworkerset.x-k8s.io/new created" in taken_away
-    assert "not expanded: the mutating webhook did not run" in taken_away
-
-
-# --- uninstall --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Uninstalled:
-    """The services before and after the command, what was deleted, the permitted writes, and the remains."""
-
-    before: Life
-    after: Life
-    gang: bool
-    deleted: list[str]
-    refused: list[str]
-    accepted: tuple[bool, bool]
-    left: frozenset[str]
-
-
-@pytest.fixture(scope="module")
-def uninstalled(working: Installed, taken_away: str) -> Uninstalled:  # noqa: ARG001 - that comes first
-    """Uninstall as the page says, while the controller goes on and its services are changed."""
-    cluster = working.cluster
-    before = lives(cluster)
-    with reconciled_throughout(cluster), plain_writes(cluster) as refused:
-        deleted = re.findall(r'"([^"]+)"', must(working.console, REMOVE))
-    after, gang = lives(cluster), pod_group(cluster, "default", GANG) is not None
-    kill_process(cluster, "sync")
-    kill_process(cluster, "webhook")
-    accepted = bool(written(cluster, unannotated(SERVED))), bool(written(cluster, named(SERVED, "new")))
-    empty_namespace(cluster, "default")
-    for command in AFTERWARDS:
-        must(working.console, command)
-    return Uninstalled(before, after, gang, deleted, refused, accepted, inventory(cluster))
+ADDRESS: Final = "IPAddress/"
+"""The API server frees the address of a deleted Service later."""
 
 
 @contextmanager
@@ -304,31 +222,22 @@ def plain_writes(cluster: Cluster) -> Iterator[list[str]]:
         thread.join()
 
 
-def test_the_controller_is_deleted_first(uninstalled: Uninstalled) -> None:
-    first, *others = uninstalled.deleted
+def test_uninstalling_restarts_nothing_refuses_nothing_and_leaves_nothing(working: Installed) -> None:
+    """The controller goes on until it is deleted, and its services are changed meanwhile."""
+    cluster, before = working.cluster, lives(working.cluster)
 
-    assert first == "fusioninfer-sync"
-    assert others.index("mutate.fusioninfer.io") < others.index("fusioninfer-system")
+    with reconciled_throughout(cluster), plain_writes(cluster) as refused:
+        deleted = re.findall(r'"([^"]+)"', must(working.console, REMOVE))
+    after, gang = lives(cluster), pod_group(cluster, "default", GANG) is not None
+    kill_process(cluster, "sync")
+    kill_process(cluster, "webhook")
+    accepted = bool(written(cluster, unannotated(SERVED))), bool(written(cluster, named(SERVED, "new")))
+    empty_namespace(cluster, "default")
+    for command in AFTERWARDS:
+        must(working.console, command)
 
-
-def test_uninstalling_restarts_nothing_though_the_controller_goes_on(uninstalled: Uninstalled) -> None:
-    assert uninstalled.after == uninstalled.before
-    assert uninstalled.gang
-
-
-def test_plain_objects_can_be_written_all_the_time(uninstalled: Uninstalled) -> None:
-    assert uninstalled.refused == []
-
-
-def test_afterwards_every_object_can_be_written(uninstalled: Uninstalled) -> None:
-    assert uninstalled.accepted == (True, True)
-
-
-ADDRESS: Final = "IPAddress/"
-"""The API server frees the address of a deleted Service later."""
-
-
-def test_nothing_of_ours_is_left(working: Installed, uninstalled: Uninstalled) -> None:
-    left = {name for name in uninstalled.left - working.before if "/default/" not in name}
-
+    assert deleted[0] == "fusioninfer-sync"
+    assert deleted.index("mutate.fusioninfer.io") < deleted.index("fusioninfer-system")
+    assert (after, gang, refused, accepted) == (before, True, [], (True, True))
+    left = {name for name in inventory(cluster) - working.before if "/default/" not in name}
     assert {name for name in left if not name.startswith(ADDRESS)} == set()
