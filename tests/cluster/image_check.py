@@ -29,12 +29,6 @@ def entrypoint(image: Image, shared: Path, *words: str) -> subprocess.CompletedP
     return container(image, shared, *image.configuration["Entrypoint"], *words)
 
 
-def test_the_command_prints_its_version(image: Image, tmp_path: Path) -> None:
-    done = entrypoint(image, tmp_path, "--version")
-
-    assert done.stdout == f"fusioninfer, version {__version__}\n", done.stderr
-
-
 def test_it_runs_as_an_unprivileged_user_and_can_write_nothing(image: Image, tmp_path: Path) -> None:
     done = container(image, tmp_path, "python", "-c", WRITE)
 

@@ -47,16 +47,15 @@ def deployed(admission: Cluster, own_network: Network, runs: Program) -> Iterato
 
 
 @pytest.mark.parametrize("name", [WEBHOOK, SYNC])
-def test_two_replicas_are_ready(deployed: dict[str, list[Deployed]], name: str) -> None:
-    assert len(deployed[name]) == 2
-
-
-@pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe", "readinessProbe"])
-@pytest.mark.parametrize("name", [WEBHOOK, SYNC])
-def test_every_probe_succeeds(
-    own_network: Network, deployed: dict[str, list[Deployed]], name: str, probe: str
+def test_two_replicas_are_ready_and_show_their_metrics(
+    own_network: Network, deployed: dict[str, list[Deployed]], name: str
 ) -> None:
-    assert all(answers(own_network, one, probe) for one in deployed[name])
+    probes = ("startupProbe", "livenessProbe", "readinessProbe")
+    assert [[answers(own_network, one, each) for each in probes] for one in deployed[name]] == [
+        [True] * 3
+    ] * 2
+    shown = [ask(own_network, f"{one.address}:8080", "/metrics").body for one in deployed[name]]
+    assert all("fusioninfer_" in each for each in shown)
 
 
 def test_a_review_is_answered_with_a_patch(own_network: Network, deployed: dict[str, list[Deployed]]) -> None:
@@ -65,23 +64,16 @@ def test_a_review_is_answered_with_a_patch(own_network: Network, deployed: dict[
     assert [(answer["allowed"], answer["patchType"]) for answer in answers] == [(True, "JSONPatch")] * 2
 
 
-@pytest.mark.parametrize("name", [WEBHOOK, SYNC])
-def test_metrics_are_shown(own_network: Network, deployed: dict[str, list[Deployed]], name: str) -> None:
-    shown = [ask(own_network, f"{one.address}:8080", "/metrics") for one in deployed[name]]
-
-    assert all("fusioninfer_" in answer.body for answer in shown)
-
-
 def test_one_of_the_pods_holds_the_lease_in_its_own_namespace(
     admission: Cluster, deployed: dict[str, list[Deployed]]
 ) -> None:
     assert deployed[SYNC]
-    until(lambda: holder(admission), "a replica leads")
 
+    def holders() -> list[str]:
+        found = items(admission.api, path("leases", NAMESPACE), fieldSelector=f"metadata.name={SYNC}")
+        return [one["spec"]["holderIdentity"] for one in found if one["spec"].get("holderIdentity")]
 
-def holder(cluster: Cluster) -> str:
-    found = [one for one in items(cluster.api, path("leases", NAMESPACE)) if one["metadata"]["name"] == SYNC]
-    return next((str(one["spec"].get("holderIdentity") or "") for one in found), "")
+    until(holders, "a replica leads")
 
 
 @pytest.mark.parametrize("name", [SYNC, WEBHOOK])

@@ -284,10 +284,13 @@ def test_a_change_to_server_side_apply_restarts_nothing(tools: Tools, before: st
 
 # --- replicas -------------------------------------------------------------------------------------------
 
-IGNORING: Final[dict[str, Options]] = {
-    "json-pointers": AUTOSCALED,
-    "managers": Options(**RECOMMENDED, managedFieldsManagers=[AUTOSCALER], respectIgnoreDifferences=True),
+IGNORING: Final = Options(**RECOMMENDED, managedFieldsManagers=[AUTOSCALER], respectIgnoreDifferences=True)
+LEFT: Final[dict[str, tuple[Options, int | None]]] = {
+    "free": (RECOMMENDED, None),
+    "ignored-by-json-pointers": (AUTOSCALED, 1),
+    "ignored-by-managers": (IGNORING, 1),
 }
+"""Settings of Argo CD, and the `replicas` of the file."""
 
 
 def scaled(tools: Tools, name: str, count: int, manager: str = AUTOSCALER) -> None:
@@ -312,35 +315,30 @@ def test_a_file_with_replicas_fights_an_autoscaler(tools: Tools) -> None:
     assert replicas(tools, manifest) == 1
 
 
-def test_a_file_without_replicas_leaves_them_to_an_autoscaler(tools: Tools) -> None:
-    manifest = file(tools, "free", replicas=None)
-    tools.sync(manifest, RECOMMENDED)
-    scaled(tools, "free", 3)
-
-    assert (tools.shows(manifest, RECOMMENDED), flux_shows(tools, manifest)) == ([], [])
-    tools.sync(manifest, RECOMMENDED)
-    tools.flux.ask("apply", target=manifest)
-    assert replicas(tools, manifest) == 3
-
-
-@pytest.mark.parametrize("by", IGNORING)
-def test_ignored_replicas_are_left_to_an_autoscaler(tools: Tools, by: str) -> None:
-    manifest, options = file(tools, f"ignored-by-{by}"), IGNORING[by]
+@pytest.mark.parametrize("left", LEFT)
+def test_replicas_are_left_to_an_autoscaler(tools: Tools, left: str) -> None:
+    options, count = LEFT[left]
+    manifest = file(tools, left, replicas=count)
     tools.sync(manifest, options)
-    scaled(tools, manifest["metadata"]["name"], 3)
+    scaled(tools, left, 3)
 
     assert tools.shows(manifest, options) == []
     tools.sync(manifest, options)
     assert replicas(tools, manifest) == 3
 
 
-def test_replicas_that_flux_ignores_are_left_to_an_autoscaler(tools: Tools) -> None:
-    manifest = file(tools, "ignored-by-flux")
+@pytest.mark.parametrize("count", [1, None])
+def test_replicas_that_flux_does_not_manage_are_left_to_an_autoscaler(
+    tools: Tools, count: int | None
+) -> None:
+    ignored = {} if count is None else {"ignore": ["/spec/replicas"]}
+    manifest = file(tools, f"flux-{count}".lower(), replicas=count)
     tools.flux.ask("apply", target=manifest)
-    scaled(tools, "ignored-by-flux", 3)
+    scaled(tools, manifest["metadata"]["name"], 3)
 
+    assert ignored or not flux_shows(tools, manifest)
     for one in (manifest, with_flag(manifest)):
-        tools.flux.ask("apply", target=one, ignore=["/spec/replicas"])
+        tools.flux.ask("apply", target=one, **ignored)
         assert replicas(tools, manifest) == 3
 
 

@@ -15,7 +15,7 @@ from tests.builders.gateway_api import PARENTS
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import changed
 from tests.cluster.testbed.admissions import without
-from tests.cluster.testbed.api import ApiError, apply, create, edit, get, items, patch, path
+from tests.cluster.testbed.api import ApiError, apply, create, edit, get, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.rollouts import Rollout, caught_up, generation, rollout, started
@@ -155,47 +155,3 @@ def test_the_controller_writes_its_status(served: Cluster, before: tuple[str, Ro
         return bool(status.get("observedGeneration") == stored["metadata"]["generation"])
 
     until(is_current, "its status is current")
-
-
-@pytest.mark.parametrize("name", ["type", "required", "keys", "pattern"])
-def test_the_wrong_field_may_be_corrected_and_not_be_wrong_otherwise(
-    served: Cluster, before: tuple[str, Rollout], name: str
-) -> None:
-    there = path("inferenceservices", before[0], f"wrong-{name}")
-    with pytest.raises(ApiError):
-        edit(served.api, there, lambda live: changed(live, f"{CONTAINER}.ports", [{"containerPort": "81"}]))
-    right = isvc()["spec"]["roles"][0]["template"]
-    corrected = edit(served.api, there, lambda live: changed(live, TEMPLATE, right))
-    assert corrected["spec"]["roles"][0]["template"] == right
-
-
-@pytest.mark.parametrize("server_side", [False, True], ids=["client-side", "server-side"])
-def test_a_file_that_was_applied_before_is_applied_again(
-    served: Cluster, before: tuple[str, Rollout], *, server_side: bool
-) -> None:
-    """An owner of a whole list owns its items only after it has applied the unchanged file once."""
-    namespace, _ = before
-    name = "applied" if server_side else "running"
-    same = changed(RUNNING, "metadata.name", name)
-    less = changed(same, f"{CONTAINER}.env", ENV[1:])
-    if server_side:
-        for file in (same, less):
-            apply(served.api, path("inferenceservices", namespace, name), file)
-    else:
-        client_side(served, namespace, less)
-
-    stored = get(served.api, path("inferenceservices", namespace, name))
-    assert stored["spec"] == less["spec"]
-
-
-def test_the_set_follows_the_file(served: Cluster, before: tuple[str, Rollout]) -> None:
-    namespace, _ = before
-
-    def variables() -> list[str]:
-        (found,) = items(
-            served.api, path("leaderworkersets", namespace), fieldSelector=f"metadata.name={SET}"
-        )
-        containers = found["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
-        return [one["name"] for one in containers[0]["env"]]
-
-    until(lambda: "A" not in variables() and "B" in variables(), "the variable is removed")

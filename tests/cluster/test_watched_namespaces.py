@@ -16,14 +16,13 @@ from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.namespaces import add_namespace
 from tests.cluster.testbed.ours import ROOT, start_sync
-from tests.cluster.testbed.services import made, uids
+from tests.cluster.testbed.services import made
 from tests.cluster.testbed.wait import until
 
 RELEASE: Final = "fusioninfer-system"
 ACCOUNT: Final = "fusioninfer-sync"
 GRANTS: Final = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
-FIRST, SECOND = "first", "second"
-"""Services: one is there before permissions are taken away, one comes afterwards."""
+NAME: Final = "first"
 SETS: Final = {"leaderworkersets", "services", "podgroups"}
 
 
@@ -45,7 +44,7 @@ def watched(admitting: Cluster, helm: Path) -> Watched:
         admitting, "apply", "--server-side", "--force-conflicts", "--filename=-", stdin=json.dumps(grants)
     )
     for namespace in (one, other, unwatched):
-        apply(admitting, namespace, service(FIRST))
+        apply(admitting, namespace, isvc(prefiller(), decoder(), name=NAME))
     start_sync(admitting, flags={"--watch-namespace": (one, other)})
     return Watched(admitting, (one, other), unwatched)
 
@@ -60,20 +59,15 @@ def granted(helm: Path, namespaces: tuple[str, ...]) -> list[Object]:
     return [one for one in found if one["metadata"]["name"].startswith(ACCOUNT)]
 
 
-def service(name: str) -> Object:
-    """Return an InferenceService of two roles."""
-    return isvc(prefiller(), decoder(), name=name)
-
-
-def has_all(cluster: Cluster, namespace: str, name: str) -> bool:
-    """Return whether a service has its LeaderWorkerSets, Services and PodGroup."""
-    resources = {resource for resource, one in made(cluster, namespace) if one.startswith(name)}
-    return resources >= SETS and pod_group(cluster, namespace, name) is not None
+def has_all(cluster: Cluster, namespace: str) -> bool:
+    """Return whether the service has its LeaderWorkerSets, Services and PodGroup."""
+    resources = {resource for resource, one in made(cluster, namespace) if one.startswith(NAME)}
+    return resources >= SETS and pod_group(cluster, namespace, NAME) is not None
 
 
 def test_services_of_watched_namespaces_have_their_objects(watched: Watched) -> None:
     for namespace in watched.homes:
-        until(lambda at=namespace: has_all(watched.cluster, at, FIRST), f"{namespace} has its objects")  # type: ignore[misc] # mypy cannot infer a lambda with a default
+        until(lambda at=namespace: has_all(watched.cluster, at), f"{namespace} has its objects")  # type: ignore[misc] # mypy cannot infer a lambda with a default
 
 
 def test_a_service_of_another_namespace_is_left_alone(watched: Watched) -> None:
@@ -86,22 +80,3 @@ def test_a_service_of_another_namespace_is_left_alone(watched: Watched) -> None:
 
 def test_nothing_was_forbidden(watched: Watched) -> None:
     assert refused(watched.cluster) == []
-
-
-def test_a_namespace_without_permissions_costs_no_other_its_services(watched: Watched) -> None:
-    (one, other), cluster = watched.homes, watched.cluster
-    before = uids(cluster, other)
-    binding = f"{ACCOUNT}-services"
-    kept = kubectl(cluster, "get", "rolebinding", binding, "--namespace", other, "--output=json")
-    kubectl(cluster, "delete", "rolebinding", binding, "--namespace", other)
-
-    apply(cluster, other, service(SECOND))
-    apply(cluster, one, service(SECOND))
-    until(lambda: has_all(cluster, one, SECOND), "the namespace with permissions is served")
-    assert uids(cluster, other) == before
-
-    again = json.loads(kept)
-    again["metadata"] = {"name": binding, "namespace": other}
-    kubectl(cluster, "create", "--filename=-", stdin=json.dumps(again))
-    until(lambda: has_all(cluster, other, SECOND), "the other is served once it has permissions again")
-    assert uids(cluster, other).items() >= before.items()
