@@ -30,14 +30,6 @@ ALSO: Final = {"app.kubernetes.io/component", "app.kubernetes.io/version"}
 CHART: Final = "helm.sh/chart"
 SELECTED: Final = {"app.kubernetes.io/name", "app.kubernetes.io/component"}
 """The labels of selectors, which cannot be changed."""
-SPEC: Final = ("spec", "template", "spec")
-CONTAINER: Final = (*SPEC, "containers", 0)
-DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
-BOTH: Final = tuple(("Deployment", name) for name in DEPLOYMENTS)
-MUTATING: Final = ("MutatingWebhookConfiguration", "mutate.fusioninfer.io")
-VALIDATING: Final = ("ValidatingWebhookConfiguration", "validate.fusioninfer.io")
-POLICY: Final = ("ValidatingAdmissionPolicy", "backstop.fusioninfer.io")
-
 Name = tuple[str, str]
 Values = Mapping[str, Any]
 """Values by their paths."""
@@ -51,14 +43,8 @@ class Effect:
 
     values: Values
     objects: tuple[Name, ...]
-    place: tuple[str | int, ...]
+    place: str
     expected: Any
-
-
-def _of_each(part: str, name: str, value: Any, place: str, *, inside: bool = False) -> Effect:
-    """Return the effect of a value of one Deployment on its pod, or on its container."""
-    path = (*CONTAINER, place) if inside else (*SPEC, place)
-    return Effect({f"{part}.{name}": value}, (("Deployment", f"fusioninfer-{part}"),), path, value)
 
 
 _ANTI: Final = {
@@ -70,11 +56,15 @@ _ANTI: Final = {
 }
 _RESOURCES: Final = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
 _SPREAD: Final = [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
+SPREADS: Final = "topologySpreadConstraints"
 _MOUNT: Final = {"name": "more", "mountPath": "/more"}
 _VOLUME: Final = {"name": "more", "configMap": {"name": "more"}}
+_MORE: Final = {"extraVolumes": [_VOLUME], "extraVolumeMounts": [_MOUNT]}
+_ENV: Final = {"name": "A", "value": "b"}
+_TOLERATION: Final = {"operator": "Exists"}
+_ROLE: Final = {"role": "r"}
 _LABELS: Final = {"team": "ml"}
 _MONITORED: Final = {"monitoring.enabled": True}
-_RULE: Final = ("PrometheusRule", "fusioninfer")
 _BUNDLE: Final = {"certificates.mode": "provided", "certificates.caBundle": "Q0E="}
 _ISSUED: Final = {
     "certificates.mode": "cert-manager",
@@ -86,183 +76,142 @@ _KNOWN: Final = {
 }
 _BLOCK: Final = {"ipBlock": {"cidr": "10.0.0.0/28"}}
 _SPACE: Final = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+_EXISTS: Final = {"key": "llm", "operator": "Exists"}
 _HOST: Final = {"webhook.hostNetwork": True, "webhook.port": 9443}
-_ARGS: Final = ("Deployment", "fusioninfer-sync")
+_NOT_HOST: Final = {"webhook.hostNetwork": False}
+_TEMPLATES: Final = {"templates.enabled": True, "templates.anyCaller": True}
+
+POD: Final = "spec template spec"
+CONTAINER: Final = f"{POD} containers 0"
+TEAM: Final = "metadata labels team"
+META: Final = "spec template metadata"
+DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")
+DEPLOYED: Final = dict(zip(("webhook", "sync"), DEPLOYMENTS, strict=True))
+BOTH: Final = tuple(("Deployment", name) for name in DEPLOYMENTS)
+WEBHOOK: Final = BOTH[:1]
+SYNC: Final = BOTH[1:]
+CONFIGURATIONS: Final = (
+    ("MutatingWebhookConfiguration", "mutate.fusioninfer.io"),
+    ("ValidatingWebhookConfiguration", "validate.fusioninfer.io"),
+)
+MUTATING: Final = CONFIGURATIONS[:1]
+BACKSTOP: Final = (("ValidatingAdmissionPolicy", "backstop.fusioninfer.io"),)
+OWNERSHIP: Final = (("ValidatingAdmissionPolicy", "ownership.fusioninfer.io"),)
+BINDING: Final = (("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io"),)
+TO_WEBHOOK: Final = (("NetworkPolicy", "fusioninfer-webhook"),)
+TO_SYNC: Final = (("NetworkPolicy", "fusioninfer-sync"),)
+CALLERS: Final = (("ConfigMap", "fusioninfer-client-ca"),)
+SETTINGS: Final = (("ConfigMap", "fusioninfer-settings"),)
+BOARD: Final = (("ConfigMap", "fusioninfer-dashboard"),)
+MONITOR: Final = (("ServiceMonitor", "fusioninfer"),)
+RULE: Final = (("PrometheusRule", "fusioninfer"),)
+VIEW: Final = (("ClusterRole", "fusioninfer-view"),)
+ISSUED: Final = (("Certificate", "fusioninfer-webhook"),)
 EFFECTS: Final = (
-    Effect({"image.repository": "registry/x", "image.tag": "t"}, BOTH, (*CONTAINER, "image"), "registry/x:t"),
-    Effect({"image.pullPolicy": "Always"}, BOTH, (*CONTAINER, "imagePullPolicy"), "Always"),
-    Effect({"imagePullSecrets": [{"name": "s"}]}, BOTH, (*SPEC, "imagePullSecrets"), [{"name": "s"}]),
-    Effect({"commonLabels": _LABELS}, BOTH, ("spec", "template", "metadata", "labels", "team"), "ml"),
-    Effect(
-        {"commonAnnotations": {"note": "1"}}, (MUTATING, POLICY), ("metadata", "annotations", "note"), "1"
-    ),
-    Effect({"podLabels": {"pod": "a"}}, BOTH, ("spec", "template", "metadata", "labels", "pod"), "a"),
-    Effect({"podAnnotations": {"x": "1"}}, BOTH, ("spec", "template", "metadata", "annotations", "x"), "1"),
-    Effect({"priorityClassName": "high"}, BOTH, (*SPEC, "priorityClassName"), "high"),
-    Effect({"nodeSelector": {"a": "b"}}, BOTH, (*SPEC, "nodeSelector"), {"a": "b"}),
-    Effect({"tolerations": [{"operator": "Exists"}]}, BOTH, (*SPEC, "tolerations"), [{"operator": "Exists"}]),
+    Effect({"image.repository": "registry/x", "image.tag": "t"}, BOTH, f"{CONTAINER} image", "registry/x:t"),
+    Effect({"image.pullPolicy": "Always"}, BOTH, f"{CONTAINER} imagePullPolicy", "Always"),
+    Effect({"imagePullSecrets": [{"name": "s"}]}, BOTH, f"{POD} imagePullSecrets", [{"name": "s"}]),
+    Effect({"commonLabels": _LABELS}, BOTH, f"{META} labels team", "ml"),
+    Effect({"commonAnnotations": {"note": "1"}}, MUTATING + BACKSTOP, "metadata annotations note", "1"),
+    Effect({"podLabels": {"pod": "a"}}, BOTH, f"{META} labels pod", "a"),
+    Effect({"podAnnotations": {"x": "1"}}, BOTH, f"{META} annotations x", "1"),
+    Effect({"priorityClassName": "high"}, BOTH, f"{POD} priorityClassName", "high"),
+    Effect({"nodeSelector": {"a": "b"}}, BOTH, f"{POD} nodeSelector", {"a": "b"}),
+    Effect({"tolerations": [_TOLERATION]}, BOTH, f"{POD} tolerations", [_TOLERATION]),
     *(
-        effect
-        for part in ("webhook", "sync")
-        for effect in (
-            Effect(
-                {f"{part}.replicas": 0}, (("Deployment", f"fusioninfer-{part}"),), ("spec", "replicas"), 0
+        Effect({f"{part}.{name}": value for name, value in values.items()}, ((kind, DEPLOYED[part]),), *seen)
+        for part in DEPLOYED
+        for kind, values, *seen in (
+            ("Deployment", {"replicas": 0}, "spec replicas", 0),
+            ("Deployment", {"resources": _RESOURCES}, f"{CONTAINER} resources", _RESOURCES),
+            ("Deployment", {"affinity": _ANTI}, f"{POD} affinity", _ANTI),
+            (
+                "Deployment",
+                {"topologySpreadConstraints": _SPREAD},
+                f"{POD} topologySpreadConstraints",
+                _SPREAD,
             ),
-            _of_each(part, "resources", _RESOURCES, "resources", inside=True),
-            _of_each(part, "affinity", _ANTI, "affinity"),
-            _of_each(part, "topologySpreadConstraints", _SPREAD, "topologySpreadConstraints"),
-            Effect(
-                {f"{part}.serviceAccount.annotations": {"role": "r"}},
-                (("ServiceAccount", f"fusioninfer-{part}"),),
-                ("metadata", "annotations", "role"),
+            (
+                "ServiceAccount",
+                {"serviceAccount.annotations": {"role": "r"}},
+                "metadata annotations role",
                 "r",
             ),
-            Effect(
-                {f"{part}.extraArgs": ["--more"]},
-                (("Deployment", f"fusioninfer-{part}"),),
-                (*CONTAINER, "args"),
-                "--more",
-            ),
-            Effect(
-                {f"{part}.extraEnv": [{"name": "A", "value": "b"}]},
-                (("Deployment", f"fusioninfer-{part}"),),
-                (*CONTAINER, "env", -1),
-                {"name": "A", "value": "b"},
-            ),
-            Effect(
-                {f"{part}.extraVolumes": [_VOLUME], f"{part}.extraVolumeMounts": [_MOUNT]},
-                (("Deployment", f"fusioninfer-{part}"),),
-                (*CONTAINER, "volumeMounts", -1),
-                _MOUNT,
-            ),
+            ("Deployment", {"extraArgs": ["--more"]}, f"{CONTAINER} args", "--more"),
+            ("Deployment", {"extraEnv": [_ENV]}, f"{CONTAINER} env -1", _ENV),
+            ("Deployment", _MORE, f"{CONTAINER} volumeMounts -1", _MOUNT),
         )
     ),
-    Effect({"webhook.timeoutSeconds": 9}, (MUTATING, VALIDATING), ("webhooks", 0, "timeoutSeconds"), 9),
-    Effect({"webhook.logLevel": "debug"}, BOTH[:1], (*CONTAINER, "args"), "--log-level=debug"),
-    Effect({"webhook.port": 8443}, BOTH[:1], (*CONTAINER, "ports", 0, "containerPort"), 8443),
-    Effect({"webhook.metricsPort": 8081}, BOTH[:1], (*CONTAINER, "ports", 1, "containerPort"), 8081),
+    Effect({"webhook.timeoutSeconds": 9}, CONFIGURATIONS, "webhooks 0 timeoutSeconds", 9),
+    Effect({"webhook.logLevel": "debug"}, WEBHOOK, f"{CONTAINER} args", "--log-level=debug"),
+    Effect({"webhook.port": 8443}, WEBHOOK, f"{CONTAINER} ports 0 containerPort", 8443),
+    Effect({"webhook.metricsPort": 8081}, WEBHOOK, f"{CONTAINER} ports 1 containerPort", 8081),
+    Effect(_HOST, WEBHOOK, "spec strategy rollingUpdate", {"maxSurge": 0, "maxUnavailable": 1}),
+    Effect(_TEMPLATES, WEBHOOK, f"{CONTAINER} args", f"--templates-namespace={NAMESPACE}"),
+    Effect(_TEMPLATES, WEBHOOK, f"{CONTAINER} args", "--templates-any-caller"),
+    Effect(_KNOWN, WEBHOOK, f"{CONTAINER} args", "--client-name=kube-apiserver"),
+    Effect(_KNOWN, CALLERS, "data ca.crt", _KNOWN["webhook.clientCA"]),
     Effect(
-        _HOST,
-        BOTH[:1],
-        ("spec", "strategy", "rollingUpdate"),
-        {"maxSurge": 0, "maxUnavailable": 1},
-    ),
-    *(
-        Effect({"templates.enabled": True, "templates.anyCaller": True}, BOTH[:1], (*CONTAINER, "args"), flag)
-        for flag in (f"--templates-namespace={NAMESPACE}", "--templates-any-caller")
-    ),
-    Effect(_KNOWN, BOTH[:1], (*CONTAINER, "args"), "--client-name=kube-apiserver"),
-    Effect(_KNOWN, (("ConfigMap", "fusioninfer-client-ca"),), ("data", "ca.crt"), _KNOWN["webhook.clientCA"]),
-    Effect(
-        {"webhook.hostNetwork": False, "webhook.callerCIDRs": ["10.0.0.0/28"]},
-        BOTH[:1],
-        (*CONTAINER, "args"),
+        {**_NOT_HOST, "webhook.callerCIDRs": ["10.0.0.0/28"]},
+        WEBHOOK,
+        f"{CONTAINER} args",
         "--caller-cidr=10.0.0.0/28",
     ),
-    Effect(
-        {"webhook.hostNetwork": False, "networkPolicy.webhookFrom": [_BLOCK]},
-        (("NetworkPolicy", "fusioninfer-webhook"),),
-        ("spec", "ingress", 0, "from", 0),
-        _BLOCK,
-    ),
-    *(
-        Effect(
-            {"networkPolicy.metricsFrom": [_SPACE]},
-            (("NetworkPolicy", name),),
-            ("spec", "ingress", at_rule, "from", 0),
-            _SPACE,
-        )
-        for name, at_rule in zip(DEPLOYMENTS, (1, 0), strict=True)
-    ),
-    Effect({"sync.observeOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--observe-only"),
-    Effect({"sync.gangsOnly": True}, (_ARGS,), (*CONTAINER, "args"), "--gangs-only"),
-    Effect({"sync.namespaces": ["a"]}, (_ARGS,), (*CONTAINER, "args"), "--watch-namespace=a"),
-    Effect({"sync.workers": 12}, (_ARGS,), (*CONTAINER, "args"), "--workers=12"),
-    Effect({"sync.qps": 0.5}, (_ARGS,), (*CONTAINER, "args"), "--qps=0.5"),
-    Effect({"sync.logLevel": "debug"}, (_ARGS,), (*CONTAINER, "args"), "--log-level=debug"),
-    Effect(
-        {"settings": {"launcher": "none"}},
-        (("ConfigMap", "fusioninfer-settings"),),
-        ("data", "settings.yaml"),
-        "launcher: none",
-    ),
-    Effect({"files": {"x.yaml": "a"}}, (("ConfigMap", "fusioninfer-settings"),), ("data", "x.yaml"), "a"),
+    Effect({**_NOT_HOST, "networkPolicy.webhookFrom": [_BLOCK]}, TO_WEBHOOK, "spec ingress 0 from 0", _BLOCK),
+    Effect({"networkPolicy.metricsFrom": [_SPACE]}, TO_WEBHOOK, "spec ingress 1 from 0", _SPACE),
+    Effect({"networkPolicy.metricsFrom": [_SPACE]}, TO_SYNC, "spec ingress 0 from 0", _SPACE),
+    Effect({"sync.observeOnly": True}, SYNC, f"{CONTAINER} args", "--observe-only"),
+    Effect({"sync.gangsOnly": True}, SYNC, f"{CONTAINER} args", "--gangs-only"),
+    Effect({"sync.namespaces": ["a"]}, SYNC, f"{CONTAINER} args", "--watch-namespace=a"),
+    Effect({"sync.workers": 12}, SYNC, f"{CONTAINER} args", "--workers=12"),
+    Effect({"sync.qps": 0.5}, SYNC, f"{CONTAINER} args", "--qps=0.5"),
+    Effect({"sync.logLevel": "debug"}, SYNC, f"{CONTAINER} args", "--log-level=debug"),
+    Effect({"settings": {"launcher": "none"}}, SETTINGS, "data settings.yaml", "launcher: none"),
+    Effect({"files": {"x.yaml": "a"}}, SETTINGS, "data x.yaml", "a"),
     Effect(
         {"excludedNamespaces": ["x", "kube-system"]},
-        (MUTATING, VALIDATING),
-        ("webhooks", 0, "namespaceSelector", "matchExpressions", 0, "values"),
+        CONFIGURATIONS,
+        "webhooks 0 namespaceSelector matchExpressions 0 values",
         ["kube-system", NAMESPACE, "x"],
     ),
     Effect(
         {"namespaceSelector": {"matchLabels": {"llm": "yes"}}},
-        (POLICY,),
-        ("spec", "matchConstraints", "namespaceSelector", "matchLabels"),
+        BACKSTOP,
+        "spec matchConstraints namespaceSelector matchLabels",
         {"llm": "yes"},
     ),
     Effect(
-        {"namespaceSelector": {"matchExpressions": [{"key": "llm", "operator": "Exists"}]}},
-        (MUTATING, VALIDATING),
-        ("webhooks", 0, "namespaceSelector", "matchExpressions", 1),
-        {"key": "llm", "operator": "Exists"},
+        {"namespaceSelector": {"matchExpressions": [_EXISTS]}},
+        CONFIGURATIONS,
+        "webhooks 0 namespaceSelector matchExpressions 1",
+        _EXISTS,
     ),
     Effect(
         {"userRoles.aggregate": False},
-        (("ClusterRole", "fusioninfer-view"),),
-        ("metadata", "labels", "rbac.authorization.k8s.io/aggregate-to-view"),
+        VIEW,
+        "metadata labels rbac.authorization.k8s.io/aggregate-to-view",
         None,
     ),
-    Effect(
-        _ISSUED, (("Certificate", "fusioninfer-webhook"),), ("spec", "issuerRef", "kind"), "ClusterIssuer"
-    ),
-    Effect(_BUNDLE, (MUTATING,), ("webhooks", 0, "clientConfig", "caBundle"), "Q0E="),
-    Effect(
-        {"networkPolicy.apiServerPorts": [8443]},
-        (("NetworkPolicy", "fusioninfer-sync"),),
-        ("spec", "egress", 0, "ports"),
-        [{"port": 8443}],
-    ),
-    Effect(
-        {"policies.ownership": True},
-        (("ValidatingAdmissionPolicy", "ownership.fusioninfer.io"),),
-        ("spec", "failurePolicy"),
-        "Fail",
-    ),
-    Effect(
-        {"backstop.actions": ["Deny"]},
-        (("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io"),),
-        ("spec", "validationActions"),
-        ["Deny"],
-    ),
-    Effect(
-        {**_MONITORED, "monitoring.serviceMonitor.labels": _LABELS},
-        (("ServiceMonitor", "fusioninfer"),),
-        ("metadata", "labels", "team"),
-        "ml",
-    ),
+    Effect(_ISSUED, ISSUED, "spec issuerRef kind", "ClusterIssuer"),
+    Effect(_BUNDLE, MUTATING, "webhooks 0 clientConfig caBundle", "Q0E="),
+    Effect({"networkPolicy.apiServerPorts": [8443]}, TO_SYNC, "spec egress 0 ports", [{"port": 8443}]),
+    Effect({"policies.ownership": True}, OWNERSHIP, "spec failurePolicy", "Fail"),
+    Effect({"backstop.actions": ["Deny"]}, BINDING, "spec validationActions", ["Deny"]),
+    Effect({**_MONITORED, "monitoring.serviceMonitor.labels": _LABELS}, MONITOR, TEAM, "ml"),
     Effect(
         {**_MONITORED, "monitoring.serviceMonitor.interval": "15s"},
-        (("ServiceMonitor", "fusioninfer"),),
-        ("spec", "endpoints", 0, "interval"),
+        MONITOR,
+        "spec endpoints 0 interval",
         "15s",
     ),
-    Effect(
-        {**_MONITORED, "monitoring.prometheusRule.labels": _LABELS},
-        (_RULE,),
-        ("metadata", "labels", "team"),
-        "ml",
-    ),
+    Effect({**_MONITORED, "monitoring.prometheusRule.labels": _LABELS}, RULE, TEAM, "ml"),
     Effect(
         {**_MONITORED, "monitoring.prometheusRule.runbooks": "https://wiki/alerts"},
-        (_RULE,),
-        ("spec", "groups", 0, "rules", 0, "annotations", "runbook_url"),
+        RULE,
+        "spec groups 0 rules 0 annotations runbook_url",
         "https://wiki/alerts#fusioninferwebhookdown",
     ),
-    Effect(
-        {**_MONITORED, "monitoring.dashboard.labels": _LABELS},
-        (("ConfigMap", "fusioninfer-dashboard"),),
-        ("metadata", "labels", "team"),
-        "ml",
-    ),
+    Effect({**_MONITORED, "monitoring.dashboard.labels": _LABELS}, BOARD, TEAM, "ml"),
 )
 NO_OBJECT: Final = {
     "networkPolicy.enabled": ("NetworkPolicy", "fusioninfer-webhook"),
@@ -325,11 +274,11 @@ def test_a_value_does_what_it_says(rendered: list[Rendered], effect: Effect) -> 
 
     for name in effect.objects:
         found = _at(made[name], effect.place)
-        assert effect.expected in found if effect.place[-1] == "args" else found == effect.expected
+        assert effect.expected in found if effect.place.endswith(" args") else found == effect.expected
 
 
-def _at(found: Object, place: tuple[str | int, ...]) -> Any:
-    *above, last = place
+def _at(found: Object, place: str) -> Any:
+    *above, last = (int(part) if part.lstrip("-").isdigit() else part for part in place.split())
     parent = at(found, above)
     return parent.get(last) if isinstance(parent, dict) else parent[last]
 
@@ -363,7 +312,7 @@ ANY_POD: Final = "Any pod of the cluster can slow admission"
         (_KNOWN, "is installed", ANY_POD),
         ({"webhook.callerCIDRs": ["10.0.0.0/28"]}, "is installed", ANY_POD),
         ({"networkPolicy.webhookFrom": [_BLOCK]}, "is installed", ANY_POD),
-        ({"templates.enabled": True, "templates.anyCaller": True}, "every InferenceTemplate", "hostNetwork"),
+        (_TEMPLATES, "every InferenceTemplate", "hostNetwork"),
     ],
     ids=lambda case: " ".join(case) if isinstance(case, dict) else "",
 )
@@ -468,9 +417,7 @@ def test_selectors_are_the_same_with_all_values(rendered: list[Rendered]) -> Non
             )
 
 
-def test_no_combination_selects_the_pod_of_the_test(
-    rendered: list[Rendered],
-) -> None:
+def test_no_combination_selects_the_pod_of_the_test(rendered: list[Rendered]) -> None:
     for _, made in rendered:
         test = made["Pod", "fusioninfer-test"]["metadata"]
         assert HOOK in test["annotations"]
@@ -506,16 +453,13 @@ def test_a_rendering_is_the_same_each_time(helm: Path) -> None:
         ),
         (
             {"tolerations": [{"operater": "Exists"}]},
-            "at '/tolerations/0': additional properties 'operater' not allowed",
+            "at '/tolerations/0': additional properties 'operater' not",
         ),
         ({"webhook.timeoutSeconds": 31}, "at '/webhook/timeoutSeconds': maximum: got 31, want 30"),
         ({"commonLabels": {"app.kubernetes.io/name": "x"}}, "at '/commonLabels/app.kubernetes.io~1name'"),
         ({"podLabels": {"a": "not a label"}}, "at '/podLabels/a'"),
         ({"webhook.hostNetwork": True}, "webhook.port: 10250 is a port of the kubelet"),
-        (
-            {"webhook.hostNetwork": True, "webhook.port": 9443, "webhook.metricsPort": 10255},
-            "webhook.metricsPort: 10255 is a port of the kubelet",
-        ),
+        ({**_HOST, "webhook.metricsPort": 10255}, "webhook.metricsPort: 10255 is a port of the kubelet"),
         ({"webhook.port": 8080}, "webhook.metricsPort: must differ from webhook.port"),
         ({"certificates.issuerRef": {"name": "own"}}, "set certificates.mode=cert-manager"),
         ({"certificates.issuerRef": {"kind": "ClusterIssuer"}}, "at '/certificates/issuerRef'"),

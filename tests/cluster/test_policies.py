@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -82,12 +83,28 @@ def apply(api: Api, where: str, obj: Object, **query: str) -> Object:
     return call(api, "PATCH", f"{where}?{asked}", obj, APPLY_PATCH)
 
 
-def amend(api: Api, where: str, *operations: Object) -> Object:
-    return call(api, "PATCH", where, [*operations], JSON_PATCH)
+def created(obj: Object, namespace: str = HOME) -> Act:
+    return lambda api: create(api, path(f"{obj['kind'].lower()}s", namespace), obj)
+
+
+def applied(where: str, obj: Object) -> Act:
+    return lambda api: apply(api, where, obj)
+
+
+def merged(where: str, patch: Object) -> Act:
+    return lambda api: call(api, "PATCH", where, patch, MERGE_PATCH)
+
+
+def amended(where: str, *operations: Object) -> Act:
+    return lambda api: call(api, "PATCH", where, [*operations], JSON_PATCH)
 
 
 def replaced(field: str, value: Any, op: str = "replace") -> Object:
     return {"op": op, "path": field, "value": value}
+
+
+def removed(field: str) -> Object:
+    return {"op": "remove", "path": field}
 
 
 @pytest.fixture(scope="module")
@@ -148,63 +165,42 @@ def test_the_policies_are_about_every_kind_that_the_controller_writes() -> None:
 
 BESIDE: Final = {"create in kube-system", "create beside itself"}
 OTHERS: Final = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}]
+CALLED: Final = "/webhooks/0/clientConfig"
+ACCOUNT: Final = "/spec/template/spec/serviceAccount"
+PICKER: Final = at("r1-epp", "deployments")
+ELSEWHERE: Final = {"spec": {"selector": {"app": "y"}}}
 FORBIDDEN: Final[dict[str, Act]] = {
-    "create without the label": lambda api: create(
-        api, path("services", HOME), service("x", labels={"app": "x"})
-    ),
-    "create without an owner": lambda api: create(api, path("services", HOME), service("x", **UNOWNED)),
-    "create for another owner": lambda api: create(
-        api, path("services", HOME), service("x", ownerReferences=OTHERS)
-    ),
-    "apply what is not there without an owner": lambda api: apply(api, at("x"), service("x", **UNOWNED)),
-    "create in kube-system": lambda api: create(api, path("services", "kube-system"), service("x")),
-    "create beside itself": lambda api: create(api, path("services", "fusioninfer-system"), service("x")),
-    "apply over an object of others": lambda api: apply(api, at("theirs"), service("theirs")),
-    "patch an object of others": lambda api: call(
-        api, "PATCH", at("theirs"), {"spec": {"selector": {"app": "y"}}}, MERGE_PATCH
-    ),
+    "create without the label": created(service("x", labels={"app": "x"})),
+    "create without an owner": created(service("x", **UNOWNED)),
+    "create for another owner": created(service("x", ownerReferences=OTHERS)),
+    "apply what is not there without an owner": applied(at("x"), service("x", **UNOWNED)),
+    "create in kube-system": created(service("x"), "kube-system"),
+    "create beside itself": created(service("x"), "fusioninfer-system"),
+    "apply over an object of others": applied(at("theirs"), service("theirs")),
+    "patch an object of others": merged(at("theirs"), ELSEWHERE),
     "delete an object of others": lambda api: delete(api, at("theirs")),
-    "create a Deployment of another account": lambda api: create(
-        api, path("deployments", HOME), deployment("x", "admin")
+    "create a Deployment of another account": created(deployment("x", "admin")),
+    "give its Deployment another account": amended(
+        PICKER, replaced(f"{ACCOUNT}Name", "admin"), replaced(ACCOUNT, "admin")
     ),
-    "give its Deployment another account": lambda api: amend(
-        api,
-        at("r1-epp", "deployments"),
-        replaced("/spec/template/spec/serviceAccountName", "admin"),
-        replaced("/spec/template/spec/serviceAccount", "admin"),
+    "give its Deployment no account": amended(PICKER, removed(f"{ACCOUNT}Name"), removed(ACCOUNT)),
+    "send objects elsewhere": amended(
+        MUTATE, replaced(CALLED, {"url": "https://evil.example/x", "caBundle": ""})
     ),
-    "give its Deployment no account": lambda api: amend(
-        api,
-        at("r1-epp", "deployments"),
-        {"op": "remove", "path": "/spec/template/spec/serviceAccountName"},
-        {"op": "remove", "path": "/spec/template/spec/serviceAccount"},
+    "send objects to a Service": amended(
+        MUTATE, replaced(CALLED, {"service": {"name": "evil", "namespace": HOME}})
     ),
-    "send objects elsewhere": lambda api: amend(
-        api, MUTATE, replaced("/webhooks/0/clientConfig", {"url": "https://evil.example/x", "caBundle": ""})
-    ),
-    "send objects to a Service": lambda api: amend(
-        api,
-        MUTATE,
-        replaced("/webhooks/0/clientConfig", {"service": {"name": "evil", "namespace": HOME}}),
-    ),
-    "ask for more objects": lambda api: amend(api, MUTATE, replaced("/webhooks/0/rules/0/resources", ["*"])),
-    "ignore a failing webhook": lambda api: amend(
-        api, VALIDATE, replaced("/webhooks/0/failurePolicy", "Ignore")
-    ),
-    "remove a condition": lambda api: amend(
-        api, VALIDATE, {"op": "remove", "path": "/webhooks/0/matchConditions"}
-    ),
-    "add a webhook": lambda api: amend(
-        api,
+    "ask for more objects": amended(MUTATE, replaced("/webhooks/0/rules/0/resources", ["*"])),
+    "ignore a failing webhook": amended(VALIDATE, replaced("/webhooks/0/failurePolicy", "Ignore")),
+    "remove a condition": amended(VALIDATE, removed("/webhooks/0/matchConditions")),
+    "add a webhook": amended(
         MUTATE,
         {"op": "copy", "from": "/webhooks/0", "path": "/webhooks/-"},
         replaced("/webhooks/1/name", "evil.example.com"),
     ),
-    "remove every webhook": lambda api: amend(api, MUTATE, replaced("/webhooks", [])),
-    "have a configuration collected": lambda api: amend(
-        api, VALIDATE, replaced("/metadata/ownerReferences", [{**OTHERS[0]}], "add")
-    ),
-    "label a configuration": lambda api: amend(api, VALIDATE, replaced("/metadata/labels/x", "y", "add")),
+    "remove every webhook": amended(MUTATE, replaced("/webhooks", [])),
+    "have a configuration collected": amended(VALIDATE, replaced("/metadata/ownerReferences", OTHERS, "add")),
+    "label a configuration": amended(VALIDATE, replaced("/metadata/labels/x", "y", "add")),
 }
 
 
@@ -217,17 +213,14 @@ def test_the_controller_is_forbidden(policed: Cluster, act: str) -> None:
 
 
 ALLOWED: Final[dict[str, Act]] = {
-    "create": lambda api: create(api, path("services", HOME), service("created")),
-    "create by an apply": lambda api: apply(api, at("applied"), service("applied")),
-    "apply again": lambda api: apply(api, at("ours"), service("ours")),
-    "patch": lambda api: call(api, "PATCH", at("ours"), {"spec": {"selector": {"app": "y"}}}, MERGE_PATCH),
-    "apply a Deployment": lambda api: apply(api, at("r1-epp", "deployments"), deployment("r1-epp", "r1-epp")),
-    "trust a CA": lambda api: amend(api, MUTATE, replaced("/webhooks/0/clientConfig/caBundle", PEM, "add")),
-    "trust it twice": lambda api: amend(
-        api,
-        VALIDATE,
-        replaced("/webhooks/0/clientConfig/caBundle", PEM, "add"),
-        replaced("/webhooks/1/clientConfig/caBundle", PEM, "add"),
+    "create": created(service("created")),
+    "create by an apply": applied(at("applied"), service("applied")),
+    "apply again": applied(at("ours"), service("ours")),
+    "patch": merged(at("ours"), ELSEWHERE),
+    "apply a Deployment": applied(PICKER, deployment("r1-epp", "r1-epp")),
+    "trust a CA": amended(MUTATE, replaced(f"{CALLED}/caBundle", PEM, "add")),
+    "trust it twice": amended(
+        VALIDATE, *(replaced(f"/webhooks/{each}/clientConfig/caBundle", PEM, "add") for each in (0, 1))
     ),
     "delete": lambda api: delete(api, at("ours")),
     "create a Lease beside itself": lambda api: create(
@@ -262,7 +255,7 @@ def with_entry(obj: Object) -> Object:
 
 def there(api: Api, name: str) -> Object:
     """Create a Deployment as anybody does; return it as it is stored."""
-    return create(api, path("deployments", HOME), deployment(name, "default"), fieldManager="kubectl")
+    return created_by(api, deployment(name, "default"), fieldManager="kubectl")
 
 
 def changed(api: Api, name: str, media: str, body: Any, subresource: str = "") -> Object:
@@ -275,53 +268,48 @@ def put(api: Api, name: str, subresource: str = "") -> Object:
     return update(api, path("deployments", HOME, name, subresource), with_entry(stored))
 
 
+def applied_anew(api: Api, name: str, **query: str) -> Object:
+    return apply(api, at(name, "deployments"), deployment(name, "default"), **query)
+
+
+def applied_over(api: Api, name: str) -> Object:
+    there(api, name)
+    return applied_anew(api, name)
+
+
+def applied_status(api: Api, name: str) -> Object:
+    there(api, name)
+    kind = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}}
+    return apply(api, path("deployments", HOME, name, "status"), {**kind, "status": {"replicas": 1}})
+
+
+def created_by(api: Api, obj: Object, **query: str) -> Object:
+    return create(api, path("deployments", HOME), obj, **query)
+
+
+FORGED: Final = {"metadata": {"managedFields": [ENTRY]}}
 FORGERIES: Final[dict[str, Forgery]] = {
-    "apply what is absent": lambda api, name: apply(
-        api, at(name, "deployments"), deployment(name, "default")
-    ),
-    "apply over an object": lambda api, name: apply(
-        api, at(there(api, name)["metadata"]["name"], "deployments"), deployment(name, "default")
-    ),
-    "create with the entry": lambda api, name: create(
-        api, path("deployments", HOME), with_entry(deployment(name, "default"))
-    ),
+    "apply what is absent": applied_anew,
+    "apply over an object": applied_over,
+    "create with the entry": lambda api, name: created_by(api, with_entry(deployment(name, "default"))),
     "put": put,
     "put to the status": lambda api, name: put(api, name, "status"),
-    "a merge patch": lambda api, name: changed(
-        api, name, MERGE_PATCH, {"metadata": {"managedFields": [ENTRY]}}
-    ),
+    "a merge patch": lambda api, name: changed(api, name, MERGE_PATCH, FORGED),
     "a JSON patch": lambda api, name: changed(
         api, name, JSON_PATCH, [replaced("/metadata/managedFields", [ENTRY])]
     ),
-    "a merge patch of the status": lambda api, name: changed(
-        api, name, MERGE_PATCH, {"metadata": {"managedFields": [ENTRY]}}, "status"
-    ),
+    "a merge patch of the status": lambda api, name: changed(api, name, MERGE_PATCH, FORGED, "status"),
 }
 IGNORED: Final = {"create with the entry", "put to the status", "a merge patch of the status"}
 """The API server ignores the entry: an object is created without any, and a status has its own."""
 HARMLESS: Final[dict[str, Forgery]] = {
-    "apply as another": lambda api, name: apply(
-        api, at(name, "deployments"), deployment(name, "default"), fieldManager="kubectl"
+    "apply as another": lambda api, name: applied_anew(api, name, fieldManager="kubectl"),
+    "create under the controller's name": lambda api, name: created_by(
+        api, deployment(name, "default"), fieldManager=FIELD_MANAGER
     ),
-    "create under the controller's name": lambda api, name: create(
-        api, path("deployments", HOME), deployment(name, "default"), fieldManager=FIELD_MANAGER
-    ),
-    "change what the controller applied": lambda api, _: call(
-        api, "PATCH", at("r1-epp", "deployments"), {"spec": {"replicas": 2}}, MERGE_PATCH
-    ),
-    "scale it": lambda api, _: call(
-        api, "PATCH", path("deployments", HOME, "r1-epp", "scale"), {"spec": {"replicas": 3}}, MERGE_PATCH
-    ),
-    "apply the status alone": lambda api, name: apply(
-        api,
-        path("deployments", HOME, there(api, name)["metadata"]["name"], "status"),
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": name},
-            "status": {"replicas": 1},
-        },
-    ),
+    "change what the controller applied": lambda api, _: merged(PICKER, {"spec": {"replicas": 2}})(api),
+    "scale it": lambda api, _: merged(f"{PICKER}/scale", {"spec": {"replicas": 3}})(api),
+    "apply the status alone": applied_status,
 }
 
 
@@ -343,20 +331,15 @@ def test_without_the_policy_most_count_as_the_controllers(policed: Cluster) -> N
     binding = get(policed.api, where)
     delete(policed.api, where)
     try:
-        until(
-            lambda: not said(lambda: apply(policed.api, at("theirs"), service("theirs"), dryRun="All")),
-            "it ends",
-        )
+        again = partial(apply, policed.api, at("theirs"), service("theirs"), dryRun="All")
+        until(lambda: not said(again), "it ends")
         found = {}
         for number, (act, forge) in enumerate(FORGERIES.items()):
             forge(policed.api, f"unbound-{number}")
             found[act] = is_applied(get(policed.api, at(f"unbound-{number}", "deployments")))
     finally:
-        create(
-            policed.api,
-            where.rpartition("/")[0],
-            {**binding, "metadata": {"name": "ownership.fusioninfer.io"}},
-        )
+        anew = {**binding, "metadata": {"name": "ownership.fusioninfer.io"}}
+        create(policed.api, where.rpartition("/")[0], anew)
 
     assert found == {act: act not in IGNORED for act in FORGERIES}
 
@@ -396,6 +379,6 @@ def test_the_secret_of_certificates_is_not_made_without_the_right_to_create_it(p
 def test_the_controller_adopts_what_it_made_and_what_lost_its_owners(policed: Cluster) -> None:
     sync = api_as(policed, "sync")
     apply(sync, at("orphan"), service("orphan"))
-    amend(policed.api, at("orphan"), {"op": "remove", "path": "/metadata/ownerReferences"})
+    amended(at("orphan"), removed("/metadata/ownerReferences"))(policed.api)
 
     assert said(lambda: apply(sync, at("orphan"), service("orphan"))) == ""
