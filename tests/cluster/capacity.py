@@ -53,11 +53,7 @@ MONOLITHIC: Final = Table(
     service="deepseek-r1-inference",
     files=(EXAMPLES / "monolithic.yaml",),
     groups={"deepseek-r1-inference-0": 4, "deepseek-r1-inference-1": 4},
-    rows={
-        64: ("✅ ✅", "100%"),
-        48: ("✅ ⏳", "50%"),
-        24: ("⏳ ⏳", "0%"),
-    },
+    rows={64: ("✅ ✅", "100%"), 48: ("✅ ⏳", "50%"), 24: ("⏳ ⏳", "0%")},
 )
 DISAGGREGATED: Final = Table(
     service="deepseek-r1-disagg",

@@ -48,12 +48,7 @@ class Case:
 
 CASES: Final = (
     Case("FusionInferWebhookDown", {"fusioninfer_admission_inflight": "0x4 stale"}, silent=4, fires=5),
-    Case(
-        "FusionInferWebhookUnreachable",
-        {_REJECTIONS: "7x10 8x30", _UP: "1x40"},
-        silent=5,
-        fires=6,
-    ),
+    Case("FusionInferWebhookUnreachable", {_REJECTIONS: "7x10 8x30", _UP: "1x40"}, silent=5, fires=6),
     Case(
         "FusionInferWebhookUnreachable",  # the first refusals of all
         {_REJECTIONS: "_x20 3x30", _UP: "1x50"},

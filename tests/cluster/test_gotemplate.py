@@ -10,16 +10,7 @@ from typing import Any, Final
 import pytest
 
 from importer.gotemplate import Function, TemplateError, Value, render
-from tests.cluster.gotemplates import (
-    DATA,
-    OF_KSERVE,
-    OF_LLM_D,
-    edited,
-    in_go,
-    service,
-    sources,
-    template,
-)
+from tests.cluster.gotemplates import DATA, OF_KSERVE, OF_LLM_D, edited, in_go, service, sources, template
 from tests.tiers import count
 
 SEED: Final = 20261123

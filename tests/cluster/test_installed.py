@@ -111,10 +111,7 @@ def test_kubectl_lists_the_plugin(with_kubectl: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "completions", "directive"),
-    [
-        (("fusioninfer", "valid"), ["validate"], ":4"),
-        (("fusioninfer", "validate", ""), [], ":0"),
-    ],
+    [(("fusioninfer", "valid"), ["validate"], ":4"), (("fusioninfer", "validate", ""), [], ":0")],
 )
 def test_kubectl_completes_the_words_of_the_command(
     with_kubectl: Path, words: tuple[str, ...], completions: list[str], directive: str

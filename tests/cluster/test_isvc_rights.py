@@ -24,10 +24,7 @@ from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
 
 NAME: Final = "chat"
-GATEWAY: Final = {
-    "gatewayClassName": "any",
-    "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
-}
+GATEWAY: Final = {"gatewayClassName": "any", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}
 ROUTED: Final = isvc(
     router(strategy="pd-disaggregation", gateway=GATEWAY, ingress={}),
     prefiller(),

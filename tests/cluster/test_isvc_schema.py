@@ -101,10 +101,7 @@ BAD: Final[dict[str, tuple[str, Any]]] = {
     "a constraint without its key": (f"{POD}.topologySpreadConstraints", [{"maxSkew": 1}]),
     "a method twice": (
         ROUTE,
-        {
-            "parentRefs": PARENTS,
-            "rules": [{"filters": [{**CORS, "cors": {"allowMethods": ["GET", "GET"]}}]}],
-        },
+        {"parentRefs": PARENTS, "rules": [{"filters": [{**CORS, "cors": {"allowMethods": ["GET", "GET"]}}]}]},
     ),
     "a port of a listener out of range": (
         GATEWAY,

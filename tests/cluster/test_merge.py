@@ -153,11 +153,7 @@ def test_random_templates_agree(strategic_merge: Path, pairs: list[tuple[Object,
     answers = asked(strategic_merge, pairs)
 
     for (base, over), answer in zip(pairs, answers, strict=True):
-        assert unordered(merged(base, over)) == unordered(answer.get("merged")), (
-            base,
-            over,
-            answer,
-        )
+        assert unordered(merged(base, over)) == unordered(answer.get("merged")), (base, over, answer)
 
 
 def test_most_random_templates_merge_something(pairs: list[tuple[Object, Object]]) -> None:

@@ -25,10 +25,7 @@ ROLES: Final = (
     prefiller(multinode=None, template=ENGINE),
     decoder(multinode=None, replicas=2, template=ENGINE),
 )
-CHOSEN: Final[dict[str, Object]] = {
-    "llm-d-0.7": {},
-    "llm-d-0.4": {"fusioninfer.io/picker": "llm-d-0.4"},
-}
+CHOSEN: Final[dict[str, Object]] = {"llm-d-0.7": {}, "llm-d-0.4": {"fusioninfer.io/picker": "llm-d-0.4"}}
 """By generation, what has to be said to get it: nothing for the one that there is by itself."""
 FAILED: Final = {"llm-d-0.7": (200, False), "llm-d-0.4": (500, None)}
 """What comes back where a prefiller fails, and whether a cache is handed over: since 0.7 the decoder does the

@@ -11,15 +11,7 @@ from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import container, template
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.controllers import apply
-from tests.cluster.testbed.flows import (
-    ROUTE,
-    Service,
-    answered,
-    namespace_on,
-    repicked,
-    serve,
-    set_engines,
-)
+from tests.cluster.testbed.flows import ROUTE, Service, answered, namespace_on, repicked, serve, set_engines
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.wait import until
 

@@ -102,10 +102,7 @@ def test_the_examples_are_admitted_without_warnings(
         assert code == 0, text
         assert "Warning" not in text
 
-    until(
-        lambda: items(templated.api, path("podgroups", namespace)),
-        "the gang of the service exists",
-    )
+    until(lambda: items(templated.api, path("podgroups", namespace)), "the gang of the service exists")
 
 
 # --- the objects themselves --------------------------------------------------------------------------
@@ -202,12 +199,7 @@ def service(namespace: str, **fields: Any) -> Object:
         "apiVersion": "fusioninfer.io/v1alpha1",
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": namespace},
-        "spec": {
-            "baseRefs": ["base"],
-            "model": {"uri": "hf://Qwen/Qwen3-8B"},
-            "roles": [role],
-            **fields,
-        },
+        "spec": {"baseRefs": ["base"], "model": {"uri": "hf://Qwen/Qwen3-8B"}, "roles": [role], **fields},
     }
 
 

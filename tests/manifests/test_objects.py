@@ -67,10 +67,7 @@ def test_selectors_stay_as_they_were_in_the_first_release(deployment: str) -> No
 
     component = deployment.removeprefix("fusioninfer-")
     assert selector == {
-        "matchLabels": {
-            "app.kubernetes.io/name": "fusioninfer",
-            "app.kubernetes.io/component": component,
-        }
+        "matchLabels": {"app.kubernetes.io/name": "fusioninfer", "app.kubernetes.io/component": component}
     }
 
 

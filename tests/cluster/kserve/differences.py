@@ -153,11 +153,7 @@ DIFFERENCES: Final = (
         _without_routes_of_adapters,
         "an adapter is routed by its own name alone; the report says so",
     ),
-    Row(
-        r"pod resourceClaims",
-        _only_theirs,
-        "the report names the loss: write a ResourceClaimTemplate",
-    ),
+    Row(r"pod resourceClaims", _only_theirs, "the report names the loss: write a ResourceClaimTemplate"),
     Row(
         r"picker: (plugins|profile .*)",
         _differ,
@@ -182,7 +178,7 @@ REFUSED: Final[Mapping[str, str]] = {
 }
 """Samples that KServe's own definitions refuse, with a part of the answer."""
 UNMADE: Final[Mapping[str, str]] = {
-    "router-managed+workload-dp-ep-gpu+workload-dp-ep-prefill-gpu+model-deepseek-v2-lite": "nil pointer",
+    "router-managed+workload-dp-ep-gpu+workload-dp-ep-prefill-gpu+model-deepseek-v2-lite": "nil pointer"
 }
 """Inputs of which KServe makes nothing, with a part of its condition: templates see no bases."""
 

@@ -183,18 +183,10 @@ def _node(random: Random, at: int) -> tuple[Object, tuple[Object, ...]]:
     node = {
         "metadata": {
             "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "pool": random.choice(POOLS),
-                "size": str(gpus),
-            },
+            "labels": {"kubernetes.io/hostname": name, "pool": random.choice(POOLS), "size": str(gpus)},
         },
         "spec": {"taints": random.choice(([], [], [], [], [TAINT], [AVOIDED]))},
-        "status": {
-            "capacity": room,
-            "allocatable": room,
-            "conditions": [READY],
-        },
+        "status": {"capacity": room, "allocatable": room, "conditions": [READY]},
     }
     return node, _fillers(random, name, gpus) if random.random() < 0.25 else ()
 

@@ -168,10 +168,7 @@ def all_killed(one: Scene, _random: Random) -> Iterator[str]:
 def blind_standby(one: Scene, random: Random, kind: str = "") -> Iterator[str]:
     """Kill the holder of the Lease, while the other controller has an old copy of a kind and no news."""
     kind = kind or _kind(random)
-    lies = (
-        Fault("stale", READS, frozenset({kind})),
-        Fault("deaf", frozenset({"watch"}), frozenset({kind})),
-    )
+    lies = (Fault("stale", READS, frozenset({kind})), Fault("deaf", frozenset({"watch"}), frozenset({kind})))
     name, other = one.leader, one.proxies[one.standby]
     with _through((other,), *lies):
         one.rest(2.0)

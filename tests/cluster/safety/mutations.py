@@ -168,9 +168,7 @@ def depth_unbounded() -> None:
     _replaced(import_module("kube.client"), "read_event", lambda _read: whole)
     inferenceservice = _sync("observed.inferenceservice")
     _replaced(
-        inferenceservice,
-        "_digested",
-        lambda _digested: lambda _obj, _metadata, _status: ((b"", b""), ()),
+        inferenceservice, "_digested", lambda _digested: lambda _obj, _metadata, _status: ((b"", b""), ())
     )
     _replaced(
         inferenceservice.CachedInferenceService,

@@ -43,11 +43,7 @@ class _Script:
 
 @contextmanager
 def echo(
-    cluster: Cluster,
-    name: str,
-    namespace: str,
-    operations: Operations = (),
-    failures: Sequence[Failure] = (),
+    cluster: Cluster, name: str, namespace: str, operations: Operations = (), failures: Sequence[Failure] = ()
 ) -> Iterator[list[Object]]:
     """Register a mutating and a validating webhook for one namespace's LeaderWorkerSets.
 

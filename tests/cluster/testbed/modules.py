@@ -79,10 +79,7 @@ MODULES: Final = (
 _EXTENSION: Final = "sigs.k8s.io/gateway-api-inference-extension"
 _SCHEDULER: Final = "github.com/llm-d/llm-d-inference-scheduler"
 _REGISTER: Final = "pkg/plugins/register.go"
-_PRECISE: Final = (
-    Cut("pkg/plugins/scorer/precise_prefix_cache.go"),
-    Cut(_REGISTER, "PrecisePrefixCache"),
-)
+_PRECISE: Final = (Cut("pkg/plugins/scorer/precise_prefix_cache.go"), Cut(_REGISTER, "PrecisePrefixCache"))
 """The scorer that follows the engines' own cache events: it needs a tokenizer in Rust, ZeroMQ and Python in
 0.4.0, and in 0.7.1 a library that the module proxy does not serve."""
 _TOKENIZING: Final = (
@@ -137,9 +134,7 @@ them once; what is theirs is of their release."""
 
 SCHEDULER_MODULES: Final = (
     Module(
-        "kube-scheduler",
-        "k8s.io/kubernetes",
-        (("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),),
+        "kube-scheduler", "k8s.io/kubernetes", (("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),)
     ),
 )
 """The scheduler of pods that are in no gang; only plans are compared with it."""

@@ -83,20 +83,14 @@ def start_sync(
     `flags` are more of them, or others: `--metrics-port` for a further one; a tuple gives a flag several
     times. `source` holds another release.
     """
-    usual = {
-        "--kubeconfig": kubeconfig(cluster, "sync"),
-        "--metrics-port": cluster.ports["sync-metrics"],
-    }
+    usual = {"--kubeconfig": kubeconfig(cluster, "sync"), "--metrics-port": cluster.ports["sync-metrics"]}
     _start(cluster, ("sync", module, name, source), {**usual, **(flags or {})})
 
 
 def start_controllers(cluster: Cluster, flags: Mapping[str, object]) -> None:
     """Start two controllers, as the manifests do; each has a uid of its own in the audit log."""
     for name in CONTROLLERS:
-        own = {
-            "--kubeconfig": kubeconfig(cluster, name),
-            "--metrics-port": cluster.ports[f"{name}-metrics"],
-        }
+        own = {"--kubeconfig": kubeconfig(cluster, name), "--metrics-port": cluster.ports[f"{name}-metrics"]}
         start_sync(cluster, name, {**own, **flags})
 
 

@@ -13,16 +13,7 @@ from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout
-from tests.cluster.testbed.written import (
-    CLIENT_SIDE,
-    SERVER_SIDE,
-    WHOLE,
-    Words,
-    engines,
-    named,
-    read,
-    stored,
-)
+from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, WHOLE, Words, engines, named, read, stored
 from webhook.overlay.canonical import canonical
 
 ANNOTATED: Final = read(WHOLE)
