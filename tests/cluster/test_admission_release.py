@@ -35,12 +35,10 @@ from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import (
     CLIENT_SIDE,
     SERVER_SIDE,
-    WHOLE,
     Words,
     expanded_offline,
     named,
     put,
-    read,
 )
 
 
@@ -104,16 +102,6 @@ def test_a_scaled_one_keeps_its_revision_and_its_pods(upgraded: Upgraded, name: 
 
     assert after.revisions == first.revisions
     assert after.pods.items() > first.pods.items()
-
-
-def test_an_added_sidecar_keeps_the_expansion(upgraded: Upgraded) -> None:
-    lws = read(WHOLE)
-    sidecar = {"name": "sidecar", "image": "example.com/sidecar:1"}
-    lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].append(sidecar)
-
-    changed = put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, named(lws, "edited"))
-
-    assert engine_args(changed) == engine_args({"spec": upgraded.specs["edited"]})
 
 
 @pytest.mark.parametrize(("name", "code"), [("told", "FI108"), ("refused-name", "FI101")])

@@ -122,7 +122,7 @@ FIRST_WRITES: Final[dict[str, tuple[Words, Write]]] = {
 }
 """By name: how each object was written under the release before, and its first write under the next."""
 ALL_IN_TURN: Final = (again(*CLIENT_SIDE), labelled, again(*SERVER_SIDE_FORCED), reported, noted, labelled)
-OTHERS: Final = ("all", "scaled", "counted", "edited", "refreshed", "changed", "told", "kept")
+OTHERS: Final = ("all", "scaled", "counted", "refreshed", "changed", "told", "kept")
 """Objects that were applied under the release before."""
 
 
