@@ -34,6 +34,7 @@ from tests.cluster.testbed.modules import (
     SCHEDULER_MODULES,
     SCHEMA_MODULES,
     TEMPLATE_MODULES,
+    Module,
 )
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.network import Network, network
@@ -230,16 +231,20 @@ def admitting(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield there
 
 
-@pytest.fixture(scope="session")
-def helm(request: pytest.FixtureRequest) -> Path:
-    """Helm itself."""
-    return obtained(request.config, lambda: build(sys.stderr, CHART_MODULES)).binary("helm")
+def program(modules: tuple[Module, ...], name: str) -> Callable[[pytest.FixtureRequest], Path]:
+    """Return a fixture: a program of some modules."""
+
+    @pytest.fixture(scope="session")
+    def built(request: pytest.FixtureRequest) -> Path:
+        return obtained(request.config, lambda: build(sys.stderr, modules)).binary(name)
+
+    return built
 
 
-@pytest.fixture(scope="session")
-def helm_3(request: pytest.FixtureRequest) -> Path:
-    """Helm of the release line before."""
-    return obtained(request.config, lambda: build(sys.stderr, EARLIER_CHART_MODULES)).binary("helm-3")
+helm = program(CHART_MODULES, "helm")
+"""Helm itself."""
+helm_3 = program(EARLIER_CHART_MODULES, "helm-3")
+"""Helm of the release line before."""
 
 
 @pytest.fixture(scope="session")
@@ -248,22 +253,12 @@ def gitops(request: pytest.FixtureRequest) -> Built:
     return obtained(request.config, lambda: build(sys.stderr, GITOPS_MODULES))
 
 
-@pytest.fixture(scope="session")
-def strategic_merge(request: pytest.FixtureRequest) -> Path:
-    """Kubernetes' strategic merge of pod templates, as a program."""
-    return obtained(request.config, lambda: build(sys.stderr, MERGE_MODULES)).binary("strategic-merge")
-
-
-@pytest.fixture(scope="session")
-def mergo(request: pytest.FixtureRequest) -> Path:
-    """The merge of llm-d's ModelService, as a program."""
-    return obtained(request.config, lambda: build(sys.stderr, MERGO_MODULES)).binary("mergo")
-
-
-@pytest.fixture(scope="session")
-def go_template(request: pytest.FixtureRequest) -> Path:
-    """Go's `text/template` with Sprig, as a program."""
-    return obtained(request.config, lambda: build(sys.stderr, TEMPLATE_MODULES)).binary("go-template")
+strategic_merge = program(MERGE_MODULES, "strategic-merge")
+"""Kubernetes' strategic merge of pod templates, as a program."""
+mergo = program(MERGO_MODULES, "mergo")
+"""The merge of llm-d's ModelService, as a program."""
+go_template = program(TEMPLATE_MODULES, "go-template")
+"""Go's `text/template` with Sprig, as a program."""
 
 
 @pytest.fixture(scope="session")
@@ -272,10 +267,8 @@ def source_of(request: pytest.FixtureRequest) -> Callable[[str], Path]:
     return lambda name: obtained(request.config, lambda: source(name))
 
 
-@pytest.fixture(scope="session")
-def cyclonus(request: pytest.FixtureRequest) -> Path:
-    """An engine of NetworkPolicies, which says what they let through."""
-    return obtained(request.config, lambda: build(sys.stderr, POLICY_MODULES)).binary("cyclonus")
+cyclonus = program(POLICY_MODULES, "cyclonus")
+"""An engine of NetworkPolicies, which says what they let through."""
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,8 @@ _REQUESTS: Final = 'fusioninfer_admission_requests_total{path="/mutate",outcome=
 _BUCKETS: Final = 'fusioninfer_admission_duration_seconds_bucket{path="/mutate",le="%s"}'
 _LOOKS: Final = 'fusioninfer_sync_reconciles_total{outcome="%s"}'
 _CERTIFICATES: Final = 'fusioninfer_sync_certificate_reconciles_total{outcome="%s"}'
+_LEADS: Final = 'fusioninfer_sync_is_leader{pod="%s"}'
+_ENDS: Final = 'fusioninfer_tls_not_after_seconds{pod="%s"}'
 _DAY: Final = 86400
 
 
@@ -47,98 +49,65 @@ class Case:
 
 
 CASES: Final = (
-    Case("FusionInferWebhookDown", {"fusioninfer_admission_inflight": "0x4 stale"}, silent=4, fires=5),
-    Case("FusionInferWebhookUnreachable", {_REJECTIONS: "7x10 8x30", _UP: "1x40"}, silent=5, fires=6),
-    Case(
-        "FusionInferWebhookUnreachable",  # the first refusals of all
-        {_REJECTIONS: "_x20 3x30", _UP: "1x50"},
-        silent=9,
-        fires=11,
-    ),
-    Case(
-        "FusionInferWebhookBug",
-        {_REQUESTS % "error": "0x10 1x30"},
-        silent=5,
-        fires=6,
-        labels={"path": "/mutate"},
-    ),
-    Case("FusionInferWebhookOverloaded", {_REQUESTS % "late": "0x10 0+1x40"}, silent=14, fires=17),
+    Case("FusionInferWebhookDown", {"fusioninfer_admission_inflight": "0x4 stale"}, 4, 5),
+    Case("FusionInferWebhookUnreachable", {_REJECTIONS: "7x10 8x30", _UP: "1x40"}, 5, 6),
+    # the first refusals of all
+    Case("FusionInferWebhookUnreachable", {_REJECTIONS: "_x20 3x30", _UP: "1x50"}, 9, 11),
+    Case("FusionInferWebhookBug", {_REQUESTS % "error": "0x10 1x30"}, 5, 6, {"path": "/mutate"}),
+    Case("FusionInferWebhookOverloaded", {_REQUESTS % "late": "0x10 0+1x40"}, 14, 17),
     Case(
         "FusionInferWebhookSlow",
         {_BUCKETS % "1.0": "0+90x60", _BUCKETS % "2.5": "0+100x60", _BUCKETS % "+Inf": "0+100x60"},
-        silent=9,
-        fires=12,
+        9,
+        12,
     ),
-    Case(
-        "FusionInferCertificateMissing",
-        {'fusioninfer_tls_not_after_seconds{pod="b"}': "0x30"},
-        silent=4,
-        fires=6,
-        labels={"pod": "b"},
-    ),
-    Case(  # time begins at 0: this one ends within seven days from the tenth minute on
-        "FusionInferCertificateExpires",
-        {'fusioninfer_tls_not_after_seconds{pod="b"}': f"{7 * _DAY + 600}x60"},
-        silent=14,
-        fires=17,
-        labels={"pod": "b"},
-    ),
+    Case("FusionInferCertificateMissing", {_ENDS % "b": "0x30"}, 4, 6, {"pod": "b"}),
+    # time begins at 0: this one ends within seven days from the tenth minute on
+    Case("FusionInferCertificateExpires", {_ENDS % "b": f"{7 * _DAY + 600}x60"}, 14, 17, {"pod": "b"}),
     Case(
         "FusionInferCertificateRefused",
         {'fusioninfer_tls_reloads_total{result="refused"}': "0x10 1x30"},
-        silent=5,
-        fires=6,
+        5,
+        6,
     ),
-    Case(  # nobody
-        "FusionInferControllerNotLeading",
-        {'fusioninfer_sync_is_leader{pod="a"}': "1x10 0x30", 'fusioninfer_sync_is_leader{pod="b"}': "0x40"},
-        silent=6,
-        fires=8,
-    ),
-    Case(  # two
-        "FusionInferControllerNotLeading",
-        {'fusioninfer_sync_is_leader{pod="a"}': "1x40", 'fusioninfer_sync_is_leader{pod="b"}': "0x10 1x30"},
-        silent=6,
-        fires=8,
-    ),
-    Case(  # none is scraped
-        "FusionInferControllerNotLeading",
-        {'fusioninfer_sync_is_leader{pod="a"}': "1x10 stale"},
-        silent=6,
-        fires=8,
-    ),
-    Case("FusionInferControllerBug", {_LOOKS % "bug": "0x10 1x30"}, silent=5, fires=6),
-    Case("FusionInferControllerRetries", {_LOOKS % "retry": "0+1x120"}, silent=20, fires=30),
+    # nobody
+    Case("FusionInferControllerNotLeading", {_LEADS % "a": "1x10 0x30", _LEADS % "b": "0x40"}, 6, 8),
+    # two
+    Case("FusionInferControllerNotLeading", {_LEADS % "a": "1x40", _LEADS % "b": "0x10 1x30"}, 6, 8),
+    # none is scraped
+    Case("FusionInferControllerNotLeading", {_LEADS % "a": "1x10 stale"}, 6, 8),
+    Case("FusionInferControllerBug", {_LOOKS % "bug": "0x10 1x30"}, 5, 6),
+    Case("FusionInferControllerRetries", {_LOOKS % "retry": "0+1x120"}, 20, 30),
     Case(
         "FusionInferControllerSlow",
         {'fusioninfer_sync_queue_oldest_seconds{pod="a"}': "0x10 30+30x60"},
-        silent=10,
-        fires=13,
+        10,
+        13,
     ),
     Case(
         "FusionInferWatchSilent",
         {'fusioninfer_sync_watch_age_seconds{kind="Pod"}': "60x10 0+30x60"},
-        silent=14,
-        fires=17,
-        labels={"kind": "Pod"},
+        14,
+        17,
+        {"kind": "Pod"},
     ),
     Case("FusionInferLeaseNotRenewed", {"fusioninfer_sync_lease_failures_total": "0+1x120"}, 14, 17),
     Case("FusionInferCertificatesNotReconciled", {_CERTIFICATES % "failed": "0+3x120"}, 10, 15),
     Case(
         "FusionInferKindUnavailable",
         {'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x10 1x60"},
-        silent=19,
-        fires=21,
-        labels={"kind": "Gateway"},
+        19,
+        21,
+        {"kind": "Gateway"},
     ),
     Case(
         "FusionInferFindings",
         {'fusioninfer_sync_findings{code="FI870"}': "0x10 2x60"},
-        silent=19,
-        fires=21,
-        labels={"code": "FI870"},
+        19,
+        21,
+        {"code": "FI870"},
     ),
-    Case("FusionInferVolcanoTooOld", {"fusioninfer_sync_volcano_too_old": "0x10 1x30"}, silent=9, fires=11),
+    Case("FusionInferVolcanoTooOld", {"fusioninfer_sync_volcano_too_old": "0x10 1x30"}, 9, 11),
 )
 
 CALM: Final = {
@@ -155,8 +124,8 @@ CALM: Final = {
     "fusioninfer_tls_not_after_seconds": f"{30 * _DAY}x120",
     'fusioninfer_tls_reloads_total{result="refused"}': "2x120",
     'fusioninfer_tls_reloads_total{result="loaded"}': "0+1x120",
-    'fusioninfer_sync_is_leader{pod="a"}': "1x40 0x80",  # it hands over
-    'fusioninfer_sync_is_leader{pod="b"}': "0x42 1x78",
+    _LEADS % "a": "1x40 0x80",  # it hands over
+    _LEADS % "b": "0x42 1x78",
     _LOOKS % "done": "0+9x120",
     _LOOKS % "retry": "0x40 15x80",  # fifteen, at once
     _LOOKS % "bug": "1x120",
