@@ -1,6 +1,8 @@
 """Manual changes of the objects of an InferenceService are reverted, and nothing else is.
 
-All edits are made on one service, one after the other; the API server's log says what the controller wrote.
+Edits are made on one service, one after the other; the API server's log says what the controller wrote. Each
+edit of a PodGroup has a service of its own: after five repairs of an object in a minute, the controller takes
+another writer to fight it.
 """
 
 import time
@@ -65,7 +67,8 @@ GANG: Final[dict[str, Object]] = {
     "no owner of the gang": {"metadata": {"ownerReferences": None}},
     "no label on the gang": {"metadata": {"labels": {"fusioninfer.io/service": None}}},
 }
-"""Edits of the PodGroup."""
+"""Edits of PodGroups."""
+QUEUED: Final = "queued"
 EDITS: Final[dict[str, tuple[str, str, Object]]] = {
     "replicas": ("leaderworkersets", f"{NAME}-inference", {"spec": {"replicas": 5}}),
     "strategy": (
@@ -73,7 +76,6 @@ EDITS: Final[dict[str, tuple[str, str, Object]]] = {
         f"{NAME}-inference",
         {"metadata": {"annotations": {STRATEGY: "queue-size"}}},
     ),
-    **{edit: ("podgroups", NAME, change) for edit, change in GANG.items()},
     "targetPorts": ("inferencepools", f"{NAME}-pool", {"spec": {"targetPorts": [{"number": 1}]}}),
     "ports": ("services", PICKER, {"spec": {"ports": [{"name": "grpc-ext-proc", "port": 1}]}}),
     "selector": ("services", PICKER, {"spec": {"selector": {"app": "other"}}}),
@@ -135,8 +137,8 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     f"LeaderWorkerSet {NAME}-inference was changed by kubectl (spec.replicas), and the change was ": (
         *("scale", "leaderworkerset", f"{NAME}-inference", "--replicas=3"),
     ),
-    f"Deployment {PICKER} was changed by another client (metadata.labels.fusioninfer.io/service), ": (
-        *("label", "deployment", PICKER, "fusioninfer.io/service-"),
+    f"Service {PICKER} was changed by another client (metadata.labels.fusioninfer.io/service), ": (
+        *("label", "service", PICKER, "fusioninfer.io/service-"),
     ),
     f"HTTPRoute {NAME}-httproute was deleted by another client, and was created again; ": (
         *("delete", "httproute", f"{NAME}-httproute"),
@@ -170,15 +172,41 @@ def test_an_edit_is_undone(drifted: Drifted, edit: str) -> None:
     assert differences(before, after) == {}
 
 
-def test_a_queue_that_no_member_names_is_left_to_others(drifted: Drifted) -> None:
-    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is created."""
-    where, before = path("podgroups", drifted.namespace, NAME), drifted.whole["podgroups", NAME]
+@pytest.fixture(scope="module")
+def gangs(served: Cluster) -> Iterator[Drifted]:
+    """A service for each edit of a PodGroup."""
+    with new_namespace(served) as namespace:
+        names = [gang(edit) for edit in (*GANG, QUEUED)]
+        apply(served, namespace, *(isvc(name=name) for name in names))
+        there = {("podgroups", name) for name in names}
+        until(lambda: made(served, namespace).keys() >= there, "each has its PodGroup")
+        come_to_rest(served, namespace)
+        yield Drifted(served, namespace, {key: seen(served, namespace, *key) for key in there})
 
-    patch(drifted.cluster.api, where, {"spec": {"queue": "root", "minMember": 1}})
+
+def gang(edit: str) -> str:
+    return edit.replace(" ", "-").lower()
+
+
+@pytest.mark.parametrize("edit", GANG)
+def test_an_edit_of_a_pod_group_is_undone(gangs: Drifted, edit: str) -> None:
+    before = gangs.whole["podgroups", gang(edit)]
+
+    patch(gangs.cluster.api, path("podgroups", gangs.namespace, gang(edit)), GANG[edit])
+
+    after = becomes(lambda: seen(gangs.cluster, gangs.namespace, "podgroups", gang(edit)), before)
+    assert differences(before, after) == {}
+
+
+def test_a_queue_that_no_member_names_is_left_to_others(gangs: Drifted) -> None:
+    """Volcano's webhook writes the queue of the namespace there, once, when the PodGroup is created."""
+    before = gangs.whole["podgroups", QUEUED]
+
+    edit = {"spec": {"queue": "root", "minMember": 1}}
+    patch(gangs.cluster.api, path("podgroups", gangs.namespace, QUEUED), edit)
 
     expected = {**before, "spec": {**before["spec"], "queue": "root"}}
-    after = becomes(lambda: seen(drifted.cluster, drifted.namespace, "podgroups", NAME), expected)
-    patch(drifted.cluster.api, where, {"spec": {"queue": before["spec"]["queue"]}})
+    after = becomes(lambda: seen(gangs.cluster, gangs.namespace, "podgroups", QUEUED), expected)
     assert differences(expected, after) == {}
 
 
