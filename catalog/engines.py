@@ -321,7 +321,7 @@ _TRAITS: Final = (
     Trait(NNODES, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
     *(
         Trait(NNODES_DATA, since=since, below=below, source="verl-project/verl#6856; `v1/engine/core.py`")
-        for since, below in (((0, 11, 1), (0, 14)), ((0, 28), NEWEST))
+        for since, below in (((0, 12), (0, 14)), ((0, 28), NEWEST))
     ),
     *(
         Trait(

@@ -26,8 +26,8 @@ from webhook.validate.launch import launch as validate
 NNODES: Final = "--nnodes 2 --node-rank $(LWS_WORKER_INDEX) --master-addr $(LWS_LEADER_ADDRESS)"
 ADDRESS: Final = "--data-parallel-address $(LWS_LEADER_ADDRESS) --data-parallel-rpc-port 13345"
 START: Final = "--data-parallel-start-rank"
-OLDER: Final = ("0.10.2", "0.11.0", "0.14.1", "0.17.1", "0.22.1", "0.27.1", "")
-NEWER: Final = ("0.11.1", "0.13.0", "0.28.0", "0.32.0")
+OLDER: Final = ("0.10.2", "0.11.0", "0.11.2", "0.14.1", "0.17.1", "0.22.1", "0.27.1", "")
+NEWER: Final = ("0.12.0", "0.13.0", "0.28.0", "0.32.0")
 EVERYWHERE: Final = Serving(everywhere=True)
 EIGHT: Final = Serving(everywhere=True, ports=tuple(range(8000, 8008)), supervisor=9256)
 
