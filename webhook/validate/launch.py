@@ -113,6 +113,7 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     engine = launch.command.engine
     if engine in CHECKED:
         yield from arguments(launch, rewritten=False)
+        yield from () if intent.parallelism else _unseen_ray(launch)
     elif engine in SIZED:
         yield from parallel_sizes(launch)
     elif launch.command.kind == "distributed":
@@ -160,25 +161,22 @@ def _lacks(launch: Launch) -> Iterator[str]:
 
 
 def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
-    """FI569: a rank that exceeds its pod, with a Ray that this vLLM does not look for: it exits.
+    """FI569: a rank that exceeds its pod, alone or with a Ray that this vLLM does not look for: it exits.
 
     Source: vLLM `vllm/config/parallel.py`, `__post_init__`.
     """
     flags, engine, sizes = launch.command.flags, launch.engine, read_sizes(launch)
     is_known = bool(launch.image.version or launch.image.least) and launch.facts.names_executor
     is_named = flags.last(BACKEND) or flags.last(DATA_BACKEND) or flags.last(NNODES)
-    if (
-        launch.command.within != "vllm"
-        or not is_known
-        or is_named
-        or not in_ray(engine.command + engine.args)
-    ):
+    is_alone = launch.command.engine == "vllm"
+    is_launched = launch.command.within == "vllm" and in_ray(engine.command + engine.args)
+    if not is_known or is_named or not (is_alone or is_launched):
         return
     rank, pod = sizes.accelerators // sizes.data if sizes else 0, gpus(engine)
     if pod and rank > pod:
         message = (
             f"{launch.image} does not look for Ray, and a rank needs {rank} accelerators, a pod has {pod}: "
-            f"add --{BACKEND} ray"
+            + (f"use {pod}, or remove {LAUNCHER}: {NONE}" if is_alone else f"add --{BACKEND} ray")
         )
         shell = launch.command.shell
         where = item_path(launch, shell.index) if shell else _where(launch)

@@ -580,7 +580,7 @@ def test_a_launcher_for_a_group_of_one_is_denied() -> None:
     [
         (engine("-tp8 --port"), ["FI310", "FI305", "FI306"]),
         (engine("--model M -tp 0"), ["FI304"]),
-        (engine("--model M -tp 16"), []),
+        (engine("--model M -tp 16"), ["FI569"]),
         (engine("M --distributed-executor-backend ray", "vllm serve"), []),
         (engine("", "trtllm-serve M --tp_size zero"), ["FI304"]),
         (engine("--model M", accelerators=Accelerators("nvidia.com/mig-1g.5gb", 4)), []),
