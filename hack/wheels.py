@@ -106,15 +106,20 @@ def sources(engine: str, version: Version) -> dict[str, str]:
     kept = CACHE / f"{engine}-{'.'.join(map(str, version))}-{files}.json"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(dict(_read(releases(engine)[version], READ[engine]))), encoding="utf-8")
+        kept.write_text(json.dumps(dict(_read(engine, version))), encoding="utf-8")
     found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
     return found
 
 
-def _read(wheel: tuple[str, int], wanted: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    with ZipFile(_Remote(*wheel)) as archive:
-        for name in archive.namelist():
-            if name.startswith(wanted) and name.endswith(".py"):
-                yield name, archive.read(name).decode()
+def archive(engine: str, version: Version) -> ZipFile:
+    """Return the wheel of a release, of which blocks are read when they are asked for."""
+    return ZipFile(_Remote(*releases(engine)[version]))
+
+
+def _read(engine: str, version: Version) -> Iterator[tuple[str, str]]:
+    with archive(engine, version) as wheel:
+        for name in wheel.namelist():
+            if name.startswith(READ[engine]) and name.endswith(".py"):
+                yield name, wheel.read(name).decode()
             elif name.endswith(".dist-info/METADATA"):
-                yield "METADATA", archive.read(name).decode()
+                yield "METADATA", wheel.read(name).decode()

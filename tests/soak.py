@@ -102,7 +102,9 @@ PARTS: Final = {
     "lease": _one("two controllers", "tests/cluster/test_controller_lease_faults.py"),
     "ray": _one("ray", "tests/ray"),
     "storage": _one("storage", "tests/storage/initializer_check.py"),
-    "catalogue": _one("the catalogue", "tests/catalog/wheels_check.py"),
+    "catalogue": _one(
+        "the catalogue", "tests/catalog/wheels_check.py", "tests/engine_parser/judged_check.py"
+    ),
     "vllm": _one("vLLM's parser", "tests/engine_parser/vllm_check.py"),
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),
     "tables": _one("tables", "tests/cluster/test_tables.py"),

@@ -1,12 +1,13 @@
 """What an engine's own parser answers to the words with which containers start it."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Final
 
 from intent import Object
-from tests.engine_parser.install import Release, python
+from tests.engine_parser.install import Release, python, sources
 from tests.engine_parser.started import arguments, containers
 from tests.golden.test_golden import CASES, composed, leaderworkersets
 
@@ -15,7 +16,12 @@ PROGRAM: Final = Path(__file__).with_name("parse.py")
 
 def parsed(release: Release, *lists: list[str]) -> list[Object]:
     """Return the fields of each list of words, or `error`."""
-    found: list[Object] = json.loads(_asked(release, json.dumps(lists)))
+    return judged(release, [(words, {}) for words in lists])
+
+
+def judged(release: Release, questions: list[tuple[list[str], Object]]) -> list[Object]:
+    """Return the fields of each list of words with which a pod starts, or `error`."""
+    found: list[Object] = json.loads(_asked(release, json.dumps(questions)))
     return found
 
 
@@ -25,8 +31,9 @@ def flags(release: Release) -> set[str]:
 
 
 def _asked(release: Release, question: str, *words: str) -> str:
-    command = [str(python(release)), str(PROGRAM), release.engine, *words]
-    return subprocess.run(command, input=question, capture_output=True, text=True, check=True).stdout
+    command = [str(python()), str(PROGRAM), release.engine, *words]
+    known = {**os.environ, "PYTHONPATH": str(sources(release))}
+    return subprocess.run(command, input=question, env=known, stdout=-1, text=True, check=True).stdout
 
 
 def started(file: Object, programs: Path) -> dict[str, list[str]]:

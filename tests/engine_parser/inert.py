@@ -5,6 +5,7 @@ Runs in the environment of an engine's sources. Of the engine only the modules t
 
 import sys
 from collections.abc import Iterable, Iterator, MutableSequence
+from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -29,10 +30,18 @@ def _of(name: str, packages: Iterable[str], modules: Iterable[str]) -> Sources:
 ENGINES: Final = {
     "vllm": _of(
         "vllm",
-        ("engine", "entrypoints", "entrypoints.openai", "utils"),
+        ("engine", "entrypoints", "entrypoints.cli", "entrypoints.launchers", "entrypoints.openai", "utils"),
         (
             *("config", "engine.arg_utils", "entrypoints.constants", "entrypoints.openai.cli_args"),
-            *("entrypoints.openai.models", "envs", "utils.argparse_utils", "version"),
+            *("entrypoints.cli.serve", "entrypoints.cli.types", "entrypoints.common"),
+            *("entrypoints.launchers.cli_args", "entrypoints.launchers.dp_supervisor"),
+            *(
+                "entrypoints.openai.dp_supervisor",
+                "entrypoints.openai.models",
+                "envs",
+                "utils.argparse_utils",
+                "version",
+            ),
         ),
     ),
     "sglang": _of(
@@ -41,6 +50,7 @@ ENGINES: Final = {
         (
             *("srt.server_args", "srt.arg_groups.arg_utils", "srt.arg_groups.argparse_actions"),
             *("srt.arg_groups.choices", "srt.arg_groups.field_order", "srt.arg_groups.fields"),
+            *("srt.arg_groups.parallel_hook", "srt.arg_groups.validation_hook"),
             *("srt.function_call.parser_names", "srt.parser.reasoning_parser_names"),
         ),
     ),
@@ -81,6 +91,9 @@ class Inert(type):
 
     def __contains__(cls, _: object) -> bool:
         return False
+
+    def __instancecheck__(cls, one: object) -> bool:
+        return type(one) is Inert
 
     def __enter__(cls) -> "Inert":
         return cls
@@ -146,3 +159,4 @@ def install(engine: str) -> None:
     """Replace what is missing from now on."""
     sys.meta_path.insert(0, _OfEngine(ENGINES[engine]))
     sys.meta_path.append(_NotInstalled(ENGINES[engine]))
+    metadata.version = lambda _: "0"

@@ -1,52 +1,60 @@
-"""Install the sources of a release of an engine from PyPI, once, with the packages that its parser needs."""
+"""Unpack the sources of a release of an engine that define flags and launches from its wheel, once."""
 
 import subprocess
 import venv
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
-from zipfile import ZipFile
 
+from hack.wheels import CACHE, archive
 from tests.cluster.testbed.build import cache_directory
+from tests.engine_parser.inert import ENGINES
+
+NEEDED: Final = ("msgspec", "orjson", "packaging", "pydantic", "pyyaml", "regex", "typing_extensions")
+"""The packages that parsers need."""
+READ: Final = ("v1/engine/core.py", "v1/executor/multiproc_executor.py")
+"""Files that cannot run without PyTorch, whose text is read."""
 
 
 class Release(NamedTuple):
-    """A release of an engine; `catalog/flags.json` is made from it too."""
+    """A release of an engine."""
 
     engine: str
     version: str
-    needed: tuple[str, ...]
-    """The packages that its parser needs."""
 
 
-VLLM: Final = Release("vllm", "0.20.2", ("pydantic", "pyyaml", "regex", "typing_extensions"))
-SGLANG: Final = Release("sglang", "0.5.6", ("orjson", "typing_extensions"))
-SGLANG_NOW: Final = Release("sglang", "0.5.23", ("msgspec", "orjson", "typing_extensions"))
+VLLM: Final = Release("vllm", "0.20.2")
+SGLANG: Final = Release("sglang", "0.5.6")
+SGLANG_NOW: Final = Release("sglang", "0.5.23")
 """The newest one, whose flags are fields of several classes."""
-_ANY_PYTHON: Final = ("--python-version", "3.11", "--platform", "manylinux_2_34_x86_64", "--platform", "any")
-"""Wheels with compiled parts are for one Python; only sources are read."""
-_WHEEL: Final = ("--only-binary", ":all:")
 
 
-def python(release: Release) -> Path:
-    """Return the Python of an environment that has the sources; a wheel of 250 MB is not kept."""
-    name = f"{release.engine}-{release.version}"
-    folder = cache_directory().parent / name
+@cache
+def python() -> Path:
+    """Return the Python of an environment that has the packages that parsers need."""
+    folder = cache_directory().parent / "engine-parser"
     program, done = folder / "bin" / "python", folder / "installed"
     if not done.exists():
         venv.create(folder, with_pip=True, clear=True)
-        pip = (str(program), "-m", "pip", "--quiet", "--disable-pip-version-check")
-        subprocess.run([*pip, "install", *_WHEEL, *release.needed], check=True)
-        wheel = (*_WHEEL, *_ANY_PYTHON, "--no-deps", "--dest", str(folder))
-        subprocess.run([*pip, "download", *wheel, f"{release.engine}=={release.version}"], check=True)
-        _unpack(folder, name)
+        subprocess.run([str(program), "-m", "pip", "-q", "install", *NEEDED], check=True)
         done.touch()
     return program
 
 
-def _unpack(folder: Path, name: str) -> None:
-    """Put the modules of the wheel beside the installed packages, without what is compiled."""
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (file,) = folder.glob(f"{name}*.whl")
-    with ZipFile(file) as wheel:
-        wheel.extractall(packages, [one for one in wheel.namelist() if one.endswith(".py")])
-    file.unlink()
+@cache
+def sources(release: Release) -> Path:
+    """Return the folder of the modules of a release that are imported or read."""
+    folder, made = (CACHE / f"{release.engine}-{release.version}{end}" for end in ("", ".part"))
+    if not folder.exists():
+        own = ENGINES[release.engine]
+        folders = [one.replace(".", "/") for one in own.packages]
+        packages = {f"{one}{end}" for one in folders for end in (".py", "/__init__.py")}
+        for one in folders:
+            (made / one).mkdir(parents=True, exist_ok=True)
+        modules = tuple(f"{one.replace('.', '/')}{end}" for one in own.modules for end in (".py", "/"))
+        modules += tuple(f"{release.engine}/{one}" for one in READ)
+        with archive(release.engine, tuple(map(int, release.version.split(".")))) as wheel:
+            names = [one for one in wheel.namelist() if one.endswith(".py")]
+            wheel.extractall(made, [one for one in names if one in packages or one.startswith(modules)])
+        made.rename(folder)
+    return folder
