@@ -92,21 +92,23 @@ def vllm() -> tuple[Any, Parse, Start]:
     command = serve.ServeSubcommand()
     whole = serve.FlexibleArgumentParser(prog="vllm")
     parser = command.subparser_init(whole.add_subparsers(dest="subparser", required=False))
+    module = serve.make_arg_parser(serve.FlexibleArgumentParser(prog="api_server"))
     configured = about_ranks(arguments.EngineArgs.create_engine_config)
     vars(arguments).update(placement_group=None, ray_runtime_env=None)
     supervisor = getattr(serve, "run_dp_supervisor", None)
     ranks: list[int] = []
 
     def parse(words: list[str]) -> Any:
-        found = whole.parse_args(["serve", *words[1:]])
+        is_module = words[0] == "module"
+        found = module.parse_args(words[1:]) if is_module else whole.parse_args(["serve", *words[1:]])
         command.validate(found)
-        found.model = found.model_tag or found.model
+        found.model = getattr(found, "model_tag", None) or found.model
         return found
 
     def create(self: Any, *given: Any, **named: Any) -> Any:
         parallel, model = configured(self, *given, **named), arguments.model_config
         local = getattr(parallel, "data_parallel_size_local", None) or 1
-        first = getattr(self, "data_parallel_start_rank", None) or parallel.data_parallel_rank
+        first = parallel.data_parallel_rank or platform.first or 0
         ranks.extend(range(first, first + local) if parallel.data_parallel_size > 1 else ())
         check_processes(parallel, local, platform.device_count(), is_dense=not model.is_moe)
         return Absent(parallel_config=parallel, model_config=model)
@@ -116,10 +118,10 @@ def vllm() -> tuple[Any, Parse, Start]:
         raise Begun
 
     def supervise(found: Any) -> NoReturn:
-        module: Any = sys.modules[supervisor.__module__]
-        module.validate_multi_port_external_lb_args(found)
+        own: Any = sys.modules[supervisor.__module__]
+        own.validate_multi_port_external_lb_args(found)
         for nth in range(found.data_parallel_size_local):
-            child = module._build_vllm_dp_server_args(found, nth)  # noqa: SLF001 - what the supervisor starts
+            child = own._build_vllm_dp_server_args(found, nth)  # noqa: SLF001 - what the supervisor starts
             with suppress(Begun):
                 run_server(child)
             assert ranks[-1] == child.data_parallel_rank, "each child gets the rank of its node"
@@ -128,9 +130,10 @@ def vllm() -> tuple[Any, Parse, Start]:
     def start(found: Any, pod: dict[str, Any]) -> list[int]:
         arguments.model_config = Absent(is_moe=pod["experts"])
         platform.device_count = count = lambda: pod["devices"]
-        for module in [vars(one) for name, one in sys.modules.items() if name.startswith("vllm.")]:
-            if "cuda_device_count_stateless" in module:
-                module["cuda_device_count_stateless"] = count
+        platform.first = getattr(found, "data_parallel_start_rank", None)
+        for known in [vars(one) for name, one in sys.modules.items() if name.startswith("vllm.")]:
+            if "cuda_device_count_stateless" in known:
+                known["cuda_device_count_stateless"] = count
         for name in ("vllm.executor.ray_utils", "vllm.v1.executor.ray_utils"):
             vars(import_module(name)).update(
                 ray_import_err=None, ray_is_available=lambda: pod["ray"], assert_ray_available=needs_ray(pod)
