@@ -98,7 +98,11 @@ EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     HYBRID_LB: lambda read: HYBRID_LB in read.flags,
     EXTERNAL_LB: lambda read: EXTERNAL_LB in read.flags,
     MULTI_PORT_LB: lambda read: MULTI_PORT_LB in read.flags,
-    NNODES_DATA: lambda read: NNODES in read.flags and "data_parallel_size_local = 1" not in read(CORE),
+    NNODES_DATA: lambda read: (
+        NNODES in read.flags
+        and 'executor_backend != "mp" and self.nnodes' not in read(*PARALLEL)  # of a rank of one accelerator
+        and "data_parallel_size_local = 1" not in read(CORE)
+    ),
     NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
     NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
     STALE_FIELDS: lambda read: "kv_rank" not in read(*TRANSFER),
