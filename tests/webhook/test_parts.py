@@ -1,18 +1,14 @@
 """Fields beside the launch: variables, shared memory, the wait for DNS; and how to skip a concern."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
 
 from intent import Object
-from intent.annotations import PARTS
 from intent.read import read
 from tests.builders.lws import changed, container, lws, put, template
 
 IP: Final = {"fieldRef": {"fieldPath": "status.podIP"}}
-NEW: Final = "vllm/vllm-openai:v0.20.2"
-SGLANG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "M", "--tp", "16"]
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
 MULTI: Final = (
     '{"kv_connector": "MultiConnector", "kv_role": "kv_both", "kv_connector_extra_config": '
@@ -43,24 +39,12 @@ def of(launcher: str, size: int = 2, **fields: Any) -> Object:
 @pytest.mark.parametrize(
     ("launcher", "image", "names"),
     [
-        (
-            "ray-symmetric",
-            NEW,
-            ["RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT", "RAY_py_gcs_connect_timeout_s", "VLLM_HOST_IP"],
-        ),
-        ("ray-start", "vllm/vllm-openai:v0.11.0", ["VLLM_HOST_IP"]),
-        ("vllm-native", NEW, ["VLLM_HOST_IP"]),
         ("vllm-native", "vllm/vllm-openai:latest", ["VLLM_HOST_IP"]),
         ("vllm-native", "vllm/vllm-openai:v0.16.0", []),
-        ("none", NEW, []),
     ],
 )
 def test_a_launcher_sets_what_it_needs(launcher: str, image: str, names: list[str]) -> None:
     assert variables(of(launcher, image=image)) == names
-
-
-def test_sglang_needs_no_variable() -> None:
-    assert variables(put(lws(worker=template(container(command=SGLANG, args=None))))) == []
 
 
 def test_injected_variables_come_before_the_authors() -> None:
@@ -72,12 +56,7 @@ def test_injected_variables_come_before_the_authors() -> None:
 @pytest.mark.parametrize(
     ("config", "is_set"),
     [
-        (["--kv-transfer-config", NIXL], True),
         (["--kv-transfer-config", MULTI], True),
-        (
-            ["--kv-transfer-config.kv_connector", "NixlConnector", "--kv-transfer-config.kv_role=kv_both"],
-            True,
-        ),
         (["--kv-transfer-config", NIXL.replace("Nixl", "LMCache")], False),
         ([], False),
     ],
@@ -93,38 +72,12 @@ def test_nixl_advertises_the_address_of_the_pod(config: list[str], size: int, *,
 # --- shm --------------------------------------------------------------------------------------------
 
 
-def test_memory_is_mounted_at_dev_shm() -> None:
-    pods = spec(put(lws()))
-
-    assert pods["volumes"] == [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
-    assert pods["containers"][0]["volumeMounts"] == [{"name": "dshm", "mountPath": "/dev/shm"}]  # noqa: S108 - in a container
-
-
-@pytest.mark.parametrize(
-    "pods",
-    [
-        template(container(volumeMounts=[{"name": "x", "mountPath": "/dev/shm/"}])),  # noqa: S108 - in a container
-        template(hostIPC=True),
-    ],
-    ids=["under another name", "that of the node"],
-)
-def test_existing_shared_memory_is_kept(pods: Object) -> None:
-    assert "volumes" not in spec(put(lws(worker=pods)))
-
-
-@pytest.mark.parametrize(
-    ("there", "name"),
-    [
-        ([{"name": "dshm", "hostPath": {"path": "/x"}}], "dshm-1"),
-        ([{"name": "dshm", "emptyDir": {}}, {"name": "dshm-1", "emptyDir": {}}], "dshm-2"),
-        ([{"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}], "dshm"),
-    ],
-)
-def test_a_volume_of_another_kind_keeps_its_name(there: list[Object], name: str) -> None:
+def test_a_volume_of_another_kind_keeps_its_name() -> None:
+    there = [{"name": "dshm", "emptyDir": {}}, {"name": "dshm-1", "emptyDir": {}}]
     pods = spec(put(lws(worker=template(volumes=there))))
 
-    assert pods["volumes"][: len(there)] == there
-    assert [mount["name"] for mount in pods["containers"][0]["volumeMounts"]] == [name]
+    assert pods["volumes"][:2] == there
+    assert [mount["name"] for mount in pods["containers"][0]["volumeMounts"]] == ["dshm-2"]
 
 
 @pytest.mark.parametrize("field", ["containers", "initContainers"])
@@ -150,35 +103,12 @@ def test_a_limit_added_to_the_injected_volume_stays() -> None:
 # --- dns --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("launcher", "waits"),
-    [("ray-symmetric", True), ("vllm-native", True), ("ray-start", False), ("none", False)],
-)
-def test_pods_wait_for_dns_if_the_launcher_would_exit(launcher: str, *, waits: bool) -> None:
-    assert ("initContainers" in spec(of(launcher, image=NEW))) is waits
-
-
 def test_the_wait_is_the_last_of_the_init_containers() -> None:
     download = {"name": "download", "image": "busybox"}
 
     found = spec(put(lws(worker=template(initContainers=[download]))))["initContainers"]
 
     assert (found[0], [item["name"] for item in found]) == (download, ["download", "wait-for-leader"])
-
-
-def test_the_wait_runs_as_the_engine_does() -> None:
-    context = {"runAsUser": 1000, "privileged": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    one = container(securityContext=context, imagePullPolicy="Never")
-
-    (wait,) = spec(put(lws(worker=template(one))))["initContainers"]
-
-    assert (wait["image"], wait["imagePullPolicy"]) == (one["image"], "Never")
-    assert wait["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "runAsUser": 1000,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
 
 
 def test_an_authors_init_container_of_that_name_is_kept() -> None:
@@ -190,21 +120,6 @@ def test_an_authors_init_container_of_that_name_is_kept() -> None:
 # --- skip -------------------------------------------------------------------------------------------
 
 
-SHOWS: Final[dict[str, Callable[[Object], bool]]] = {
-    "env": lambda pods: "env" in pods["containers"][0],
-    "shm": lambda pods: "volumes" in pods or "volumeMounts" in pods["containers"][0],
-    "dns": lambda pods: "initContainers" in pods,
-    "port": lambda pods: "ports" in pods["containers"][0],
-}
-
-
-@pytest.mark.parametrize("part", SHOWS)
-def test_skipping_a_concern_leaves_out_that_one_alone(part: str) -> None:
-    pods = spec(put(lws(skip=part)))
-
-    assert {name for name, is_there in SHOWS.items() if not is_there(pods)} == {part}
-
-
 def test_skipping_the_startup_probe_keeps_the_split() -> None:
     ready = {"httpGet": {"path": "/health", "port": 8000}}
 
@@ -212,11 +127,6 @@ def test_skipping_the_startup_probe_keeps_the_split() -> None:
 
     (one,) = group["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]
     assert one.keys() & {"readinessProbe", "startupProbe"} == {"readinessProbe"}
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_concern_can_be_skipped(part: str) -> None:
-    assert read(lws(skip=f" {part} ")).errors == ()
 
 
 @pytest.mark.parametrize(

@@ -90,14 +90,6 @@ def test_flags_go_after_the_authors_own(name: str) -> None:
     assert (made["command"] or [], made["args"] or []) == PLACES[name]
 
 
-def test_a_model_goes_before_the_first_argument() -> None:
-    block = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(("org/M",), ("--seed", "1")))
-    found = filled(group(engine("--lora-modules a=b", "vllm serve")), SETTINGS, (block,)).intent
-
-    assert found.templates[0].engine is not None
-    assert found.templates[0].engine.args == ("org/M", "--lora-modules", "a=b", "--seed", "1")
-
-
 def test_a_word_is_quoted_in_the_text_of_a_script() -> None:
     block = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(flags=("--x", '{"a": "b c"}')))
     intent = group(engine(SCRIPT["args"], SCRIPT["command"]))
@@ -124,13 +116,6 @@ def test_flags_are_written_where_no_launcher_is(shape: dict[str, Any]) -> None:
         " ".join([*(command or ()), *(args or ())]).count("--tensor-parallel-size 8")
         for command, args in made
     ] == [1]
-
-
-def test_a_moved_port_and_a_block_are_both_written() -> None:
-    annotations = {"component_type": "decoder", "strategy": "pd-disaggregation", "parallelism": "tensor=8"}
-    made = put(file(SHAPES["command and args"], 1, **annotations))
-
-    assert engines(made)[0]["args"] == ["org/M", "--tensor-parallel-size", "8", "--port", "8200"]
 
 
 def test_the_path_of_an_added_argument_is_its_annotation() -> None:
@@ -208,12 +193,6 @@ def test_a_flag_of_the_authors_own_added_by_hand_replaces_the_blocks(size: int) 
 
     wanted = file({"command": None, "args": ["--model", "org/M", *flags]}, size, launcher="vllm-native")
     assert starts(stored) == starts(put(wanted))
-
-
-def test_an_object_with_a_block_is_pinned_when_nothing_changes() -> None:
-    stored = put(asked(SHAPES["probed"]))
-
-    assert put(changed(stored, "metadata.labels.team", "a"), stored)["spec"] == stored["spec"]
 
 
 # --- nothing is dropped in silence --------------------------------------------------------------------

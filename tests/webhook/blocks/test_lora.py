@@ -44,14 +44,6 @@ ADDED = ["--enable-lora", "--lora-modules", "sql=/mnt/lora/sql"]
 NOTE = "io/lora]"
 
 
-def test_vllm_is_told_to_use_adapters_and_which() -> None:
-    assert args(SQL) == ADDED
-
-
-def test_vllm_uses_all_adapters_in_one_batch() -> None:
-    assert args(TWO) == [*ADDED, "law=/mnt/lora/law", "--max-loras", "2"]
-
-
 def test_no_batch_of_vllm_uses_more_adapters_than_memory_holds() -> None:
     assert args(TWO, "--max-cpu-loras", "1")[-2:] == ["--max-loras", "1"]
     assert args(f"{TWO},maxCpuAdapters=1")[-4:] == ["--max-loras", "1", "--max-cpu-loras", "1"]

@@ -44,22 +44,6 @@ def started(whole: Object) -> list[str]:
         ),
         (
             True,
-            "python3 -m sglang.launch_server --tp 8",
-            "lmsysorg/sglang:v0.5.6",
-            [
-                "python3",
-                "-m",
-                "sglang.launch_server",
-                "--model-path",
-                "org/M",
-                "--tp",
-                "8",
-                *REVISION,
-                *NAMED,
-            ],
-        ),
-        (
-            True,
             "lmdeploy serve api_server",
             "openmmlab/lmdeploy:v0.10.0",
             ["lmdeploy", "serve", "api_server", "org/M", *REVISION, "--model-name", "chat"],
@@ -120,7 +104,3 @@ def test_a_name_that_an_engine_cannot_be_given_is_an_error(notes: dict[str, Any]
     )
 
     assert [error.code for error in found if error.code == "FI112"] == codes
-
-
-def test_an_invalid_argument_leaves_the_command_as_it_is() -> None:
-    assert started(one("vllm serve org/N", NEW, **HF)) == ["vllm", "serve", "org/N"]

@@ -150,37 +150,11 @@ def codes(live: Object) -> list[str]:
 # --- data and expert parallelism over several nodes ---------------------------------------------------
 
 DEEPSEEK: Final = "tensor=1,data=16,dataLocal=8,expert"
-SIZES: Final = (
-    "--tensor-parallel-size 1 --data-parallel-size 16 --data-parallel-size-local 8 --enable-expert-parallel"
-)
 
 
 def starts(live: Object, field: str) -> str:
     one = engine_of(live, field)
     return " ".join([*one["command"], *one["args"]])
-
-
-def test_data_parallel_ranks_of_two_nodes_join_the_leader() -> None:
-    made = put(file(f"{VLLM}0.28.0", 2, DEEPSEEK))
-    join = "--nnodes 2 --node-rank $(LWS_WORKER_INDEX) --master-addr $(LWS_LEADER_ADDRESS)"
-
-    assert codes(file(f"{VLLM}0.28.0", 2, DEEPSEEK)) == []
-    assert starts(made, "leaderTemplate") == f"vllm serve org/M {SIZES} {join}"
-    assert starts(made, "workerTemplate") == f"vllm serve org/M {SIZES} {join} --headless"
-
-
-@pytest.mark.parametrize("port", ["", "6000"])
-def test_an_older_release_gets_rank_address_and_port_of_data_parallelism(port: str) -> None:
-    value = f"{DEEPSEEK},dataRPCPort={port}" if port else DEEPSEEK
-    made = put(file(f"{VLLM}0.10.2", 2, value))
-
-    for field in ("leaderTemplate", "workerTemplate"):
-        started = starts(made, field)
-        assert "--data-parallel-address $(LWS_LEADER_ADDRESS)" in started
-        assert started.count("--data-parallel-rpc-port") == 1
-        assert f"--data-parallel-rpc-port {port or 13345}" in started
-        assert ("--headless" in started) is (field == "workerTemplate")
-    assert "--data-parallel-start-rank $((LWS_WORKER_INDEX*8))" in starts(made, "workerTemplate")
 
 
 def test_workers_of_a_data_parallel_engine_start_no_api_servers_and_have_no_probes() -> None:

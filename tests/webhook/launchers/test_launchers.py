@@ -8,7 +8,7 @@ import pytest
 from intent.lws import Accelerators, Engine, Intent
 from intent.settings import Settings
 from tests.builders.lws import lws, put
-from tests.webhook.launches import EXECUTOR, SETTINGS, engine, group, written
+from tests.webhook.launches import SETTINGS, engine, group, written
 from webhook.check import check
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
@@ -19,18 +19,9 @@ from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"
 NEW = "vllm/vllm-openai:v0.20.2"
-NEWEST_RAY = "vllm/vllm-openai:v0.17.1"
 RANKS = ["--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "$(LWS_LEADER_ADDRESS)"]
 MODULE = "python3 -m vllm.entrypoints.openai.api_server"
 SGLANG = "python3 -m sglang.launch_server"
-SGLANG_RANKS = [
-    "--dist-init-addr",
-    "$(LWS_LEADER_ADDRESS):20000",
-    "--nnodes",
-    "2",
-    "--node-rank",
-    "$(LWS_WORKER_INDEX)",
-]
 
 
 def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -42,35 +33,6 @@ def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str
         container = templates[field]["spec"]["containers"][0]
         words += [container.get("command", list(one.command)), container.get("args", list(one.args)) or []]
     return words[0], words[1], words[2], words[3]
-
-
-@pytest.mark.parametrize(
-    ("command", "args", "written"),
-    [
-        ("", "--model M -tp 16", ("vllm serve", "M -tp 16")),
-        ("", "serve M", ("vllm serve", "M")),
-        ("", "vllm serve M", ("vllm serve", "M")),
-        ("vllm serve", "M", ("vllm serve", "M")),
-        ("vllm serve M -pp 2", "", ("vllm serve M -pp 2", "")),
-        ("vllm", "serve M", ("vllm", "serve M")),
-        (MODULE, "--port 80 --model M", ("vllm serve", "M --port 80")),
-        (f"env A=b {MODULE} --model M", "", ("env A=b vllm serve", "M")),
-    ],
-)
-def test_vllm_native_adds_the_rank_and_makes_workers_headless(
-    command: str, args: str, written: tuple[str, str]
-) -> None:
-    leader_command, leader, worker_command, worker = both(engine(args, command, NEW), "vllm-native")
-
-    assert (leader_command, worker_command) == (written[0].split(), written[0].split())
-    assert leader == [*written[1].split(), *RANKS]
-    assert worker == [*leader, "--headless"]
-
-
-def test_a_headless_worker_loses_the_number_of_api_servers() -> None:
-    _, leader, _, worker = both(engine("-asc 4 M -tp 16", "vllm serve", NEW), "vllm-native")
-
-    assert (leader[:3], worker[:3]) == (["-asc", "4", "M"], ["M", "-tp", "16"])
 
 
 def test_api_servers_are_dropped_from_the_command_too() -> None:
@@ -107,30 +69,6 @@ def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, l
     assert (launch(input_of(intent, SETTINGS)) == {}) is left
 
 
-@pytest.mark.parametrize("flag", ["--data-parallel-hybrid-lb", "-dpe"])
-def test_workers_that_serve_are_not_headless(flag: str) -> None:
-    intent = group(engine(f"M {flag}", "vllm serve", NEW), launcher="vllm-native")
-
-    overlay = str(launch(input_of(intent, SETTINGS)))
-
-    assert "--nnodes" in overlay
-    assert "--headless" not in overlay
-
-
-@pytest.mark.parametrize(
-    ("command", "args", "leader"),
-    [
-        ("vllm serve", "-tp 16 -- M", ("vllm serve", f"-tp 16 {' '.join(RANKS)} -- M")),
-        ("vllm serve M --", "x -- y", (f"vllm serve M {' '.join(RANKS)} --", "x -- y")),
-        ("vllm serve -- M", "", (f"vllm serve {' '.join(RANKS)} -- M", "")),
-    ],
-)
-def test_flags_are_added_before_two_dashes(command: str, args: str, leader: tuple[str, str]) -> None:
-    words = both(engine(args, command, NEW), "vllm-native")[:2]
-
-    assert words == (leader[0].split(), leader[1].split())
-
-
 @pytest.mark.parametrize(
     ("script", "items", "expected"),
     [
@@ -154,41 +92,6 @@ def test_flags_are_added_to_a_script_before_two_dashes(
     assert (command[2], args[1:]) == (expected[0], expected[1].split())
 
 
-def test_ray_is_inserted_before_the_items_that_a_script_starts() -> None:
-    container = written(group(engine("vllm serve M -tp 16", ["sh", "-c", 'cd /x; exec "$@"', "sh"])))
-
-    ray = "ray symmetric-run --address $(LWS_LEADER_ADDRESS):6379 --min-nodes 2 --num-gpus 8 --"
-    assert container["command"][2] == f'cd /x; exec {ray} "$@"'
-    assert container["args"] == ["vllm", "serve", "M", "-tp", "16", *EXECUTOR]
-
-
-def test_a_plain_script_becomes_list_items() -> None:
-    command, args, _, _ = both(engine("", ["sh", "-c", "vllm serve 'a b'"], NEW), "vllm-native")
-
-    assert (command, args) == (["vllm", "serve"], ["a b", *RANKS])
-
-
-@pytest.mark.parametrize(("data", "local"), [("4", "2"), ("2", "1")])
-def test_an_older_vllm_starts_each_pod_at_its_first_rank(data: str, local: str) -> None:
-    command, leader, worker_command, worker = both(engine(f"--model M -tp 4 -dp {data}", image=OLD), "auto")
-
-    flags = f"--data-parallel-size-local {local} --data-parallel-address $(LWS_LEADER_ADDRESS)"
-    behind = ["M", "-tp", "4", "-dp", data, *flags.split(), "--data-parallel-rpc-port", "13345"]
-    start = f'exec "$@" --data-parallel-start-rank $((LWS_WORKER_INDEX*{local}))'
-    assert (command, leader) == (["vllm", "serve"], behind)
-    assert (worker_command, worker) == (
-        ["/bin/sh", "-c", start, "sh"],
-        ["vllm", "serve", *behind, "--headless"],
-    )
-
-
-def test_a_local_data_parallel_size_is_not_added_twice() -> None:
-    _, leader, worker_command, _ = both(engine("M -dp 4 -dpl 1", "vllm serve", OLD), "vllm-native")
-
-    assert "--data-parallel-size-local" not in leader
-    assert worker_command[2].endswith("$((LWS_WORKER_INDEX*1))")
-
-
 def test_arithmetic_stays_in_a_script_that_passes_on_its_items() -> None:
     one = engine("-dp 4", ["sh", "-c", 'cd /x; vllm serve M "$@"', "sh"], OLD)
 
@@ -196,22 +99,6 @@ def test_arithmetic_stays_in_a_script_that_passes_on_its_items() -> None:
 
     assert command[2].endswith("--headless --data-parallel-start-rank $((LWS_WORKER_INDEX*2))")
     assert args == ["-dp", "4"]
-
-
-def test_the_leader_starts_ray_and_then_the_engine() -> None:
-    command, args, _, _ = both(engine("--model M -tp 16", image=OLD), "ray-start")
-
-    assert (command[:2], command[3:]) == (["/bin/sh", "-c"], ["sh"])
-    assert "ray start --head --port=6379" in command[2]
-    assert command[2].endswith('exec "$@"\n')
-    assert args == ["vllm", "serve", "M", "-tp", "16"]
-
-
-def test_a_worker_runs_ray_alone() -> None:
-    _, _, command, args = both(engine("--model M -tp 16", image=OLD), "ray-start")
-
-    assert "exec ray start --address=" in command[2]
-    assert args == []
 
 
 def test_no_script_contains_text_that_the_kubelet_expands() -> None:
@@ -230,20 +117,6 @@ def test_ray_start_gets_the_number_of_countable_gpus() -> None:
     )
 
     assert ("--num-gpus=8" in with_gpus[2], "--num-gpus" in without[2]) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("command", "args"), [(f"{SGLANG} --model-path M", ""), (SGLANG, "--model-path M"), ("sglang serve", "M")]
-)
-def test_sglang_gets_its_rank_by_default(command: str, args: str) -> None:
-    intent = group(engine(args, command, "lmsysorg/sglang:v0.5.9"))
-
-    (container,) = launch(input_of(intent, SETTINGS))["spec"]["leaderWorkerTemplate"]["workerTemplate"][
-        "spec"
-    ]["containers"]
-
-    assert container["args"] == [*args.split(), *SGLANG_RANKS]
-    assert container.get("command", command.split()) == command.split()
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -487,12 +360,6 @@ def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
 )
 def test_a_command_that_a_launcher_cannot_rewrite_stays(launcher: str, command: str) -> None:
     assert launch(input_of(group(engine("", command, NEW), launcher=launcher), SETTINGS)) == {}
-
-
-def test_lmdeploy_is_wrapped_if_the_annotation_names_a_launcher() -> None:
-    _, args, _, _ = both(engine("", "lmdeploy serve api_server M"), "ray-start")
-
-    assert args == ["lmdeploy", "serve", "api_server", "M"]
 
 
 def test_a_script_with_the_module_cannot_be_headless() -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-import pytest
-
 from intent import Object
 from tests.builders.lws import changed, container, lws, put, template
 
@@ -41,45 +39,6 @@ def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: 
     return first
 
 
-def mount(label: str, volume: str = "fusioninfer-lora", **fields: Any) -> Object:
-    return {"name": volume, "mountPath": f"/mnt/lora/{label}", **fields}
-
-
-def test_an_adapter_that_the_engine_downloads_needs_no_volume() -> None:
-    assert of_lora("sql=hf://org/sql") == {"volumes": [], "mounts": [], "init": [], "env": []}
-
-
-def test_a_claim_is_mounted_and_only_read() -> None:
-    volume = {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}}
-
-    assert of_lora("sql=pvc://claim/a/b") == {
-        "volumes": [{"name": "fusioninfer-lora-sql", **volume}],
-        "mounts": [mount("sql", "fusioninfer-lora-sql", subPath="a/b", readOnly=True)],
-        "init": [],
-        "env": [],
-    }
-
-
-def test_an_image_is_mounted_as_a_whole() -> None:
-    image = {"reference": "registry/a:v1", "pullPolicy": "IfNotPresent"}
-
-    found = of_lora("sql=oci://registry/a:v1")
-
-    assert found["volumes"] == [{"name": "fusioninfer-lora-sql", "image": image}]
-    assert found["mounts"] == [mount("sql", "fusioninfer-lora-sql", readOnly=True)]
-
-
-@pytest.mark.parametrize("uri", ["s3://bucket/a", "https://host/a.tgz", "gs://bucket/a", "hf://org/a:v1"])
-def test_other_adapters_are_downloaded_before_the_engine_starts(uri: str) -> None:
-    found = of_lora(f"acme/sql={uri}")
-
-    (init,) = found["init"]
-    assert (init["name"], init["args"]) == ("lora-initializer-acme-sql", [uri, "/mnt/lora/acme-sql"])
-    assert init["volumeMounts"] == [mount("acme-sql", subPath="acme-sql")]
-    assert found["mounts"] == [mount("acme-sql", subPath="acme-sql", readOnly=True)]
-    assert found["volumes"] == [{"name": "fusioninfer-lora", "emptyDir": {}}]
-
-
 def test_each_download_has_an_init_container_and_all_share_a_volume() -> None:
     found = of_lora("a=s3://bucket/a,b=s3://bucket/b")
 
@@ -95,12 +54,6 @@ def test_no_mount_is_inside_of_another() -> None:
     paths = [f"{one['mountPath']}/" for one in of_lora(kinds, model="pvc://models/m")["mounts"]]
 
     assert [(one, other) for one in paths for other in paths if one != other and one.startswith(other)] == []
-
-
-def test_an_engine_whose_model_is_files_gets_files_of_adapters_too() -> None:
-    (init,) = of_lora("sql=hf://org/sql", model="pvc://claim/m")["init"]
-
-    assert init["args"] == ["hf://org/sql", "/mnt/lora/sql"]
 
 
 def test_downloads_use_the_secret_of_the_model() -> None:

@@ -39,7 +39,6 @@ def parts(pod: Object) -> Object:
     return found
 
 
-TOKEN: Final = {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "HF_TOKEN"}}}
 HOME: Final = {"name": "HF_HOME", "value": "/model-cache"}
 CACHE: Final = {"name": VOLUME, "mountPath": "/model-cache"}
 MODELS: Final = {"name": VOLUME, "mountPath": "/mnt/models", "readOnly": True}
@@ -48,24 +47,11 @@ MODELS: Final = {"name": VOLUME, "mountPath": "/mnt/models", "readOnly": True}
 @pytest.mark.parametrize(
     ("notes", "volume", "mount", "env"),
     [
-        ({"model": "hf://org/M"}, {"emptyDir": {}}, CACHE, [HOME]),
-        (
-            {"model": "hf://org/M:v1", "model_cache": "5Gi", "model_secret": "keys"},
-            {"emptyDir": {"sizeLimit": "5Gi"}},
-            CACHE,
-            [HOME, TOKEN],
-        ),
         (
             {"model": "hf://org/M", "model_cache": "pvc://claim/a/b"},
             {"persistentVolumeClaim": {"claimName": "claim"}},
             CACHE | {"subPath": "a/b"},
             [HOME],
-        ),
-        (
-            {"model": "pvc+hf://claim/a/b/org/M", "model_secret": "keys"},
-            {"persistentVolumeClaim": {"claimName": "claim"}},
-            CACHE,
-            [HOME, {"name": "HF_HUB_CACHE", "value": "/model-cache/a/b"}, TOKEN],
         ),
         (
             {"model": "pvc+hf://claim/org/M"},
@@ -74,20 +60,8 @@ MODELS: Final = {"name": VOLUME, "mountPath": "/mnt/models", "readOnly": True}
             [HOME, {"name": "HF_HUB_CACHE", "value": "/model-cache"}],
         ),
         (
-            {"model": "pvc://claim/a/b"},
-            {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}},
-            MODELS | {"subPath": "a/b"},
-            [],
-        ),
-        (
             {"model": "pvc://claim"},
             {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}},
-            MODELS,
-            [],
-        ),
-        (
-            {"model": "oci://reg/m:v1"},
-            {"image": {"reference": "reg/m:v1", "pullPolicy": "IfNotPresent"}},
             MODELS,
             [],
         ),
@@ -103,47 +77,6 @@ def test_an_engine_that_needs_no_download_gets_a_volume_and_its_variables(
         "env": env,
         "init": [],
     }
-
-
-@pytest.mark.parametrize(
-    ("uri", "notes", "credentials"),
-    [
-        ("s3://bucket/m", {}, {}),
-        ("s3://bucket/m", {"model_secret": "keys"}, {"envFrom": [{"secretRef": {"name": "keys"}}]}),
-        ("https://host/m.tgz", {"model_secret": "keys"}, {"envFrom": [{"secretRef": {"name": "keys"}}]}),
-        ("gs://bucket/m", {}, {}),
-        (
-            "hf://org/M:v1",
-            {"model_cache": "download", "model_secret": "keys"},
-            {"env": [{"name": "HF_HOME", "value": "/tmp"}, TOKEN]},  # noqa: S108 - a path in the container
-        ),
-    ],
-)
-def test_files_are_downloaded_by_kserves_contract(
-    uri: str, notes: dict[str, Any], credentials: Object
-) -> None:
-    found = of_model(uri, **notes)
-
-    assert found["volumes"] == [{"name": VOLUME, "emptyDir": {}}]
-    assert (found["mounts"], found["env"]) == ([MODELS], [])
-    (init,) = found["init"]
-    assert init["args"] == [uri, "/mnt/models"]
-    assert init["volumeMounts"] == [{"name": VOLUME, "mountPath": "/mnt/models"}]
-    assert {key: init[key] for key in ("env", "envFrom") if key in init} == credentials
-
-
-def test_credentials_of_google_are_a_file() -> None:
-    found = of_model("gs://bucket/m", model_secret="keys")
-
-    assert found["volumes"][1] == {"name": "fusioninfer-model-secret", "secret": {"secretName": "keys"}}
-    (init,) = found["init"]
-    variable = {
-        "name": "GOOGLE_APPLICATION_CREDENTIALS",
-        "value": "/var/secrets/gcloud-application-credentials.json",
-    }
-    assert init["env"] == [variable]
-    mount = {"name": "fusioninfer-model-secret", "mountPath": "/var/secrets", "readOnly": True}
-    assert mount in init["volumeMounts"]
 
 
 def test_the_download_runs_as_the_engine_does_and_as_the_operator_says() -> None:
@@ -169,12 +102,6 @@ def test_other_settings_change_nothing_that_is_stored() -> None:
     assert expand(stored, stored, Settings(storage_initializer_image="mirror/si:1")) == []
 
 
-def test_a_model_is_downloaded_before_the_leader_is_awaited() -> None:
-    names = [one["name"] for one in pods(put(lws(2, model="s3://bucket/m")))[0]["initContainers"]]
-
-    assert names == ["storage-initializer", "wait-for-leader"]
-
-
 # --- what the author wrote wins ---------------------------------------------------------------------
 
 OWN: Final[dict[str, Any]] = {"volumeMounts": [{"name": "data", "mountPath": "/mnt/models/"}]}
@@ -194,27 +121,10 @@ def test_a_mount_of_the_author_is_the_cache() -> None:
     assert found == {"volumes": [], "mounts": [], "env": [HOME], "init": []}
 
 
-@pytest.mark.parametrize("mounted", [False, True])
-def test_a_volume_of_the_author_under_our_name_is_used(*, mounted: bool) -> None:
-    own = {"name": VOLUME, "ephemeral": {"volumeClaimTemplate": {}}}
-
-    found = of_model(
-        "s3://bucket/m", spec={"volumes": [own]}, engine={"volumeMounts": [MODELS]} if mounted else {}
-    )
-
-    assert (found["volumes"], found["mounts"], len(found["init"])) == ([own], [MODELS], 1)
-
-
 def test_variables_of_the_author_stay() -> None:
     own = [{"name": "HF_HOME", "value": "/data"}, {"name": "HF_TOKEN", "value": "secret"}]
 
     assert of_model("hf://org/M", engine={"env": own}, model_secret="keys")["env"] == own
-
-
-def test_an_init_container_of_the_author_downloads() -> None:
-    own = {"name": "storage-initializer", "image": "mine", "args": ["s3://bucket/m", "/mnt/models"]}
-
-    assert of_model("s3://bucket/m", spec={"initContainers": [own]})["init"] == [own]
 
 
 # --- changes ----------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from webhook.mutate.launch import LAUNCH
 from webhook.mutate.probes import PROBES
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.review import WARNING_LENGTH
 from webhook.validate.probes import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
@@ -44,26 +43,6 @@ def probed(**fields: Any) -> Object:
     return put(lws(worker=template(container(**fields))))
 
 
-def test_a_template_without_probes_stays_shared() -> None:
-    assert "leaderTemplate" not in put(lws())["spec"]["leaderWorkerTemplate"]
-
-
-def test_the_leader_keeps_the_probes_that_the_workers_lose() -> None:
-    leader, worker = containers(probed(readinessProbe=HEALTH, livenessProbe=HEALTH))
-
-    assert (leader["readinessProbe"], leader["livenessProbe"]) == (HEALTH, HEALTH)
-    assert worker.keys() & {"readinessProbe", "livenessProbe", "startupProbe"} == set()
-
-
-def test_both_templates_are_launched_and_marked_alike() -> None:
-    expanded = probed(readinessProbe=HEALTH)["spec"]["leaderWorkerTemplate"]
-
-    (leader, worker) = (expanded[field] for field in ("leaderTemplate", "workerTemplate"))
-    assert leader["metadata"] == worker["metadata"]
-    assert leader["spec"]["containers"][0]["args"] == worker["spec"]["containers"][0]["args"]
-    assert leader["spec"]["schedulerName"] == "volcano"
-
-
 def test_other_containers_are_copied_to_the_leader() -> None:
     worker = template(container(readinessProbe=HEALTH), container("proxy", args=["a"], resources=None))
 
@@ -78,15 +57,6 @@ def test_the_authors_variable_is_copied_to_the_leader() -> None:
     leader, _ = containers(probed(readinessProbe=HEALTH, env=[own]))
 
     assert [item for item in leader["env"] if item["name"] == "VLLM_HOST_IP"] == [own]
-
-
-def test_only_hooks_that_call_a_port_are_removed() -> None:
-    sleep = {"exec": {"command": ["sleep", "5"]}}
-
-    leader, worker = containers(probed(lifecycle={"preStop": HEALTH, "postStart": sleep}))
-
-    assert leader["lifecycle"] == {"preStop": HEALTH, "postStart": sleep}
-    assert worker["lifecycle"] == {"postStart": sleep}
 
 
 def test_a_hook_that_runs_a_command_splits_nothing() -> None:
@@ -145,24 +115,10 @@ def test_an_unknown_port_is_not_guessed() -> None:
     assert written(group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),)))) == {}
 
 
-def test_a_leader_template_gets_a_startup_probe() -> None:
-    overlay = written(group(engine("M"), leader=engine("M", probes=(READY,))))
-
-    assert overlay["startupProbe"]["failureThreshold"] * overlay["startupProbe"]["periodSeconds"] == 3600
-
-
 def test_a_separate_worker_template_keeps_its_probes() -> None:
     _, worker = containers(put(lws(worker=template(container(readinessProbe=HEALTH)), leader=template())))
 
     assert worker["readinessProbe"] == HEALTH
-
-
-def test_a_separate_worker_template_loses_the_leaders_probe() -> None:
-    own, same = (template(container(readinessProbe=HEALTH)) for _ in range(2))
-
-    leader, worker = containers(put(lws(worker=own, leader=same)))
-
-    assert (leader["readinessProbe"], worker.get("readinessProbe")) == (HEALTH, None)
 
 
 @pytest.mark.parametrize(
@@ -229,15 +185,6 @@ def test_an_edited_path_gives_the_pods_that_a_new_object_has(
     assert (edited["spec"], again["spec"]) == (put(file)["spec"], stored["spec"])
 
 
-def test_skipped_probes_stay_on_all_pods() -> None:
-    live = lws(worker=template(container(readinessProbe=HEALTH)), skip="probes")
-
-    expanded = put(live)["spec"]["leaderWorkerTemplate"]
-
-    assert "leaderTemplate" not in expanded
-    assert expanded["workerTemplate"]["spec"]["containers"][0]["readinessProbe"] == HEALTH
-
-
 def test_an_edited_leader_keeps_its_edits_and_its_launch() -> None:
     once = probed(readinessProbe=HEALTH)
     edited = changed(once, f"{GROUP}.leaderTemplate.spec.containers.0.image", "vllm/vllm-openai:v0.17.2")
@@ -289,10 +236,6 @@ def test_a_probe_that_does_not_fit_is_a_warning(probe: Probe, leader: int, worke
     assert found == (leader, worker)
 
 
-def test_probes_that_the_workers_lose_are_no_warning() -> None:
-    assert messages(group(engine(FINE, probes=(READY,)))) == []
-
-
 def test_nothing_leads_a_probe_of_a_launch_by_hand_to_the_supervisor() -> None:
     words = f"{SUPERVISED} -dpl 8 --data-parallel-address $(LWS_LEADER_ADDRESS)".split()
     hand = container(image="vllm/vllm-openai:v0.32.0", command=words, args=None, livenessProbe=HEALTH)
@@ -307,21 +250,6 @@ def test_a_liveness_probe_that_runs_while_the_model_loads_is_a_warning() -> None
     (message,) = messages(group(one))
 
     assert "startupProbe" in message
-
-
-@pytest.mark.parametrize(
-    "intent",
-    [
-        group(engine(FINE, probes=(Probe("readinessProbe", "tcpSocket", 6379),))),
-        group(engine(FINE, probes=(READY,)), leader=engine(FINE)),
-        group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),))),
-    ],
-)
-def test_a_warning_is_short_and_plain(intent: Intent) -> None:
-    found = messages(intent)
-
-    assert found
-    assert [message for message in found if len(message) > WARNING_LENGTH or not message.isascii()] == []
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ from typing import Any, Final
 import pytest
 
 from intent.lws import Accelerators, Engine, Intent, Pod, Template
-from intent.settings import Settings
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.mutate import input_of
-from webhook.review import WARNING_LENGTH
 from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -412,41 +410,3 @@ def test_an_unreachable_side_channel_is_a_warning(host: str, *, found: bool) -> 
     one = replace(one, values=(("VLLM_NIXL_SIDE_CHANNEL_HOST", host),))
 
     assert ("FI508" in codes(replace(group(one), component_type="prefiller"))) is found
-
-
-LOUD = (
-    group(engine("", f"{FINE} -dpb ray", NEW), launcher="vllm-native"),
-    group(engine("", "lmdeploy serve api_server M", "corp/llm:1"), launcher="vllm-native"),
-    group(engine("", SGLANG), launcher="vllm-native"),
-    group(engine("", "trtllm-serve M"), launcher="ray-symmetric"),
-    group(engine("", FINE, "corp/llm:1"), launcher="auto"),
-    group(engine("", FINE, "vllm/vllm-openai:v9999.9999.9999.9999"), launcher="ray-symmetric"),
-    group(engine("", FINE, "x/" + "vllm-openai" + "y" * 99 + ":v0.9.2"), launcher="vllm-native"),
-    handing(side("P2pNcclConnector"), more="-pp 999999999 --port 123456789123"),
-    handing(side("C" * 99), image="vllm/vllm-openai:v9999.9998.9999.9999"),
-    handing(
-        side("NixlConnector", "kv_both", ',"kv_rank":0,"kv_parallel_size":1,"kv_ip":"","kv_buffer_size":1'),
-        image="vllm/vllm-openai:v0.33.0",
-    ),
-    handing(side("NixlConnector", "kv_consumer"), "decoder", OLD, "-pp 999999999", 2),
-    pods(
-        Pod(host_network=True, shared_processes=True, grace=0), restart_policy="None", subgroup_size=7, size=3
-    ),
-    pods(one=replace(PLAIN, read_only=True, values=(("NVIDIA_VISIBLE_DEVICES", "0," * 500),))),
-    group(PLAIN, leader=replace(PLAIN, image="x", env=("TOKEN" * 99,))),
-    pods(one=replace(PLAIN, unasked=("cpu", "memory")), skip=("shm",)),
-    group(engine("", f"{FINE} --port 29500", "corp/llm:1"), launcher="vllm-native"),
-    group(engine("", "trtllm-serve M --tp_size 1", "corp/llm:1"), size=2147483647),
-    group(engine("", "lmdeploy serve api_server M --tp 999999999"), size=2147483647, launcher="ray-start"),
-    group(engine("", "vllm serve meta-llama/Llama-3.1-405B -tp 999999999"), size=2147483647),
-)
-
-
-@pytest.mark.parametrize("intent", LOUD)
-def test_a_warning_is_short_and_plain(intent: Intent) -> None:
-    warnings = [
-        found.message for found in launch(input_of(intent, Settings())) if found.severity == "warning"
-    ]
-
-    assert warnings
-    assert [message for message in warnings if len(message) > WARNING_LENGTH or not message.isascii()] == []
