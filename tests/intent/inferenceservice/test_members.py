@@ -12,6 +12,7 @@ from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, template
 
 PREFIX = "fusioninfer.io/"
+GROUP, ROLE, NOTES = "spec.leaderWorkerTemplate", "spec.roles[1]", "metadata.annotations"
 
 
 def service(obj: Object) -> InferenceServiceIntent:
@@ -31,34 +32,10 @@ def annotations(lws: Object) -> Object:
     return found
 
 
-def test_a_worker_is_rendered_as_a_user_would_write_it() -> None:
-    (lws,) = rendered(isvc(worker(replicas=3)))
-
-    assert lws == {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "metadata": {
-            "name": "svc-inference",
-            "annotations": {
-                "fusioninfer.io/service": "svc",
-                "fusioninfer.io/component-type": "worker",
-                "fusioninfer.io/role-name": "inference",
-            },
-        },
-        "spec": {"replicas": 3, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template()}},
-    }
-
-
 def test_the_order_is_that_of_the_roles() -> None:
     made = rendered(isvc(decoder(), router(strategy=None), prefiller()))
 
     assert [lws["metadata"]["name"] for lws in made] == ["svc-decode", "svc-prefill"]
-
-
-def test_absent_replicas_are_left_to_an_autoscaler() -> None:
-    (lws,) = rendered(isvc(worker(replicas=None)))
-
-    assert "replicas" not in lws["spec"]
 
 
 def test_a_role_may_have_zero_replicas() -> None:
@@ -67,28 +44,10 @@ def test_a_role_may_have_zero_replicas() -> None:
     assert lws["spec"]["replicas"] == 0
 
 
-def test_members_are_in_the_namespace_of_the_service() -> None:
-    (lws,) = rendered(changed(isvc(), "metadata.namespace", "llm"))
-
-    assert lws["metadata"]["namespace"] == "llm"
-
-
-def test_prefillers_and_decoders_list_all_required_roles() -> None:
-    made = rendered(isvc(router(strategy=None), prefiller(), decoder()))
-
-    assert [annotations(lws)[PREFIX + "roles"] for lws in made] == ["prefill,decode", "prefill,decode"]
-
-
 def test_every_member_has_the_scheduler() -> None:
     made = rendered(isvc(prefiller(), decoder(), schedulingStrategy={"schedulerName": "mine"}))
 
     assert [annotations(lws)[PREFIX + "scheduler-name"] for lws in made] == ["mine", "mine"]
-
-
-def test_every_member_has_the_strategy() -> None:
-    made = rendered(isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()))
-
-    assert [annotations(lws)[PREFIX + "strategy"] for lws in made] == ["pd-disaggregation"] * 2
 
 
 @pytest.mark.parametrize("key", ["fusioninfer.io/launcher", "scheduling.volcano.sh/queue-name"])
@@ -139,10 +98,7 @@ def test_a_template_of_any_depth_is_copied() -> None:
 @pytest.mark.parametrize(
     ("path", "field"),
     [
-        (
-            "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].args[1]",
-            "spec.roles[1].template.spec.containers[0].args[1]",
-        ),
+        (f"{GROUP}.workerTemplate.spec.containers[0].args[1]", f"{ROLE}.template.spec.containers[0].args[1]"),
         ("spec.leaderWorkerTemplate.size", "spec.roles[1].multinode.nodeCount"),
         ("spec.leaderWorkerTemplate.restartPolicy", "spec.roles[1].restartPolicy"),
         ("spec.replicas", "spec.roles[1].replicas"),
@@ -153,10 +109,7 @@ def test_a_template_of_any_depth_is_copied() -> None:
         ("metadata.annotations[fusioninfer.io/roles]", "spec.roles"),
         ("metadata.annotations[fusioninfer.io/scheduler-name]", "spec.schedulingStrategy.schedulerName"),
         ("metadata.annotations[fusioninfer.io/strategy]", "spec.roles[0].strategy"),
-        (
-            "metadata.annotations[fusioninfer.io/launcher]",
-            "spec.roles[1].template.metadata.annotations[fusioninfer.io/launcher]",
-        ),
+        (f"{NOTES}[fusioninfer.io/launcher]", f"{ROLE}.template.{NOTES}[fusioninfer.io/launcher]"),
         ("metadata.annotations[fusioninfer.io/skip]", "metadata.annotations[fusioninfer.io/skip]"),
     ],
 )
@@ -203,12 +156,6 @@ def test_the_options_of_a_decoders_sidecar_are_its_annotation() -> None:
     ]
 
 
-def test_a_sidecar_without_options_needs_no_annotation() -> None:
-    made = rendered(isvc(router(strategy=None), prefiller(), decoder(sidecar={})))
-
-    assert [annotations(lws).get(PREFIX + "sidecar") for lws in made] == [None, None]
-
-
 # --- templates ---------------------------------------------------------------------------------------
 
 REFS = PREFIX + "base-refs"
@@ -229,10 +176,6 @@ def test_templates_of_a_role_come_after_those_of_the_service(
     obj = changed(changed(isvc(), "spec.baseRefs", shared), "spec.roles.0.baseRefs", own)
 
     assert annotations(rendered(obj)[0])[REFS] == expected
-
-
-def test_without_templates_there_is_no_annotation() -> None:
-    assert REFS not in annotations(rendered(isvc())[0])
 
 
 @pytest.mark.parametrize(("own", "path"), [([], "spec.baseRefs"), (["c"], "spec.roles[0].baseRefs")])

@@ -19,43 +19,6 @@ def found(obj: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "good",
-    [
-        isvc(),
-        isvc(router(), worker()),
-        isvc(prefiller(), decoder()),
-        isvc(router(strategy="pd-disaggregation"), prefiller(), decoder()),
-        isvc(prefiller(), prefiller(name="long"), decoder()),
-        isvc(schedulingStrategy={"schedulerName": "volcano"}),
-        isvc() | {"status": {"x": ["whatever", 1]}},
-    ],
-)
-def test_a_valid_inferenceservice_has_no_findings(good: Object) -> None:
-    assert found(good) == []
-
-
-def test_absent_replicas_stay_absent() -> None:
-    service, _ = read(isvc(worker(replicas=None)))
-
-    assert service is not None
-    assert service.roles[0].replicas is None
-
-
-def test_one_node_is_the_default() -> None:
-    service, _ = read(isvc(worker(multinode=None)))
-
-    assert service is not None
-    assert service.roles[0].nodes == 1
-
-
-def test_a_role_has_its_index() -> None:
-    service, _ = read(isvc(router(), prefiller(), decoder()))
-
-    assert service is not None
-    assert [(one.name, one.index) for one in service.roles] == [("prefill", 1), ("decode", 2)]
-
-
-@pytest.mark.parametrize(
     ("roles", "strategy"),
     [
         ((router(strategy=None), worker()), "prefix-cache"),
@@ -130,21 +93,6 @@ def test_a_field_of_the_wrong_type_is_reported_and_nothing_is_read(
     assert found(broken) == [(where, code)]
 
 
-@pytest.mark.parametrize(
-    ("path", "meant"),
-    [
-        ("spec.roles.0.replica", "replicas"),
-        ("spec.roles.0.multinode.nodes", "nodeCount"),
-        ("spec.role", "roles"),
-        ("specs", "spec"),
-    ],
-)
-def test_an_unknown_field_is_reported_with_the_most_similar_one(path: str, meant: str) -> None:
-    ((error),) = read(changed(isvc(), path, 1))[1]
-
-    assert (error.code, error.message) == ("FI702", f"unknown field; did you mean {meant}?")
-
-
 def test_a_dissimilar_field_is_reported_with_all_known_ones() -> None:
     ((error),) = read(changed(isvc(), "spec.zzz", 1))[1]
 
@@ -189,12 +137,6 @@ def test_the_pods_of_a_role_can_be_counted(replicas: int, wrong: list[tuple[str,
     assert [one for one in found(obj) if one[1] != "FI109"] == wrong
 
 
-def test_other_fields_are_checked_despite_an_unknown_one() -> None:
-    broken = changed(isvc(worker(strategy="queue-size")), "spec.roles.0.replica", 1)
-
-    assert found(broken) == [(f"{ROLE}.replica", "FI702"), (f"{ROLE}.strategy", "FI706")]
-
-
 # --- topology ---------------------------------------------------------------------------------------
 
 
@@ -218,14 +160,6 @@ def test_invalid_combinations_of_roles_are_refused(roles: tuple[Object, ...]) ->
 @pytest.mark.parametrize("roles", [(worker(),), (prefiller(), decoder())])
 def test_encoders_stand_beside_other_engines(roles: tuple[Object, ...]) -> None:
     assert found(isvc(encoder(), *roles, encoder(name="encode-2"))) == []
-
-
-def test_a_second_router_is_refused() -> None:
-    assert found(isvc(router(), worker(), router(name="other"))) == [("spec.roles[2].componentType", "FI704")]
-
-
-def test_a_duplicate_role_name_is_refused() -> None:
-    assert found(isvc(prefiller(), decoder(), decoder())) == [("spec.roles[2].name", "FI705")]
 
 
 def test_a_role_with_the_name_of_the_endpoint_picker_is_refused() -> None:
@@ -266,35 +200,11 @@ def test_an_engine_has_no_routes(field: str, value: Any) -> None:
     assert found(isvc(worker(**{field: value}))) == [(f"{ROLE}.{field}", "FI706")]
 
 
-def test_an_engine_has_a_template() -> None:
-    assert found(isvc(worker(template=None))) == [(f"{ROLE}.template", "FI701")]
-
-
-def test_a_worker_cannot_be_disaggregated() -> None:
-    lone = isvc(router(strategy="pd-disaggregation"), worker())
-
-    assert found(lone) == [(f"{ROLE}.strategy", "FI707")]
-
-
 def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
     assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI802")]
 
 
-def test_all_findings_are_reported_at_once() -> None:
-    broken = isvc(router(replicas=1), router(name="b"), worker(template=None), name="Upper")
-
-    assert {code for _, code in found(broken)} == {"FI101", "FI701", "FI704", "FI706"}
-
-
 # --- earlier names ----------------------------------------------------------------------------------
-
-
-def test_earlier_names_are_accepted_with_a_warning() -> None:
-    service, errors = read(isvc(worker(multinode=None, roleReplicas=3, podReplicas=4)))
-
-    assert service is not None
-    assert (service.roles[0].replicas, service.roles[0].nodes) == (3, 4)
-    assert [(one.severity, one.code) for one in errors] == [("warning", "FI750"), ("warning", "FI750")]
 
 
 @pytest.mark.parametrize(
@@ -322,19 +232,6 @@ def test_an_annotation_that_a_field_replaces_is_refused(key: str, code: str) -> 
 
     assert found(on_it) == [(f"metadata.annotations[{key}]", code)]
     assert found(on_a_role) == [(f"{ROLE}.template.metadata.annotations[{key}]", code)]
-
-
-@pytest.mark.parametrize("key", ["fusioninfer.io/picker", "fusioninfer.io/picker-replicas"])
-def test_annotations_for_the_router_are_refused_on_a_role(key: str) -> None:
-    on_a_role = changed(isvc(router(), worker()), f"spec.roles.1.template.metadata.annotations.{key}", "2")
-
-    assert found(on_a_role) == [(f"spec.roles[1].template.metadata.annotations[{key}]", "FI709")]
-
-
-def test_an_annotation_for_a_router_has_no_effect_without_one() -> None:
-    alone = isvc(annotations={"fusioninfer.io/picker": "gie-1.5"})
-
-    assert found(alone) == [("metadata.annotations[fusioninfer.io/picker]", "FI803")]
 
 
 @pytest.mark.parametrize(
@@ -368,12 +265,6 @@ def test_a_priority_in_a_pool_of_somebody_else_depends_on_its_endpoint_picker() 
 
 def test_a_priority_has_no_effect_without_a_router() -> None:
     assert found(isvc(priority="Critical")) == [("spec.priority", "FI803")]
-
-
-def test_an_unknown_endpoint_picker_is_reported() -> None:
-    wrong = isvc(router(), worker(), annotations={"fusioninfer.io/picker": "gie-9"})
-
-    assert found(wrong) == [("metadata.annotations[fusioninfer.io/picker]", "FI104")]
 
 
 def test_a_router_has_the_endpoint_picker_of_the_annotation() -> None:

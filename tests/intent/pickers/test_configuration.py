@@ -28,15 +28,6 @@ def test_generated_configurations_have_no_findings(row: Picker, strategy: str) -
     assert said(preset(row, strategy) or "", row.name) == []
 
 
-@pytest.mark.parametrize("row", PICKERS)
-def test_a_configuration_of_common_plugins_has_no_findings(row: str) -> None:
-    assert said(config(), row) == []
-
-
-def test_a_configuration_may_be_json() -> None:
-    assert said(str(config()).replace("'", '"')) == []
-
-
 @pytest.mark.parametrize("text", ["", "- a", "plain", "a: 1\n---\nb: 2", "a: [", "a: 1\na: 2"])
 def test_a_configuration_must_be_a_map(text: str) -> None:
     assert [code for code, _ in said(text)] == ["FI810"]
@@ -49,14 +40,6 @@ def test_a_syntax_error_has_line_and_column() -> None:
 @pytest.mark.parametrize("text", ["a: " + "x" * 20_000, "[" * 600, "? " * 8000, "- " * 8000])
 def test_an_expensive_text_is_not_parsed(text: str) -> None:
     assert [code for code, _ in said(text)] == ["FI810"]
-
-
-def test_merge_keys_are_refused() -> None:
-    text = "b: {<<: {x: 1}}"
-
-    assert said(text) == [
-        ("FI810", "must be YAML or JSON: line 1, column 5: merge keys are not supported here")
-    ]
 
 
 def test_aliases_are_refused() -> None:
@@ -101,20 +84,6 @@ def test_values_of_another_type_are_reported() -> None:
     assert {"FI811", "FI812", "FI820"} <= {code for code, _ in said(text)}
 
 
-@pytest.mark.parametrize("field", ["apiVersion", "kind"])
-def test_another_version_or_kind_is_not_read(field: str) -> None:
-    assert [code for code, _ in said(config(**{field: "llm-d.ai/v1alpha1"}))] == ["FI811"]
-
-
-def test_an_unknown_field_is_reported() -> None:
-    assert said(config(schedulingProfile=[])) == [
-        (
-            "FI812",
-            "schedulingProfile: gie-1.5 has no such field; did you mean schedulingProfiles?",
-        )
-    ]
-
-
 @pytest.mark.parametrize(
     ("field", "knows"),
     [
@@ -133,81 +102,163 @@ def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
     assert all(said(value, row) for row in PICKERS)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            config(plugins=[{"type": "queue-scorer", "nam": "x"}]),
-            "plugins[0].nam: gie-1.5 has no such field",
-        ),
-        (config(plugins=["queue-scorer"]), "plugins[0]: must be a map"),
-        (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be text"),
-        (
-            config(schedulingProfiles=[profile({"pluginRef": "queue-scorer", "weight": "2"})]),
-            "schedulingProfiles[0].plugins[0].weight: must be a number",
-        ),
-        (
-            config(saturationDetector={"queueDepthThreshold": 5}),
-            "saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
-        ),
-    ],
-)
-def test_unknown_fields_are_reported_at_any_depth(value: Object, message: str) -> None:
-    found = [(code, one.partition(";")[0]) for code, one in said(value)]
-
-    assert ("FI812", message) in found
-
-
 def test_weights_may_have_fractions_since_1_4() -> None:
     value = config(schedulingProfiles=[profile({"pluginRef": "queue-scorer", "weight": 1.5})])
 
     assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "gie-1.3", "llm-d-0.4"}
 
 
-@pytest.mark.parametrize("field", ["apiVersion", "kind", "plugins", "featureGates", "saturationDetector"])
-def test_null_is_an_absent_field(field: str) -> None:
-    assert said(config(schedulingProfiles=[]) | {field: None}) == []
-
-
-def test_a_second_picker_plugin_of_a_profile_is_refused() -> None:
-    value = config(*QUEUE, {"type": "random-picker"})
-
-    assert said(value) == [
-        ("FI816", "schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("fields", "found"),
-    [
-        ({"parser": {}}, ("FI815", "parser.pluginRef: it is not among the plugins")),
-        ({"parser": {"pluginRef": "queue-scorer"}}, None),
-        ({"dataLayer": {}}, ("FI812", "dataLayer.sources: gie-1.5 needs at least one source")),
-        (
-            {"dataLayer": {"sources": [{"pluginRef": "x"}]}},
-            ("FI815", "dataLayer.sources[0].pluginRef: x is not among the plugins"),
-        ),
-    ],
-)
-def test_references_outside_of_profiles_are_checked(fields: Object, found: tuple[str, str] | None) -> None:
-    assert said(config(**fields)) == ([found] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "must"),
-    [
-        ({"maxPrefixBlocksToMatch": "many"}, "maxPrefixBlocksToMatch: must be a whole number"),
-        ({"autoTune": "no"}, "autoTune: must be true or false"),
-    ],
-)
-def test_a_parameter_of_another_type_is_reported(parameters: Object, must: str) -> None:
-    plugin = {"type": "prefix-cache-scorer", "parameters": parameters}
-
-    assert said(config(*QUEUE, plugin)) == [("FI817", f"plugins[2].parameters.{must}")]
-
-
 OLD_HANDLER: Object = {"type": "pd-profile-handler", "parameters": {"threshold": 0}}
 ALWAYS: Object = {"type": "always-disagg-pd-decider"}
+
+
+def also(plugin: str, row: str = "gie-1.5", **parameters: Any) -> tuple[Object, str]:
+    """Return a configuration with a further plugin, and a generation."""
+    return config(*QUEUE, {"type": plugin, "parameters": parameters}), row
+
+
+def profiles(*names: str, handlers: tuple[str, ...] = (), row: str = "llm-d-0.4") -> tuple[Object, str]:
+    """Return a configuration with profiles of these names, and a generation."""
+    listed = [{"name": name, "plugins": []} for name in names]
+    return config(*QUEUE, *({"type": one} for one in handlers), schedulingProfiles=listed), row
+
+
+def using(*references: Object, row: str = "gie-1.5") -> tuple[Object, str]:
+    """Return a configuration whose profile has these references, and a generation."""
+    return config(schedulingProfiles=[profile(*references)]), row
+
+
+FIRST: Object = {"pluginRef": "max-score-picker"}
+SCORER: Object = {"pluginRef": "queue-scorer"}
+LISTED: Object = {"sources": [{"pluginRef": "x"}]}
+WHERE = "schedulingProfiles[0].plugins[0]"
+HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, pd-profile-handler"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        (
+            ("b: {<<: {x: 1}}", "gie-1.5"),
+            "FI810",
+            "must be YAML or JSON: line 1, column 5: merge keys are not supported here",
+        ),
+        ((config(apiVersion="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811", ""),
+        ((config(kind="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811", ""),
+        (
+            (config(schedulingProfile=[]), "gie-1.5"),
+            "FI812",
+            "schedulingProfile: gie-1.5 has no such field; did you mean schedulingProfiles?",
+        ),
+        (
+            (config(saturationDetector={"queueDepthThreshold": 5}), "gie-1.5"),
+            "FI812",
+            "saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
+        ),
+        (
+            using(SCORER | {"weight": "2"}),
+            "FI812",
+            f"{WHERE}.weight: must be a number",
+        ),
+        ((config(dataLayer={}), "gie-1.5"), "FI812", "dataLayer.sources: gie-1.5 needs at least one source"),
+        ((config(*QUEUE, {"type": "queue-scorer"}), "gie-1.5"), "FI813", ""),
+        ((config(plugins=[{"name": "x"}], schedulingProfiles=[]), "gie-1.5"), "FI814", ""),
+        (
+            also("que-scorer"),
+            "FI814",
+            "plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?",
+        ),
+        (
+            also(ALWAYS["type"]),
+            "FI814",
+            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.7",
+        ),
+        (also("prefill-filter", "gie-1.2"), "FI814", ""),
+        (also("decode-filter", "gie-1.2"), "FI814", ""),
+        (also("pd-profile-handler", "gie-1.2"), "FI814", ""),
+        (
+            using({"pluginRef": "queue-scorers"}),
+            "FI815",
+            f"{WHERE}.pluginRef: queue-scorers is not among the plugins; did you mean queue-scorer?",
+        ),
+        ((config(parser={}), "gie-1.5"), "FI815", "parser.pluginRef: it is not among the plugins"),
+        (
+            (config(dataLayer=LISTED), "gie-1.5"),
+            "FI815",
+            "dataLayer.sources[0].pluginRef: x is not among the plugins",
+        ),
+        (
+            (config(*QUEUE, {"type": "random-picker"}), "gie-1.5"),
+            "FI816",
+            "schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker",
+        ),
+        (profiles("a", "a", handlers=("data-parallel-profile-handler",), row="llm-d-0.7"), "FI816", ""),
+        (profiles("", "b", handlers=("data-parallel-profile-handler",), row="llm-d-0.7"), "FI816", ""),
+        (
+            profiles("a", "b"),
+            "FI816",
+            HANDLERS,
+        ),
+        (profiles("a", "b", handlers=("single-profile-handler",)), "FI816", HANDLERS),
+        (profiles("default", handlers=("single-profile-handler", "pd-profile-handler")), "FI816", ""),
+        (
+            also("prefix-cache-scorer", maxPrefixBlocksToMatch="many"),
+            "FI817",
+            "plugins[2].parameters.maxPrefixBlocksToMatch: must be a whole number",
+        ),
+        (
+            also("prefix-cache-scorer", autoTune="no"),
+            "FI817",
+            "plugins[2].parameters.autoTune: must be true or false",
+        ),
+        (also("prefix-cache-scorer", "gie-1.4", blockSize=64, blockSizeTokens=0), "FI817", ""),
+        (also("prefix-cache-scorer", "gie-1.4", blockSize=64, blockSizeTokens=16), "FI818", ""),
+        (also("prefix-cache-scorer", "gie-1.4", blockSize=0), "FI818", ""),
+    ],
+)
+def test_a_mistake_is_one_finding_with_its_place(
+    given: tuple[Object | str, str], code: str, message: str
+) -> None:
+    ((found, text),) = said(*given)
+
+    assert (found, text if message else "") == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("value", "row"),
+    [
+        *((config(), row) for row in PICKERS),
+        (str(config()).replace("'", '"'), "gie-1.5"),
+        (f"{yaml.dump(config())}---\n", "gie-1.5"),
+        *(
+            (config(schedulingProfiles=[]) | {field: None}, "gie-1.5")
+            for field in ("apiVersion", "kind", "plugins", "featureGates", "saturationDetector")
+        ),
+        (config(parser=SCORER), "gie-1.5"),
+        (config(*QUEUE, {"type": "queue-scorer", "name": "other-scorer"}), "gie-1.5"),
+        (
+            config(*QUEUE, ALWAYS | {"name": "x"}, OLD_HANDLER | {"parameters": {"deciderPluginName": "x"}}),
+            "llm-d-0.7",
+        ),
+        using(SCORER, FIRST, row="gie-1.2"),
+        using(SCORER | {"weight": 2}, FIRST, row="gie-1.2"),
+    ],
+)
+def test_what_an_endpoint_picker_reads_has_no_findings(value: Object | str, row: str) -> None:
+    assert said(value, row) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (config(plugins=[{"type": "queue-scorer", "nam": "x"}]), "plugins[0].nam: gie-1.5 has no such field"),
+        (config(plugins=["queue-scorer"]), "plugins[0]: must be a map"),
+        (config(plugins={}, schedulingProfiles=[]), "plugins: must be a list"),
+        (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be text"),
+    ],
+)
+def test_a_mistake_that_has_others_in_its_train_is_reported_too(value: Object, message: str) -> None:
+    assert ("FI812", message) in [(code, one.partition(";")[0]) for code, one in said(value)]
 
 
 @pytest.mark.parametrize(
@@ -229,12 +280,6 @@ def test_a_decider_must_precede_its_handler(plugins: tuple[Object, ...], asked: 
     assert found == [("FI815", f"{asked} among the plugins before it")]
 
 
-def test_a_decider_may_have_a_name() -> None:
-    plugins = (ALWAYS | {"name": "x"}, OLD_HANDLER | {"parameters": {"deciderPluginName": "x"}})
-
-    assert said(config(*QUEUE, *plugins), "llm-d-0.7") == []
-
-
 def test_the_data_layer_of_1_3_needs_its_feature_gate() -> None:
     value = config(data={"sources": []})
 
@@ -246,96 +291,6 @@ def test_the_feature_gate_of_the_data_layer_needs_its_field() -> None:
     value = config(featureGates=["dataLayer"])
 
     assert {row for row in PICKERS if said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
-
-
-@pytest.mark.parametrize(
-    ("sizes", "code"),
-    [
-        ({"blockSize": 0}, "FI818"),
-        ({"blockSize": 64, "blockSizeTokens": 0}, "FI817"),
-    ],
-)
-def test_a_block_size_of_zero_is_absent(sizes: Object, code: str) -> None:
-    plugin = {"type": "prefix-cache-scorer", "parameters": sizes}
-
-    assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == [code]
-
-
-def test_a_separator_at_the_end_starts_no_document() -> None:
-    assert said(f"{yaml.dump(config())}---\n") == []
-
-
-def test_plugins_are_a_list() -> None:
-    assert ("FI812", "plugins: must be a list") in said(config(plugins={}, schedulingProfiles=[]))
-
-
-def test_two_plugins_of_one_name_are_refused() -> None:
-    assert [code for code, _ in said(config(*QUEUE, {"type": "queue-scorer"}))] == ["FI813"]
-
-
-def test_two_plugins_of_one_type_may_have_two_names() -> None:
-    assert said(config(*QUEUE, {"type": "queue-scorer", "name": "other-scorer"})) == []
-
-
-def test_an_unknown_type_is_reported_with_the_most_similar_one() -> None:
-    assert said(config(*QUEUE, {"type": "que-scorer"})) == [
-        ("FI814", "plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?")
-    ]
-
-
-def test_a_type_of_another_generation_is_reported_with_the_generation() -> None:
-    assert said(config(*QUEUE, {"type": "always-disagg-pd-decider"})) == [
-        (
-            "FI814",
-            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.7",
-        )
-    ]
-
-
-def test_a_plugin_needs_a_type() -> None:
-    found = said(config(plugins=[{"name": "x"}], schedulingProfiles=[]))
-
-    assert [code for code, _ in found] == ["FI814"]
-
-
-@pytest.mark.parametrize("plugin", ["prefill-filter", "decode-filter", "pd-profile-handler"])
-def test_gie_has_no_plugins_for_prefill_and_decode(plugin: str) -> None:
-    assert [code for code, _ in said(config(*QUEUE, {"type": plugin}), "gie-1.2")] == ["FI814"]
-
-
-def test_a_reference_to_an_undeclared_plugin_is_refused() -> None:
-    profile = {"name": "default", "plugins": [{"pluginRef": "queue-scorers"}]}
-
-    where = "schedulingProfiles[0].plugins[0].pluginRef"
-    message = f"{where}: queue-scorers is not among the plugins; did you mean queue-scorer?"
-    assert said(config(schedulingProfiles=[profile])) == [("FI815", message)]
-
-
-@pytest.mark.parametrize("names", [("a", "a"), ("", "b")])
-def test_profiles_need_unique_names(names: tuple[str, str]) -> None:
-    profiles: list[Object] = [{"name": name, "plugins": []} for name in names]
-    handler = {"type": "data-parallel-profile-handler"}
-
-    assert [code for code, _ in said(config(*QUEUE, handler, schedulingProfiles=profiles), "llm-d-0.7")] == [
-        "FI816"
-    ]
-
-
-@pytest.mark.parametrize("handler", [(), ({"type": "single-profile-handler"},)])
-def test_several_profiles_need_a_handler_that_supports_them(handler: tuple[Object, ...]) -> None:
-    profiles: list[Object] = [{"name": name, "plugins": []} for name in ("a", "b")]
-
-    assert said(config(*QUEUE, *handler, schedulingProfiles=profiles), "llm-d-0.4") == [
-        ("FI816", "schedulingProfiles: 2 profiles need data-parallel-profile-handler, pd-profile-handler")
-    ]
-
-
-def test_one_handler_is_enough() -> None:
-    handlers = ({"type": "single-profile-handler"}, {"type": "pd-profile-handler"})
-
-    found = said(config(*QUEUE, *handlers), "llm-d-0.4")
-
-    assert [code for code, _ in found] == ["FI816"]
 
 
 def test_the_old_block_size_is_refused_by_later_generations() -> None:
@@ -351,12 +306,6 @@ def test_the_old_block_size_is_refused_by_later_generations() -> None:
         "llm-d-0.4": [],
         "llm-d-0.7": ["FI817"],
     }
-
-
-def test_the_old_block_size_has_no_effect_together_with_the_new_one() -> None:
-    plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64, "blockSizeTokens": 16}}
-
-    assert [code for code, _ in said(config(*QUEUE, plugin), "gie-1.4")] == ["FI818"]
 
 
 def test_a_parameter_without_effect_is_a_warning() -> None:
@@ -375,14 +324,6 @@ def test_a_picker_plugin_before_a_scorer_without_a_weight_is_refused() -> None:
         "gie-1.2",
         "llm-d-0.4",
     }
-
-
-@pytest.mark.parametrize("weight", [{}, {"weight": 2}])
-def test_a_picker_plugin_after_its_scorers_is_accepted(weight: Object) -> None:
-    references = [{"pluginRef": "queue-scorer", **weight}, {"pluginRef": "max-score-picker"}]
-    value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
-
-    assert said(value, "gie-1.2") == []
 
 
 def test_older_generations_need_a_profile() -> None:

@@ -5,16 +5,22 @@ from dataclasses import replace
 import pytest
 
 from intent import Object
-from intent.service.member import member, services
+from intent.service.member import Member, member, services
 from intent.service.rules import findings
 from tests.sync.samples import KEY, SETTINGS, decode, lws, prefill, template
 
 
-def test_an_expanded_lws_is_a_member() -> None:
-    read = member(lws())
+def read(stored: Object) -> Member:
+    """Return the member that an object is."""
+    found = member(stored)
+    assert found is not None
+    return found
 
-    assert read is not None
-    assert (read.key, read.component_type, read.role_name, read.size) == (KEY, "prefiller", "prefill", 2)
+
+def test_an_expanded_lws_is_a_member() -> None:
+    found = read(lws())
+
+    assert (found.key, found.component_type, found.role_name, found.size) == (KEY, "prefiller", "prefill", 2)
 
 
 @pytest.mark.parametrize("key", ["service", "expansion"])
@@ -35,20 +41,14 @@ def test_an_lws_without_the_label_is_no_member() -> None:
 
 
 def test_the_scheduler_is_that_of_the_templates() -> None:
-    read = member(lws())
-
-    assert read is not None
-    assert read.scheduler == "volcano"
+    assert read(lws()).scheduler == "volcano"
 
 
 def test_pods_outside_the_group_have_no_gang_scheduler() -> None:
     stored = lws()
     stored["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {"schedulerName": "volcano"}}
 
-    read = member(stored)
-
-    assert read is not None
-    assert read.scheduler == ""
+    assert read(stored).scheduler == ""
 
 
 def test_a_priority_class_of_all_templates_is_that_of_the_member() -> None:
@@ -56,10 +56,7 @@ def test_a_priority_class_of_all_templates_is_that_of_the_member() -> None:
     group = stored["spec"]["leaderWorkerTemplate"]
     group["leaderTemplate"] = group["workerTemplate"] = template(priority="high")
 
-    read = member(stored)
-
-    assert read is not None
-    assert read.priority_classes == ("high",)
+    assert read(stored).priority_classes == ("high",)
 
 
 def test_two_priority_classes_of_a_member_are_both_kept() -> None:
@@ -67,40 +64,30 @@ def test_two_priority_classes_of_a_member_are_both_kept() -> None:
     group = stored["spec"]["leaderWorkerTemplate"]
     group["leaderTemplate"], group["workerTemplate"] = template(priority="high"), template(priority="low")
 
-    read = member(stored)
-
-    assert read is not None
-    assert read.priority_classes == ("high", "low")
+    assert read(stored).priority_classes == ("high", "low")
 
 
 def test_declared_roles_are_separated_by_commas() -> None:
     stored = lws()
     stored["metadata"]["annotations"]["fusioninfer.io/roles"] = "prefill, decode,"
 
-    read = member(stored)
-
-    assert read is not None
-    assert read.roles == {"prefill", "decode"}
+    assert read(stored).roles == {"prefill", "decode"}
 
 
 def test_size_and_replicas_default_to_one() -> None:
     stored = lws()
     stored["spec"] = {"leaderWorkerTemplate": {"workerTemplate": template()}}
 
-    read = member(stored)
+    found = read(stored)
 
-    assert read is not None
-    assert (read.size, read.replicas) == (1, 1)
+    assert (found.size, found.replicas) == (1, 1)
 
 
 def test_a_member_being_deleted_is_marked() -> None:
     stored = lws()
     stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
 
-    read = member(stored)
-
-    assert read is not None
-    assert read.deleting
+    assert read(stored).deleting
 
 
 @pytest.mark.parametrize("value", [{}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}])
