@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 
 from intent import Object
-from intent.annotations import COMPONENT_TYPE
 from intent.settings import Settings
 from sync.kinds import LWS, OUTPUTS
 from tests.sync.conftest import Eventually, Start, quiet
@@ -55,26 +54,6 @@ async def test_another_port_is_followed(api: Api, eventually: Eventually) -> Non
 
 
 @pytest.mark.usefixtures("made")
-async def test_a_change_of_it_is_undone(api: Api, eventually: Eventually) -> None:
-    before = copy.deepcopy(api.objects[API]["spec"])
-
-    api.edit(API, selector=before["selector"] | {COMPONENT_TYPE: "prefiller"})
-
-    await eventually(lambda: api.objects[API]["spec"] == before)
-
-
-@pytest.mark.usefixtures("made")
-async def test_it_goes_with_the_annotations(api: Api, eventually: Eventually) -> None:
-    plain = lws("w", "worker")
-    plain["metadata"] = {key: plain["metadata"][key] for key in ("namespace", "name", "uid")}
-    plain["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {}}
-
-    api.put(WORKER, plain)
-
-    await eventually(lambda: API not in api.objects)
-
-
-@pytest.mark.usefixtures("made")
 async def test_it_stays_with_an_ejected_leaderworkerset(api: Api) -> None:
     """Annotations and record are removed together: clients of the Service notice nothing."""
     kept = copy.deepcopy(api.objects[WORKER])
@@ -98,18 +77,6 @@ async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api, eventually:
     api.remove(NAMESAKE)
 
     await eventually(lambda: API in api.objects)
-
-
-async def test_a_foreign_service_is_left_alone_and_reported(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(API, foreign())
-    api.put(WORKER, lws("w", "worker"))
-
-    start(settings=ON)
-    await eventually(lambda: ("w", "ObjectNotOurs") in events(api))
-
-    assert api.objects[API]["spec"] == {"selector": {"app": "mine"}}
 
 
 @pytest.mark.parametrize("routes", [False, True])

@@ -12,7 +12,7 @@ from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_replicas import owners, replicas, scale
 from tests.sync.samples import role, routed
-from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons, reported
+from tests.sync.served import DECODE, HOME, SERVICE, admit, reasons, reported
 
 AUTOSCALER = kinds.AUTOSCALER.path(HOME, "r1-decode")
 KUBERNETES = "kube-controller-manager"
@@ -53,15 +53,6 @@ async def served(api: Api, start: Start, eventually: Eventually) -> None:
     await eventually(lambda: AUTOSCALER in api.objects)
     scale(api, 5, KUBERNETES)
     await quiet()
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_role_with_scaling_has_an_autoscaler(api: Api) -> None:
-    made = api.objects[AUTOSCALER]
-
-    assert made["spec"]["scaleTargetRef"]["name"] == "r1-decode"
-    assert [one["name"] for one in made["metadata"]["ownerReferences"]] == ["r1"]
-    assert reported(api, "Failed") == "NothingFailed"
 
 
 @pytest.mark.usefixtures("served")
@@ -138,16 +129,6 @@ async def test_scaling_in_place_of_replicas_keeps_them(
     assert (replicas(api), owners(api)) == (3, {"fusioninfer-let-go"})
 
 
-@pytest.mark.usefixtures("served")
-async def test_a_second_autoscaler_is_reported(api: Api, eventually: Eventually) -> None:
-    other = copy.deepcopy(api.objects[AUTOSCALER])
-    other["metadata"] = {"namespace": HOME, "name": "mine"}
-    api.put(kinds.AUTOSCALER.path(HOME, "mine"), other)
-
-    await eventually(lambda: ("InferenceService", "r1", "ScaledTwice") in reasons(api))
-    assert "HorizontalPodAutoscaler mine" in condition(api, "Failed")["message"]
-
-
 @pytest.mark.parametrize("kind", ["LeaderWorkerSet", "Deployment"])
 async def test_an_autoscaler_of_the_users_own_of_that_name_is_left_alone(
     api: Api, start: Start, eventually: Eventually, kind: str
@@ -162,19 +143,3 @@ async def test_an_autoscaler_of_the_users_own_of_that_name_is_left_alone(
 
     await eventually(lambda: ("InferenceService", "r1", "ObjectNotOurs") in reasons(api))
     assert api.objects[AUTOSCALER]["spec"] == spec
-
-
-@pytest.mark.usefixtures("served")
-async def test_an_autoscaler_without_metrics_is_a_warning(api: Api, eventually: Eventually) -> None:
-    inactive = {
-        "type": "ScalingActive",
-        "status": "False",
-        "reason": "FailedGetPodsMetric",
-        "message": "none",
-    }
-    changed = copy.deepcopy(api.objects[AUTOSCALER]) | {"status": {"conditions": [inactive]}}
-
-    api.put(AUTOSCALER, changed)
-
-    await eventually(lambda: ("InferenceService", "r1", "NotScaling") in reasons(api))
-    assert reported(api, "Failed") == "NothingFailed"

@@ -179,35 +179,3 @@ def test_a_message_says_what_to_change_whatever_clients_are_called() -> None:
     )
     assert len(told.message) <= 1024
     assert told.message.count(" and 6 more") == 2
-
-
-# --- how often --------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("served")
-async def test_changes_that_are_undone_again_and_again_are_one_event(
-    api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.runtime.occurrences.AGAIN", 0.1)
-    for member in (7, 8, 9):
-        api.edit(PG, minMember=member)
-        await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
-
-    await eventually(lambda: {one["count"] for one in events(api, "ChangeReverted")} == {3})
-    assert len(events(api, "ChangeReverted")) == 2  # one about the service, one about the PodGroup
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_service_has_few_events_whatever_happens_to_it(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.runtime.occurrences.BURST", 5)
-    before = len(api.kept("events"))
-
-    for _ in range(3):
-        for path in ROUTES.values():
-            if path in api.objects:
-                api.remove(path)
-        await quiet()
-
-    assert len(api.kept("events")) - before <= 5

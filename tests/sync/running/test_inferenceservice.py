@@ -1,16 +1,13 @@
 """The controller and InferenceServices, against a fake API server with our admission in it."""
 
-import asyncio
 import copy
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from sync.controller import Controller
 from sync.kinds import LWS
-from sync.runtime.apply_history import FIGHT
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -199,22 +196,6 @@ async def test_lws_deleted_by_hand_are_created_again_and_the_routes_stay(
 
 
 @pytest.mark.usefixtures("served")
-async def test_no_object_is_written_repeatedly(api: Api, background: Background) -> None:
-    api.writes.clear()
-
-    async def undo() -> None:
-        while True:
-            await asyncio.sleep(0.02)
-            if api.objects[ROUTES["Deployment"]]["spec"]["replicas"] != 5:
-                api.edit(ROUTES["Deployment"], replicas=5)
-
-    background(undo())
-    await quiet(3)
-
-    assert api.writes.count(("PATCH", ROUTES["Deployment"])) == FIGHT
-
-
-@pytest.mark.usefixtures("served")
 async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api, eventually: Eventually) -> None:
     api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder")))
 
@@ -369,9 +350,3 @@ async def test_a_foreign_gateway_is_not_touched_and_has_no_route(
         [("InferenceService", "r1", "ObjectNotOurs")],
     )
     assert ROUTES["HTTPRoute"] not in api.objects
-
-
-async def test_a_deleted_service_is_forgotten(api: Api, served: Controller, eventually: Eventually) -> None:
-    api.remove(SERVICE)
-
-    await eventually(lambda: not (served.memories or served.recorder.states or served.writer.histories))

@@ -1,14 +1,13 @@
 """What blocks one object of an InferenceService blocks nothing else."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from aiohttp import web
 
 from intent import Object
 from sync.kinds import LWS, OUTPUTS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Eventually, Start
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -18,7 +17,6 @@ from tests.sync.served import (
     PREFILL,
     ROUTES,
     SERVICE,
-    SETTINGS,
     change,
     condition,
     reasons,
@@ -55,19 +53,6 @@ async def test_missing_crds_block_the_routes_that_require_them_until_they_are_in
     await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
-async def test_a_missing_istio_blocks_its_rule_only(api: Api, start: Start, eventually: Eventually) -> None:
-    api.absent = {"destinationrules"}
-    api.put(SERVICE, routed())
-
-    start(settings=replace(SETTINGS, destination_rules=True))
-    await eventually(lambda: bool(api.findings()))
-
-    assert set(ROUTES.values()) <= api.objects.keys()
-    assert api.findings()[0]["message"].startswith(
-        "this cluster has no DestinationRule of networking.istio.io/v1; install the CRDs of Istio (FI870: "
-    )
-
-
 async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_says_so(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
@@ -97,19 +82,6 @@ async def test_an_objective_follows_the_priority_of_its_service(
     change(api, SERVICE, spec=routed()["spec"])
 
     await eventually(lambda: objective not in api.objects)
-
-
-async def test_missing_kinds_do_not_concern_services_without_routes(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.absent = {"inferencepools", "httproutes", "gateways"}
-    api.put(SERVICE, inference_service())
-
-    start()
-    await eventually(lambda: PG in api.objects)
-    await quiet()
-
-    assert api.findings() == []
 
 
 async def test_a_missing_kind_is_logged_once(

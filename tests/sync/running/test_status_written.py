@@ -157,15 +157,6 @@ async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(
     assert (status_writes(api), written < FIGHT) == (written, True)
 
 
-@pytest.mark.usefixtures("served")
-async def test_a_status_that_another_writer_changed_is_written_again(
-    api: Api, eventually: Eventually
-) -> None:
-    change(api, SERVICE, status={"url": "http://elsewhere"})
-
-    await eventually(lambda: reported(api, "RoutesReady") == "PickerNotAvailable")
-
-
 @pytest.mark.usefixtures("clock", "served")
 async def test_a_status_that_another_writer_keeps_changing_is_given_up(
     api: Api, background: Background, eventually: Eventually

@@ -7,7 +7,6 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
-from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.read import read
 from intent.served import recorded
@@ -18,13 +17,10 @@ from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
 from webhook.mutate import input_of
-from webhook.mutate.sidecar import SECURITY
 from webhook.review import WARNING_LENGTH
 
 GROUP: Final = "spec.leaderWorkerTemplate"
-ENGINE: Final = f"{GROUP}.workerTemplate.spec.containers.0"
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
-ROW: Final = PICKERS[Settings().disaggregated_picker].sidecar
 DECODER: Final = {"component_type": "decoder", "strategy": "pd-disaggregation"}
 STRATEGY: Final = "metadata.annotations.fusioninfer.io/strategy"
 LOOP: Final = "while true; do vllm serve M; done"
@@ -77,21 +73,11 @@ def codes(live: Object, old: Object | None = None) -> list[str]:
             ["-tp", "8"],
             ["vllm", "serve", "M", "--port", "8200", "-tp", "8"],
         ),
-        (
-            ["python3", "-m", "vllm.entrypoints.openai.api_server"],
-            ["--model", "M"],
-            ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "M", "--port", "8200"],
-        ),
         (["sh", "-c", "vllm serve M --port=1"], None, ["vllm", "serve", "M", "--port=8200"]),
         (
             ["tini", "--", "sh", "-c", "exec vllm serve M"],
             None,
             ["tini", "--", "vllm", "serve", "M", "--port", "8200"],
-        ),
-        (
-            ["sh", "-c", "cd / && vllm serve $M > /log"],
-            None,
-            ["sh", "-c", "cd / && vllm serve $M --port 8200 > /log"],
         ),
         (
             ["sh", "-c", 'exec vllm serve "$@"', "--"],
@@ -104,19 +90,6 @@ def test_the_engine_listens_on_another_port(
     command: list[str] | None, args: list[str] | None, written: list[str]
 ) -> None:
     assert words(put(decoder(container(command=command, args=args)))) == written
-
-
-@pytest.mark.parametrize(
-    ("args", "port"),
-    [(["M"], 8000), (["M", "--port", "9000"], 9000), (["M", "--port=$(P)"], 7000)],
-)
-def test_the_sidecar_listens_where_the_engine_did(args: list[str], port: int) -> None:
-    env = [{"name": "P", "value": "7000"}]
-
-    (proxy,) = proxies(put(decoder(container(args=args, env=env))))
-
-    assert proxy["args"][:2] == [f"--port={port}", "--vllm-port=8200"]
-    assert proxy["readinessProbe"]["httpGet"]["port"] == port
 
 
 SCRIPTS = [
@@ -149,20 +122,6 @@ def test_a_real_shell_hands_the_engine_one_more_flag(script: str, tmp_path: Path
     assert out[1] == [*out[0], "--port", "8200"]
 
 
-@pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "vllm-native", "none"])
-def test_only_the_leaders_engine_moves(launcher: str) -> None:
-    live = decoder(
-        container(args=["org/M", "-tp", "16"], image="vllm/vllm-openai:latest"), size=2, launcher=launcher
-    )
-
-    expanded = put(live)
-
-    leader = words(expanded, "leaderTemplate")
-    assert leader[leader.index("--port") + 1] == "8200"
-    assert "--port" not in words(expanded)
-    assert (len(proxies(expanded, "leaderTemplate")), proxies(expanded)) == (1, [])
-
-
 def test_a_launcher_that_writes_into_the_script_keeps_the_moved_port() -> None:
     shell = ["sh", "-c", 'exec vllm serve "$@"', "--"]
     one = container(command=shell, args=["M", "-tp", "16"], image="vllm/vllm-openai:v0.10.2")
@@ -183,15 +142,6 @@ def test_the_sidecar_is_the_last_init_container_and_is_kept() -> None:
 
     assert [item["name"] for item in found] == ["load", "wait-for-leader", "routing-proxy"]
     assert found[-1]["restartPolicy"] == "Always"
-
-
-def test_the_sidecar_is_that_of_the_endpoint_picker_and_restricted() -> None:
-    (proxy,) = proxies(put(decoder()))
-
-    assert ROW is not None
-    assert (proxy["image"], tuple(proxy["args"][2:])) == (ROW.image, ROW.flags)
-    assert proxy["securityContext"] == SECURITY
-    assert [item["name"] for item in proxy["env"]] == ["POD_IP"]
 
 
 @pytest.mark.parametrize("declared", [[], [{"containerPort": 8000}], [{"containerPort": 8000, "name": "x"}]])
@@ -244,41 +194,7 @@ def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
     }
 
 
-def test_a_moved_probe_is_no_finding() -> None:
-    leader, worker = (
-        container(readinessProbe=HEALTH, livenessProbe=HEALTH, startupProbe=HEALTH) for _ in range(2)
-    )
-
-    assert {*codes(decoder(worker, size=2, leader=template(leader)))} == {"FI539"}
-
-
-def test_a_port_in_use_is_skipped() -> None:
-    beside = container("exporter", ports=[{"containerPort": 8200}], command=["x"], args=None, resources=None)
-
-    (proxy,) = proxies(put(decoder(container(), beside)))
-
-    assert "--vllm-port=8201" in proxy["args"]
-
-
 # --- cases without a sidecar ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "annotations",
-    [
-        {"component_type": "prefiller"},
-        {"component_type": "worker"},
-        {"strategy": "prefix-cache"},
-        {"skip": "sidecar"},
-    ],
-)
-def test_other_objects_get_no_sidecar_and_no_finding(annotations: Any) -> None:
-    live = decoder(container(args=["M", "-tp", "8"], readinessProbe=HEALTH), **annotations)
-
-    expanded = put(live)
-
-    assert (proxies(expanded), words(expanded)[-2:]) == ([], ["-tp", "8"])
-    assert [code for code in codes(live) if code.startswith("FI85")] == []
 
 
 def proxies_of(expanded: Object) -> dict[str, Object]:
@@ -427,16 +343,6 @@ def test_an_engine_that_is_not_found_is_a_warning() -> None:
     two = (container("a", resources=None), container("b", resources=None))
 
     assert "FI851" in codes(decoder(*two))
-
-
-@pytest.mark.parametrize("name", ["llm-d-0.4", "llm-d-0.7"])
-def test_the_annotation_chooses_the_endpoint_picker_of_the_sidecar(name: str) -> None:
-    row = PICKERS[name].sidecar
-
-    (proxy,) = proxies(put(decoder(picker=name)))
-
-    assert row is not None
-    assert (proxy["image"], proxy["args"][2:]) == (row.image, list(row.flags))
 
 
 def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:

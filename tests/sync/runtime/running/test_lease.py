@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -135,33 +136,22 @@ async def test_a_lease_that_is_not_renewed_expires(
     assert before == 0
 
 
-async def test_work_ends_before_the_deadline_without_an_answer(
-    api: Api, client: Client, background: Background, eventually: Eventually
+def refuse(request: web.Request) -> web.StreamResponse | None:
+    """End a connection without an answer."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+@pytest.mark.parametrize("trouble", [{"fault": refuse}, {"latency": 5.0}], ids=["no answer", "a late one"])
+async def test_work_ends_before_the_deadline_without_an_answer_in_time(
+    api: Api, client: Client, background: Background, eventually: Eventually, trouble: dict[str, Any]
 ) -> None:
     worker = Worker(client, "a", SHORT)
     leading = background(worker.lead())
     await eventually(lambda: worker.began > 0)
 
-    def refuse(request: web.Request) -> web.StreamResponse | None:
-        assert request.transport is not None
-        request.transport.abort()
-        return web.Response()
-
-    api.fault = refuse
-    with pytest.raises(LeadershipLostError):
-        await leading
-
-    assert 0 < worker.ended < worker.leadership.until
-
-
-async def test_work_ends_before_the_deadline_if_the_answer_is_late(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
-    worker = Worker(client, "a", SHORT)
-    leading = background(worker.lead())
-    await eventually(lambda: worker.began > 0)
-
-    api.latency = 5.0
+    vars(api).update(trouble)
     with pytest.raises(LeadershipLostError):
         await leading
 

@@ -74,16 +74,6 @@ async def test_any_paused_member_pauses_its_service(
     assert controller.metrics.registry.get_sample_value("fusioninfer_sync_paused") == 0
 
 
-async def test_false_pauses_nothing(api: Api, start: Start, eventually: Eventually) -> None:
-    for path, obj in ((PREFILL, lws("p")), (DECODE, lws("d", "decoder"))):
-        api.put(path, obj)
-        annotate(api, path, "false")
-
-    start()
-
-    await eventually(lambda: PG in api.objects)
-
-
 async def test_a_paused_service_gets_no_events_until_it_is_resumed(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
