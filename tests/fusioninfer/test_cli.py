@@ -28,33 +28,10 @@ def example(name: str, **changes: str) -> str:
     return text
 
 
-def test_expand_prints_objects_in_the_order_of_the_files_then_the_pod_group() -> None:
-    result = run("expand", "-f", str(EXAMPLES / "prefill.yaml"), "-f", str(EXAMPLES / "decode.yaml"))
-
-    kinds = [line for line in result.stdout.splitlines() if line.startswith("kind: ")]
-    assert kinds == [
-        f"kind: {kind}" for kind in ("LeaderWorkerSet", "LeaderWorkerSet", "PodGroup", "Service")
-    ]
-
-
 def test_expand_admission_only_omits_the_controllers_objects() -> None:
     result = run("expand", "--admission-only", "-f", str(EXAMPLES / "monolithic.yaml"))
 
     assert "kind: PodGroup" not in result.stdout
-
-
-def test_expand_writes_json() -> None:
-    result = run("expand", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
-
-    kinds = [item["kind"] for item in json.loads(result.stdout)["items"]]
-    assert kinds == ["LeaderWorkerSet", "PodGroup", "Service"]
-
-
-def test_expand_sets_the_namespace() -> None:
-    result = run("expand", "-n", "llm", "-o", "json", "-f", str(EXAMPLES / "monolithic.yaml"))
-
-    namespaces = [item["metadata"]["namespace"] for item in json.loads(result.stdout)["items"]]
-    assert namespaces == ["llm"] * 3
 
 
 def test_expand_passes_other_objects_through() -> None:

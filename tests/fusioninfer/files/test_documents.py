@@ -169,9 +169,8 @@ SHAPES: Final = (
         ": ",
         "<<: ",
         "\t",
-        "#\n",
     ),
-    *("a, ", "\u2028b", "{{", "}}", "\ufeff", "\r"),
+    *("#\n", "a, ", "\u2028b", "{{", "}}", "\ufeff", "\r"),
 )
 """Texts that some reader of YAML takes quadratic time for if they are repeated."""
 

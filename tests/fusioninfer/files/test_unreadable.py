@@ -1,6 +1,5 @@
 """Files that cannot be read: a message with the file name, exit code 2, no traceback."""
 
-import json
 import os
 from pathlib import Path
 from typing import Final
@@ -103,16 +102,6 @@ def test_an_unreadable_file_does_not_hide_others(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert [name in result.stderr for name in ("a.yaml", "b.yaml", "c.yaml")] == [True, False, True]
     assert "b.yaml" in result.stdout
-
-
-def test_json_output_contains_it_as_a_finding(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: [")
-
-    result = run("validate", "-o", "json", "-f", str(tmp_path), "-f", str(GOOD))
-
-    assert result.exit_code == 2
-    first, *_ = json.loads(result.stdout)["findings"]
-    assert (first["code"], first["severity"], first["file"]) == ("FI905", "error", str(tmp_path / "a.yaml"))
 
 
 def test_documents_before_an_error_are_read(tmp_path: Path) -> None:

@@ -121,6 +121,18 @@ async def test_a_member_that_asks_for_routes_is_warned(
 
 
 @pytest.mark.usefixtures("admission")
+async def test_a_gateway_that_the_operator_does_not_allow_is_not_created(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    api.put(SERVICE, with_gateway())
+
+    start(settings=Settings(gateways=("other",)))
+
+    await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
+    assert OWN_GATEWAY not in api.objects
+
+
+@pytest.mark.usefixtures("admission")
 async def test_a_gateway_of_an_allowed_class_is_created_and_stays_when_it_is_no_longer_allowed(
     api: Api, start: Start, eventually: Eventually
 ) -> None:

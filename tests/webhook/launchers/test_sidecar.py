@@ -7,6 +7,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.read import read
 from intent.served import recorded
@@ -17,6 +18,7 @@ from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
 from webhook.mutate import input_of
+from webhook.mutate.sidecar import SECURITY
 from webhook.review import WARNING_LENGTH
 
 GROUP: Final = "spec.leaderWorkerTemplate"
@@ -142,6 +144,17 @@ def test_the_sidecar_is_the_last_init_container_and_is_kept() -> None:
 
     assert [item["name"] for item in found] == ["load", "wait-for-leader", "routing-proxy"]
     assert found[-1]["restartPolicy"] == "Always"
+
+
+def test_the_sidecar_is_that_of_the_endpoint_picker_and_restricted() -> None:
+    row = PICKERS[Settings().disaggregated_picker].sidecar
+
+    (proxy,) = proxies(put(decoder()))
+
+    assert row is not None
+    assert (proxy["image"], tuple(proxy["args"][2:])) == (row.image, row.flags)
+    assert proxy["securityContext"] == SECURITY
+    assert [item["name"] for item in proxy["env"]] == ["POD_IP"]
 
 
 @pytest.mark.parametrize("declared", [[], [{"containerPort": 8000}], [{"containerPort": 8000, "name": "x"}]])
