@@ -20,18 +20,55 @@ def engine(**fields: Any) -> Object:
     return pod(containers=[{"name": "vllm", **fields}])
 
 
-CASES: Final[dict[str, Case]] = {
-    "a field of the base stays": (pod(nodeName="a"), pod(), pod(nodeName="a")),
-    "a field of over wins": (pod(nodeName="a"), pod(nodeName="b"), pod(nodeName="b")),
-    "null sets nothing": (pod(nodeName="a"), pod(nodeName=None), pod(nodeName="a")),
-    "zero wins": (pod(priority=5), pod(priority=0), pod(priority=0)),
-    "false wins": (pod(hostIPC=True), pod(hostIPC=False), pod(hostIPC=False)),
-    "an empty string wins": (pod(nodeName="a"), pod(nodeName=""), pod(nodeName="")),
-    "an empty object adds nothing": (
-        pod(securityContext={"runAsUser": 1}),
-        pod(securityContext={}),
-        pod(securityContext={"runAsUser": 1}),
+POD_IP: Final = {"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+KEY: Final = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+PROFILE: Final = {"seccompProfile": {"type": "Localhost", "localhostProfile": "p"}}
+CLAIM: Final = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+PORT: Final = {"containerPort": 1, "name": "a"}
+STAYS: Final[dict[str, tuple[Object, Object]]] = {
+    "a field of the base": (pod(nodeName="a"), pod()),
+    "null sets nothing": (pod(nodeName="a"), pod(nodeName=None)),
+    "an empty object adds nothing": (pod(securityContext={"runAsUser": 1}), pod(securityContext={})),
+    "a volume without a source keeps it": (
+        pod(volumes=[{"name": "v", "emptyDir": {}}]),
+        pod(volumes=[{"name": "v"}]),
     ),
+}
+"""What leaves the base as it is."""
+WINS: Final[dict[str, tuple[Object, Object]]] = {
+    "a field of over": (pod(nodeName="a"), pod(nodeName="b")),
+    "zero": (pod(priority=5), pod(priority=0)),
+    "false": (pod(hostIPC=True), pod(hostIPC=False)),
+    "an empty string": (pod(nodeName="a"), pod(nodeName="")),
+    "an empty list removes all items": (engine(env=[{"name": "A"}]), engine(env=[])),
+    "tolerations are replaced": (pod(tolerations=[{"key": "a"}]), pod(tolerations=[{"key": "b"}])),
+    "value replaces valueFrom": (engine(env=[POD_IP]), engine(env=[{"name": "A", "value": ""}])),
+    "one source of a variable replaces another": (engine(env=[POD_IP]), engine(env=[KEY])),
+    "a hook replaces another": (
+        engine(lifecycle={"preStop": {"exec": {"command": ["a"]}}}),
+        engine(lifecycle={"preStop": {"sleep": {"seconds": 1}}}),
+    ),
+    "a source of a volume replaces another": (
+        pod(volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}]),
+        pod(volumes=[CLAIM]),
+    ),
+    "TCP is the default of a port": (
+        engine(ports=[PORT]),
+        engine(ports=[{**PORT, "protocol": "TCP", "name": "b"}]),
+    ),
+    "a profile is replaced": (
+        pod(securityContext=PROFILE),
+        pod(securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
+    ),
+    "items without a name replace the list": (engine(env=[{"name": "A"}]), engine(env=[{"value": "x"}])),
+    "duplicates replace the list": (
+        engine(env=[{"name": "A"}]),
+        engine(env=[{"name": "B", "value": "1"}, {"name": "B", "value": "2"}]),
+    ),
+    "another type replaces": (pod(volumes=[{"name": "v"}]), pod(volumes="x")),
+}
+"""What replaces what the base has there."""
+MERGED: Final[dict[str, Case]] = {
     "labels are added": (
         {"metadata": {"labels": {"a": "1", "b": "1"}}},
         {"metadata": {"labels": {"b": "2"}}},
@@ -48,12 +85,6 @@ CASES: Final[dict[str, Case]] = {
         pod(containers=[{"name": "vllm"}]),
         pod(containers=[{"name": "sidecar"}, {"name": "vllm"}]),
     ),
-    "an empty list removes all items": (engine(env=[{"name": "A"}]), engine(env=[]), engine(env=[])),
-    "tolerations are replaced": (
-        pod(tolerations=[{"key": "a"}]),
-        pod(tolerations=[{"key": "b"}]),
-        pod(tolerations=[{"key": "b"}]),
-    ),
     "resources merge by name": (
         engine(resources={"limits": {"cpu": "1", "memory": "1Gi"}}),
         engine(resources={"limits": {"cpu": "2"}}),
@@ -63,16 +94,6 @@ CASES: Final[dict[str, Case]] = {
         engine(env=[{"name": "A", "value": "1"}]),
         engine(env=[{"name": "B", "value": "$(A)"}]),
         engine(env=[{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)"}]),
-    ),
-    "value replaces valueFrom": (
-        engine(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]),
-        engine(env=[{"name": "A", "value": ""}]),
-        engine(env=[{"name": "A", "value": ""}]),
-    ),
-    "one source of a variable replaces another": (
-        engine(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]),
-        engine(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]),
-        engine(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]),
     ),
     "a handler replaces another, and the times stay": (
         engine(readinessProbe={"httpGet": {"path": "/health", "port": 1}, "periodSeconds": 5}),
@@ -84,52 +105,21 @@ CASES: Final[dict[str, Case]] = {
         engine(readinessProbe={"periodSeconds": 9}),
         engine(readinessProbe={"httpGet": {"path": "/health", "port": 1}, "periodSeconds": 9}),
     ),
-    "a hook replaces another": (
-        engine(lifecycle={"preStop": {"exec": {"command": ["a"]}}}),
-        engine(lifecycle={"preStop": {"sleep": {"seconds": 1}}}),
-        engine(lifecycle={"preStop": {"sleep": {"seconds": 1}}}),
-    ),
-    "a source of a volume replaces another": (
-        pod(volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}]),
-        pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
-        pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
-    ),
-    "a volume without a source keeps that of the base": (
-        pod(volumes=[{"name": "v", "emptyDir": {}}]),
-        pod(volumes=[{"name": "v"}]),
-        pod(volumes=[{"name": "v", "emptyDir": {}}]),
-    ),
     "mounts merge by path": (
         engine(volumeMounts=[{"name": "a", "mountPath": "/models", "readOnly": True}]),
         engine(volumeMounts=[{"name": "b", "mountPath": "/models"}]),
         engine(volumeMounts=[{"name": "b", "mountPath": "/models", "readOnly": True}]),
     ),
     "ports merge by port and protocol": (
-        engine(ports=[{"containerPort": 1, "name": "a"}]),
+        engine(ports=[PORT]),
         engine(ports=[{"containerPort": 1, "protocol": "UDP"}]),
-        engine(ports=[{"containerPort": 1, "name": "a"}, {"containerPort": 1, "protocol": "UDP"}]),
+        engine(ports=[PORT, {"containerPort": 1, "protocol": "UDP"}]),
     ),
-    "TCP is the default of a port": (
-        engine(ports=[{"containerPort": 1, "name": "a"}]),
-        engine(ports=[{"containerPort": 1, "protocol": "TCP", "name": "b"}]),
-        engine(ports=[{"containerPort": 1, "protocol": "TCP", "name": "b"}]),
-    ),
-    "a profile is replaced": (
-        pod(securityContext={"seccompProfile": {"type": "Localhost", "localhostProfile": "p"}}),
-        pod(securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
-        pod(securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
-    ),
-    "items without a name replace the list": (
-        engine(env=[{"name": "A"}]),
-        engine(env=[{"value": "x"}]),
-        engine(env=[{"value": "x"}]),
-    ),
-    "duplicates replace the list": (
-        engine(env=[{"name": "A"}]),
-        engine(env=[{"name": "B", "value": "1"}, {"name": "B", "value": "2"}]),
-        engine(env=[{"name": "B", "value": "1"}, {"name": "B", "value": "2"}]),
-    ),
-    "another type replaces": (pod(volumes=[{"name": "v"}]), pod(volumes="x"), pod(volumes="x")),
+}
+CASES: Final[dict[str, Case]] = {
+    **{name: (base, over, base) for name, (base, over) in STAYS.items()},
+    **{name: (base, over, over) for name, (base, over) in WINS.items()},
+    **MERGED,
 }
 
 

@@ -34,10 +34,6 @@ def check(*given: Any, **known: Any) -> list[FieldError]:
     return [one for one in inferenceservice.check(*given, **known) if one.code != "FI571"]
 
 
-def test_a_valid_object_has_no_findings() -> None:
-    assert check(isvc()) == []
-
-
 def test_a_finding_about_a_leader_worker_set_has_the_path_of_the_role() -> None:
     assert errors(check(BROKEN)) == [("spec.roles[0].template.spec.containers[0].args[2]", "FI304")]
 

@@ -117,13 +117,6 @@ MISSING: Final = put(named(), None, {})
 # --- what an object gets ------------------------------------------------------------------------------
 
 
-def test_a_short_object_becomes_a_whole_one() -> None:
-    assert codes(STORED) == []
-    assert vllm(STORED)["image"] == "vllm/vllm-openai:v0.17.1"
-    assert pod(STORED)["nodeSelector"] == {"gpu": "h100"}
-    assert "--max-model-len 4096 --tensor-parallel-size 16" in " ".join(vllm(STORED)["args"])
-
-
 @pytest.mark.parametrize("old", [None, STORED])
 def test_a_stored_object_is_left_as_it_is(old: Object | None) -> None:
     assert expand(STORED, old) == []

@@ -1,6 +1,6 @@
 """The author of a router changes of the endpoint picker's pods what nothing else depends on."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -51,82 +51,74 @@ def test_what_nothing_depends_on_may_be_changed(template: Object) -> None:
     assert said(template) == {}
 
 
+FIRST: Final = "spec.containers[0]"
+INIT: Final = "spec.initContainers[0]"
+LOG: Final[Object] = {"name": "log", "image": "l:1"}
+
+
+def mounted(name: str, path: str) -> Object:
+    return epp(volumeMounts=[{"name": name, "mountPath": path}])
+
+
+def labelled(key: str) -> Object:
+    return {"metadata": {"labels": {key: "x"}}}
+
+
 @pytest.mark.parametrize(
     ("template", "path", "words"),
     [
         (
-            {"metadata": {"labels": {"fusioninfer.io/service": "svc"}}},
+            labelled("fusioninfer.io/service"),
             "metadata.labels[fusioninfer.io/service]",
             "set by the controller",
         ),
         (
-            {"metadata": {"labels": {"app.kubernetes.io/instance": "x"}}},
+            labelled("app.kubernetes.io/instance"),
             "metadata.labels[app.kubernetes.io/instance]",
             "set by the controller",
         ),
         (pod(serviceAccountName="mine"), "spec.serviceAccountName", "rights of the endpoint picker"),
         (pod(restartPolicy="Never"), "spec.restartPolicy", "must be Always"),
         (pod(volumes=[{"name": "config"}]), "spec.volumes[0].name", "another name"),
-        (
-            epp(volumeMounts=[{"name": "config", "mountPath": "/etc/picker/"}]),
-            "spec.containers[0].volumeMounts[0].mountPath",
-            "another path",
-        ),
+        (mounted("config", "/etc/picker/"), f"{FIRST}.volumeMounts[0].mountPath", "another path"),
         (
             pod(containers=[{"name": "main", "resources": {}}]),
-            "spec.containers[0].image",
+            f"{FIRST}.image",
             "that of the endpoint picker is named epp",
         ),
+        (mounted("config", "/etc//picker"), f"{FIRST}.volumeMounts[0].mountPath", "another path"),
+        (mounted("w", "/data"), f"{FIRST}.volumeMounts[0].name", "add w to spec.volumes"),
+        (epp(env=[{"name": "POD_NAME", "value": "x"}]), f"{FIRST}.env[0].name", "controller"),
+        (pod(initContainers=[{"name": "epp", "image": "i:1"}]), f"{INIT}.name", "another name"),
+        (pod(containers=[LOG], initContainers=[LOG]), f"{INIT}.name", "another name"),
+        (pod(initContainers=[{"name": "i"}]), f"{INIT}.image", "required"),
         (
-            epp(volumeMounts=[{"name": "config", "mountPath": "/etc//picker"}]),
-            "spec.containers[0].volumeMounts[0].mountPath",
-            "another path",
-        ),
-        (
-            epp(volumeMounts=[{"name": "w", "mountPath": "/data"}]),
-            "spec.containers[0].volumeMounts[0].name",
-            "add w to spec.volumes",
-        ),
-        (epp(env=[{"name": "POD_NAME", "value": "x"}]), "spec.containers[0].env[0].name", "controller"),
-        (
-            pod(initContainers=[{"name": "epp", "image": "i:1"}]),
-            "spec.initContainers[0].name",
-            "another name",
-        ),
-        (
-            pod(containers=[{"name": "a", "image": "i:1"}], initContainers=[{"name": "a", "image": "i:1"}]),
-            "spec.initContainers[0].name",
-            "another name",
-        ),
-        (pod(initContainers=[{"name": "i"}]), "spec.initContainers[0].image", "required"),
-        (
-            pod(containers=[{"name": "log", "image": "l:1", "ports": [{"containerPort": 9002}]}]),
-            "spec.containers[0].ports[0].containerPort",
+            pod(containers=[LOG | {"ports": [{"containerPort": 9002}]}]),
+            f"{FIRST}.ports[0].containerPort",
             "listens on 9002 (grpc)",
         ),
         (
             pod(
                 initContainers=[
-                    {
-                        "name": "log",
-                        "image": "l:1",
+                    LOG
+                    | {
                         "restartPolicy": "Always",
                         "ports": [{"containerPort": 80}, {"containerPort": 9090, "protocol": "TCP"}],
                     }
                 ]
             ),
-            "spec.initContainers[0].ports[1].containerPort",
+            f"{INIT}.ports[1].containerPort",
             "listens on 9090 (metrics)",
         ),
         (
             epp(ports=[{"name": "metrics", "containerPort": 9999}]),
-            "spec.containers[0].ports[0].name",
+            f"{FIRST}.ports[0].name",
             "9090 of the endpoint picker",
         ),
-        (epp(args=["--", "--v=4"]), "spec.containers[0].args[0]", "ends the flags"),
-        (epp(args=["--v=4", "--pool-name=x"]), "spec.containers[0].args[1]", "pool.ref"),
-        (epp(args=["-config-file", "x"]), "spec.containers[0].args[0]", "configRef"),
-        (epp(args=["--ha-enable-leader-election"]), "spec.containers[0].args[0]", "picker-replicas"),
+        (epp(args=["--", "--v=4"]), f"{FIRST}.args[0]", "ends the flags"),
+        (epp(args=["--v=4", "--pool-name=x"]), f"{FIRST}.args[1]", "pool.ref"),
+        (epp(args=["-config-file", "x"]), f"{FIRST}.args[0]", "configRef"),
+        (epp(args=["--ha-enable-leader-election"]), f"{FIRST}.args[0]", "picker-replicas"),
     ],
 )
 def test_what_the_controller_sets_is_refused_with_a_remedy(template: Object, path: str, words: str) -> None:

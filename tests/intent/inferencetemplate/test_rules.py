@@ -30,47 +30,35 @@ def test_a_good_template_has_no_findings() -> None:
     assert not list(findings(made))
 
 
+def noted(text: str) -> Object:
+    return template({"template": {"metadata": {"annotations": {"a": text}}}})
+
+
+def removing(path: str) -> Object:
+    return template({"remove": [path]})
+
+
+def engine(**fields: Any) -> Object:
+    return pod(containers=[{"name": "v", **fields}])
+
+
+REMOVED: Final = "spec.pods[0].remove[0]"
 MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
-    "too large": (
-        template({"template": {"metadata": {"annotations": {"a": "b" * LARGEST}}}}),
-        "FI970",
-        "spec",
-        "split",
-    ),
-    "too large, in bytes": (
-        template({"template": {"metadata": {"annotations": {"a": "ü" * (LARGEST // 2)}}}}),
-        "FI970",
-        "spec",
-        "bytes",
-    ),
-    "too many arguments": (
-        pod(containers=[{"name": "v", "args": ["a"] * 5000}]),
-        "FI904",
-        "spec.pods",
-        "arguments",
-    ),
+    "too large": (noted("b" * LARGEST), "FI970", "spec", "split"),
+    "too large, in bytes": (noted("ü" * (LARGEST // 2)), "FI970", "spec", "bytes"),
+    "too many arguments": (engine(args=["a"] * 5000), "FI904", "spec.pods", "arguments"),
     "a misspelt field to remove": (
-        template({"remove": ["containers/vllm/evn/DEBUG"]}),
+        removing("containers/vllm/evn/DEBUG"),
         "FI971",
-        "spec.pods[0].remove[0]",
+        REMOVED,
         "did you mean env?",
     ),
-    "a path with dots": (
-        template({"remove": ["spec.containers"]}),
-        "FI971",
-        "spec.pods[0].remove[0]",
-        "spec.containers",
-    ),
-    "a JSON pointer": (
-        template({"remove": ["/spec/containers/0"]}),
-        "FI971",
-        "spec.pods[0].remove[0]",
-        "is no path",
-    ),
+    "a path with dots": (removing("spec.containers"), "FI971", REMOVED, "spec.containers"),
+    "a JSON pointer": (removing("/spec/containers/0"), "FI971", REMOVED, "is no path"),
     "an item without a name": (
-        template({"remove": ["tolerations/gpu"]}),
+        removing("tolerations/gpu"),
         "FI971",
-        "spec.pods[0].remove[0]",
+        REMOVED,
         "remove tolerations as a whole",
     ),
     "replicas": (template(replicas=2), "FI972", "spec.replicas", "set them there"),
@@ -78,17 +66,13 @@ MISTAKES: Final[dict[str, tuple[Object, str, str, str]]] = {
     "templates of its own": (template(baseRefs=["a"]), "FI972", "spec.baseRefs", "in order"),
     "a container twice": (pod(containers=[ENGINE, ENGINE]), "FI973", f"{POD}.containers[1]", "the same name"),
     "a port twice": (
-        pod(
-            containers=[
-                {"name": "v", "ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]}
-            ]
-        ),
+        engine(ports=[{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]),
         "FI973",
         f"{POD}.containers[0].ports[1]",
         "the same containerPort and protocol",
     ),
     "a misspelt variable": (
-        pod(containers=[{"name": "v", "args": ["$(modl.name)"]}]),
+        engine(args=["$(modl.name)"]),
         "FI950",
         f"{POD}.containers[0].args[0]",
         "did you mean model.name?",

@@ -21,10 +21,6 @@ def stored(**spec: Any) -> Object:
     return obj | {"status": {"phase": "Running"}}
 
 
-def test_our_pod_group_names_its_service() -> None:
-    assert pod_group(stored()).service == "r1"
-
-
 def test_a_label_alone_makes_no_pod_group_ours() -> None:
     obj = stored()
     obj["metadata"]["managedFields"] = []
@@ -32,55 +28,39 @@ def test_a_label_alone_makes_no_pod_group_ours() -> None:
     assert pod_group(obj).service == ""
 
 
-def test_fields_added_by_the_api_server_make_no_difference() -> None:
-    assert pod_group(stored()).fingerprint == pod_group(WANTED).fingerprint
+OWNERS = WANTED["metadata"]["ownerReferences"]
+THEIRS = {"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"}
 
 
 @pytest.mark.parametrize(
-    "spec",
+    ("spec", "metadata", "differs"),
     [
-        {"minMember": 1},
-        {"queue": "other"},
-        {"priorityClassName": "high"},
-        {"subGroupPolicy": []},
-        {"minTaskMember": {"prefill": 1}},
-        {"minResources": {"nvidia.com/gpu": 16}},
+        ({}, {}, False),
+        ({"networkTopology": {"mode": "hard"}}, {}, False),
+        ({"minMember": 1}, {}, True),
+        ({"queue": "other"}, {}, True),
+        ({"priorityClassName": "high"}, {}, True),
+        ({"subGroupPolicy": []}, {}, True),
+        ({"minTaskMember": {"prefill": 1}}, {}, True),
+        ({"minResources": {"nvidia.com/gpu": 16}}, {}, True),
+        ({}, {"ownerReferences": OWNERS[:-1]}, True),
+        ({}, {"ownerReferences": [*OWNERS, THEIRS]}, False),
+        ({}, {"labels": {}}, True),
     ],
 )
-def test_a_manual_edit_makes_a_difference(spec: Object) -> None:
-    assert pod_group(stored(**spec)).fingerprint != pod_group(WANTED).fingerprint
-
-
-def test_a_missing_owner_makes_a_difference() -> None:
-    obj = stored()
-    obj["metadata"]["ownerReferences"].pop()
-
-    assert pod_group(obj).fingerprint != pod_group(WANTED).fingerprint
-
-
-def test_a_foreign_owner_makes_no_difference() -> None:
-    obj = stored()
-    obj["metadata"]["ownerReferences"].append({"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"})
-
-    assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
-
-
-def test_a_removed_label_makes_a_difference() -> None:
-    obj = stored()
-    del obj["metadata"]["labels"]
+def test_only_an_edit_of_what_is_ours_makes_a_difference(
+    spec: Object, metadata: Object, *, differs: bool
+) -> None:
+    obj = stored(**spec)
+    obj["metadata"] |= metadata
 
     row = pod_group(obj)
-    assert (row.service, row.fingerprint == pod_group(WANTED).fingerprint) == ("r1", False)
+
+    assert (row.service, row.fingerprint != pod_group(WANTED).fingerprint) == ("r1", differs)
 
 
 def test_a_queue_that_is_not_desired_is_volcanos() -> None:
     assert surplus(pod_group(stored(queue="of-the-namespace")), pod_group(WANTED)) == ()
-
-
-def test_an_added_topology_makes_no_difference() -> None:
-    obj = stored(networkTopology={"mode": "hard"})
-
-    assert pod_group(obj).fingerprint == pod_group(WANTED).fingerprint
 
 
 def test_fields_that_belong_to_the_controller_alone_are_listed() -> None:

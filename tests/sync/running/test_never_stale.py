@@ -99,28 +99,3 @@ async def test_each_error_of_a_reconcile_is_logged(api: Api, eventually: Eventua
 def errors(logged: list[MutableMapping[str, Any]]) -> set[str]:
     """Return the errors of reconciles, as they are logged."""
     return {one["error"] for one in logged if one["event"] == "reconcile failed: will retry"}
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_refused_event_does_not_block_the_status(api: Api, eventually: Eventually) -> None:
-    refused: list[str] = []
-
-    def refuse(request: web.Request) -> web.StreamResponse | None:
-        answer = refusing("POST", "/events")(request)
-        refused.extend([request.path] if answer else [])
-        return answer
-
-    api.fault = refuse
-    change(api, SERVICE, **broken(2))
-    await eventually(lambda: len(refused) > 2)
-
-    change(api, SERVICE, **broken(3))
-
-    await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 3)
-
-
-def broken(generation: int) -> Object:
-    """Ask for two decoders and no prefiller."""
-    asked = asking(1, generation)
-    asked["spec"]["roles"][0]["componentType"] = "decoder"
-    return {key: asked[key] for key in ("metadata", "spec")}

@@ -91,21 +91,6 @@ def test_an_endpoint_picker_that_cannot_disaggregate_is_reported() -> None:
     assert codes(asked, disaggregated_picker="gie-1.4") == [("FI805", "error")]
 
 
-def test_an_endpoint_picker_annotation_that_cannot_disaggregate_has_its_path() -> None:
-    asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="gie-1.4")
-
-    (found,) = [one for one in check(put(asked)) if one.code == "FI805"]
-
-    assert found.path == "metadata.annotations[fusioninfer.io/picker]"
-    assert found.message == "gie-1.4 does not support prefill and decode; use llm-d-0.4 or llm-d-0.7"
-
-
-def test_a_misspelt_endpoint_picker_gets_a_suggestion() -> None:
-    found = check(put(lws(strategy="queue-size", picker="gie-1.6")))[0]
-
-    assert "; did you mean gie-1." in found.message
-
-
 def test_an_endpoint_picker_that_forgets_prefillers_is_a_warning() -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="llm-d-0.4")
 

@@ -151,7 +151,8 @@ async def test_work_ends_before_the_deadline_without_an_answer_in_time(
     leading = background(worker.lead())
     await eventually(lambda: worker.began > 0)
 
-    vars(api).update(trouble)
+    for name, value in trouble.items():
+        setattr(api, name, value)
     with pytest.raises(LeadershipLostError):
         await leading
 
