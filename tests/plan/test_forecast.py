@@ -7,6 +7,7 @@ import pytest
 from plan.forecast import Forecast, forecast
 from plan.supply import Taint
 from plan.words import status
+from plan.workload import Workload
 from tests.plan.services import GPU, gang, nodes, pod, role, ungrouped
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
@@ -19,18 +20,57 @@ def started(plan: Forecast, at: int = -1) -> set[str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("shapes", "expected"),
-    [
-        ("0x8", set()),
-        ("5x8", set()),
-        ("6x8", {"pd/prefill", "pd/decode-0"}),
-        ("9x8", {"pd/prefill", "pd/decode-0"}),
-        ("10x8", {"pd/prefill", "pd/decode-0", "pd/decode-1"}),
-    ],
-)
-def test_the_required_groups_start_together_and_others_whole(shapes: str, expected: set[str]) -> None:
-    assert started(forecast([DISAGGREGATED], nodes(shapes))) == expected
+WORKER = role("worker", 2)
+REQUIRED = {"pd/prefill", "pd/decode-0"}
+STARTED: dict[str, tuple[list[Workload], str, set[str]]] = {
+    "nothing without nodes": ([DISAGGREGATED], "0x8", set()),
+    "the required groups not in part": ([DISAGGREGATED], "5x8", set()),
+    "the required groups together": ([DISAGGREGATED], "6x8", REQUIRED),
+    "others not in part": ([DISAGGREGATED], "9x8", REQUIRED),
+    "others whole": ([DISAGGREGATED], "10x8", {*REQUIRED, "pd/decode-1"}),
+    "the service of higher priority": (
+        [gang("a", WORKER), gang("b", WORKER, priority=5)],
+        "2x8",
+        {"b/worker"},
+    ),
+    "of equal priority the oldest": ([gang("z", WORKER), gang("a", WORKER)], "2x8", {"a/worker"}),
+    "every service before further groups": (
+        [gang("a", role("worker", 2, 3)), gang("b", role("worker", 2, 3))],
+        "4x8",
+        {"a/worker-0", "b/worker-0"},
+    ),
+    "pods that are bound": (
+        [gang("a", role("worker", 2, 2, bound=frozenset({(0, 0), (0, 1)})))],
+        "0x8",
+        {"a/worker-0"},
+    ),
+    "a group of which one pod needs room": (
+        [gang("a", role("worker", 2, bound=frozenset({(0, 1)})))],
+        "1x8",
+        {"a/worker"},
+    ),
+    "a group whose leader requests nothing": (
+        [gang("a", replace(role("worker", 3), leader=pod(0)))],
+        "2x8",
+        {"a/worker"},
+    ),
+    "workers on a node that had room for the leader": (
+        [gang("a", replace(role("worker", 3), leader=pod(4), worker=pod(2)))],
+        "1x8",
+        {"a/worker"},
+    ),
+    "workers that request nothing, wherever the leader had room": (
+        [gang("a", replace(role("worker", 3), worker=pod(0)))],
+        "1x8,1x1",
+        {"a/worker"},
+    ),
+}
+"""What starts, of which services, on which nodes."""
+
+
+@pytest.mark.parametrize(("services", "shapes", "expected"), STARTED.values(), ids=STARTED)
+def test_what_starts(services: list[Workload], shapes: str, expected: set[str]) -> None:
+    assert started(forecast(services, nodes(shapes))) == expected
 
 
 def test_every_number_of_nodes_has_a_row() -> None:
@@ -39,24 +79,6 @@ def test_every_number_of_nodes_has_a_row() -> None:
     assert [(step.nodes, step.accelerators, len(step.started)) for step in plan.steps] == [
         (count, 8 * count, 0 if count < 6 else 2 if count < 10 else 3) for count in range(11)
     ]
-
-
-def test_the_service_of_higher_priority_starts_first() -> None:
-    low, high = gang("a", role("worker", 2)), gang("b", role("worker", 2), priority=5)
-
-    assert started(forecast([low, high], nodes("2x8"))) == {"b/worker"}
-
-
-def test_of_equal_priority_the_oldest_starts_first() -> None:
-    young, old = gang("z", role("worker", 2)), gang("a", role("worker", 2))
-
-    assert started(forecast([young, old], nodes("2x8"))) == {"a/worker"}
-
-
-def test_every_service_starts_before_one_gets_further_groups() -> None:
-    plan = forecast([gang("a", role("worker", 2, 3)), gang("b", role("worker", 2, 3))], nodes("4x8"))
-
-    assert started(plan) == {"a/worker-0", "b/worker-0"}
 
 
 def test_further_groups_go_to_the_service_with_the_smaller_share() -> None:
@@ -132,18 +154,6 @@ def test_preferred_affinity_counts_for_both_schedulers_as_each_computes_it() -> 
     found = [forecast([kind("a", one)], there, present=2).placed[0][1] for kind in (gang, ungrouped)]
 
     assert found == [{0: 0}, {0: 1}]
-
-
-def test_pods_that_are_bound_count_as_started() -> None:
-    running = role("worker", 2, 2, bound=frozenset({(0, 0), (0, 1)}))
-
-    assert started(forecast([gang("a", running)], nodes("0x8"))) == {"a/worker-0"}
-
-
-def test_only_the_missing_pods_of_a_group_need_room() -> None:
-    half = role("worker", 2, bound=frozenset({(0, 1)}))
-
-    assert started(forecast([gang("a", half)], nodes("1x8"))) == {"a/worker"}
 
 
 def test_selectors_and_taints_keep_pods_away() -> None:
@@ -225,15 +235,6 @@ def test_a_node_without_room_for_the_leader_is_not_taken_for_its_workers() -> No
     assert dict(enough.placed)[0, (0, 0)] == {0: 0, 1: 2}
 
 
-def test_a_node_that_had_room_for_the_leader_is_taken_for_its_workers() -> None:
-    """Nor does it matter to pods that request nothing: they are placed in another step."""
-    one = replace(role("worker", 3), worker=pod(2))
-    empty = replace(role("worker", 3), worker=pod(0))
-
-    assert started(forecast([gang("a", replace(one, leader=pod(4)))], nodes("1x8"))) == {"a/worker"}
-    assert started(forecast([gang("a", empty)], nodes("1x8,1x1"))) == {"a/worker"}
-
-
 def test_idle_gpus_that_pending_pods_could_use_are_counted() -> None:
     plan = forecast([DISAGGREGATED], nodes("9x8"))
 
@@ -265,12 +266,6 @@ def test_a_group_that_depends_on_equally_good_nodes_is_not_promised() -> None:
     assert started(plan) == {"a/worker"}
     assert len(plan.steps[-1].uncertain) == 1
     assert any("equally good" in one for one in plan.notes)
-
-
-def test_a_pod_that_requests_nothing_does_not_keep_its_group_waiting() -> None:
-    leader = replace(role("worker", 3), leader=pod(0))
-
-    assert started(forecast([gang("a", leader)], nodes("2x8"))) == {"a/worker"}
 
 
 def test_without_nodes_a_plan_has_one_row() -> None:

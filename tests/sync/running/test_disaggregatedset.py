@@ -8,11 +8,10 @@ from intent import Object
 from intent.annotations import LWS_NAME, PREFIX, REVISION, SERVICE, ComponentType
 from intent.service.member import member
 from sync.controller import Controller
-from sync.desired.preview import preview
 from sync.kinds import LWS, POD, POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
-from tests.sync.samples import KEY, SETTINGS, lws
+from tests.sync.samples import KEY, lws
 from tests.sync.served import PG, ROUTES, reasons
 
 OLD, NEW = "0a1b2c3d", "4e5f6a7b"
@@ -197,13 +196,3 @@ def test_a_group_of_another_service_makes_no_member_of_its_gang() -> None:
 
     assert found is not None
     assert (found.scheduler, found.gang) == ("", f"{KEY[1]}-{OLD}")
-
-
-def test_the_preview_has_a_pod_group_for_each_revision() -> None:
-    members = [found for revision in (OLD, NEW) for obj in both(revision) if (found := member(obj))]
-
-    made = preview(members, SETTINGS)
-
-    names = [obj["metadata"]["name"] for obj in made.objects if obj["kind"] == "PodGroup"]
-    assert names == [f"{KEY[1]}-{revision}" for revision in (OLD, NEW)]
-    assert made.findings == ()

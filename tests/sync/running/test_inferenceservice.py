@@ -112,20 +112,6 @@ async def test_a_foreign_object_is_not_touched(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_inference_service_that_breaks_a_rule_loses_nothing(
-    api: Api, eventually: Eventually
-) -> None:
-    renamed = (role("first", "prefiller"), role("decode", "decoder"))
-    broken = inference_service(*renamed, generation=2, annotations={"fusioninfer.io/strategy": "queue-size"})
-
-    api.put(SERVICE, broken)
-    await eventually(lambda: LWS.path(HOME, "r1-first") in api.objects)
-    await quiet()
-
-    assert {PREFILL, ROUTES["HTTPRoute"]} <= api.objects.keys()
-
-
-@pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "going"])
 async def test_a_deleted_inference_service_is_left_to_the_garbage_collector(api: Api, *, gone: bool) -> None:
     metadata = api.objects[SERVICE]["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}

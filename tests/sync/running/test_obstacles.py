@@ -133,16 +133,6 @@ async def test_an_lws_that_admission_does_not_expand_is_not_created(
     )
 
 
-async def test_an_unreadable_inference_service_is_reported(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, inference_service(role("a", replicas="many")))
-
-    start()
-
-    await eventually(lambda: [(kind, name) for kind, name, _ in reasons(api)] == [("InferenceService", "r1")])
-
-
 @pytest.mark.usefixtures("served")
 async def test_an_inference_service_that_breaks_a_rule_can_be_scaled_and_is_reported(
     api: Api, eventually: Eventually
@@ -171,17 +161,6 @@ def namesake() -> Object:
     for words in (found["metadata"]["labels"], found["metadata"]["annotations"]):
         words["fusioninfer.io/service"] = "other"
     return found
-
-
-@pytest.mark.usefixtures("served")
-async def test_an_lws_with_the_name_of_the_endpoint_picker_is_reported(
-    api: Api, eventually: Eventually
-) -> None:
-    api.put(NAMESAKE, namesake())
-
-    await eventually(lambda: ("LeaderWorkerSet", "r1-epp", "EndpointPickerNameTaken") in reasons(api))
-
-    await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
 
 
 async def test_the_routes_are_created_once_that_lws_is_gone(

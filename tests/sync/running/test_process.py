@@ -61,15 +61,6 @@ async def until_it_leads(port: int) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.usefixtures("process")
-async def test_it_creates_the_pod_group(api: Api, eventually: Eventually) -> None:
-    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-
-    await eventually(lambda: bool(api.kept("podgroups")))
-
-    assert POD_GROUP.path("team-a", "r1") in api.objects
-
-
 async def test_a_standby_is_ready_too(
     api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
 ) -> None:
