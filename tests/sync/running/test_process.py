@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +58,10 @@ async def answer(port: int, path: str) -> tuple[int, str]:
 async def until_it_leads(port: int) -> None:
     """Wait until the process knows that it holds the Lease, which is later than the API server knows."""
     async with asyncio.timeout(PATIENCE):
-        while "fusioninfer_sync_is_leader 1.0" not in (await answer(port, "/metrics"))[1]:  # noqa: ASYNC110 - it is asked over HTTP
+        while True:
+            with suppress(aiohttp.ClientConnectorError):  # it does not listen yet
+                if "fusioninfer_sync_is_leader 1.0" in (await answer(port, "/metrics"))[1]:
+                    return
             await asyncio.sleep(0.01)
 
 
