@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from catalog.codes import CODES
+from intent.settings import Settings
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import LWS, POD_GROUP
@@ -289,6 +290,16 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventua
 
 
 # --- an old Volcano ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("service")
+async def test_with_an_old_volcano_configured_there_is_no_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    start(settings=Settings(volcano_version="1.14.0"))
+    await eventually(lambda: len(api.findings()) == 2)
+
+    assert (api.kept("podgroups"), reasons(api)) == ([], [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
 
 
 @pytest.mark.usefixtures("service")

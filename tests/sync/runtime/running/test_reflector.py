@@ -148,6 +148,18 @@ async def test_added_changed_and_deleted_objects_are_followed(
     await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
 
 
+async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+    api.put(path("p"), lws("p"))
+    await eventually(lambda: len(cache.rows) == 1)
+    bare = lws("p")
+    bare["metadata"] |= {"annotations": {}, "labels": {}}
+    bare["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {}}
+
+    api.put(path("p"), bare)
+
+    await eventually(lambda: not cache.rows)
+
+
 async def test_a_dropped_watch_continues_from_its_version(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
