@@ -57,9 +57,6 @@ class _Remote(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def readable(self) -> bool:
-        return True
-
     def seek(self, offset: int, whence: int = 0) -> int:
         self.at = offset + (0, self.at, self.size)[whence]
         return self.at
@@ -107,8 +104,7 @@ def sources(engine: str, version: Version) -> dict[str, str]:
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(dict(_read(engine, version))), encoding="utf-8")
-    found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(kept.read_text(encoding="utf-8")))
 
 
 def archive(engine: str, version: Version) -> ZipFile:
