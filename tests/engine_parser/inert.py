@@ -159,4 +159,4 @@ def install(engine: str) -> None:
     """Replace what is missing from now on."""
     sys.meta_path.insert(0, _OfEngine(ENGINES[engine]))
     sys.meta_path.append(_NotInstalled(ENGINES[engine]))
-    metadata.version = lambda _: "0"
+    metadata.version = lambda distribution_name: "0"  # noqa: ARG005 - its name

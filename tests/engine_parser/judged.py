@@ -56,7 +56,7 @@ class Pod(NamedTuple):
     tag: str
     """The tag that it was given; empty: its own."""
     lws: str
-    index: int
+    number: int
     release: Release
     words: list[str]
     facts: Object

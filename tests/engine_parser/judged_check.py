@@ -1,6 +1,6 @@
 """The engines judge each launch, and the judge refuses what they refuse: `make soak SOAK=catalogue`."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -15,7 +15,7 @@ LOCAL: Final = "-dp 16 --data-parallel-size-local 8"
 OTHERS: Final = f"{LOCAL} --data-parallel-start-rank 8 --data-parallel-address x --headless"
 PORTS: Final = f"{LOCAL} --data-parallel-multi-port-external-lb"
 NIXL: Final = '--kv-transfer-config {"kv_connector":"NixlConnector",%s}'
-RIGHT: Final = (
+RIGHT: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("0.8.5 0.17.1 0.33.0", "-tp 8", {}),
     ("0.8.5 0.10.2", "-tp 16", {"ray": True}),
     ("0.9.2 0.17.1 0.33.0", OTHERS, {}),
@@ -26,7 +26,7 @@ RIGHT: Final = (
     ("0.10.2 0.33.0", NIXL % '"kv_role":"kv_both"', {}),
     ("0.11.0", "--tensor-parallel-size=2 --trust-remote-code --no-enable-prefix-caching", {}),
 )
-WRONG: Final = (
+WRONG: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("0.8.5 0.33.0", "--tensor-paralel-size 8", {}, "unrecognized arguments"),
     ("0.8.5 0.10.2", f"-tp 8 {JOINED}", {}, "unrecognized arguments"),
     ("0.8.5 0.33.0", "-tp eight", {}, "invalid int value"),
@@ -48,7 +48,7 @@ WRONG: Final = (
     ("0.28.0", f"{PORTS} --nnodes 2 --node-rank 0", {}, "each child gets the rank|ZeroDivisionError"),
     ("0.33.0", "-tp 8 -dp 2", {}, "invalid device ordinal"),
 )
-SGLANG: Final = (
+SGLANG: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("0.4.10 0.5.9 0.5.23", "--tp 16 --nnodes 2 --node-rank 1 --dist-init-addr x:1", {}, ""),
     ("0.4.10 0.5.9 0.5.23", "--tp 16 --dp 2 --enable-dp-attention --nnodes 2 --node-rank 1", {}, ""),
     ("0.4.10 0.5.9 0.5.23", "--tp 15 --nnodes 2 --node-rank 1", {}, "divisible"),
