@@ -268,13 +268,13 @@ def test_a_row_that_tells_the_release_of_an_image_removes_no_stored_launch(case:
 
 
 @pytest.mark.parametrize("launcher", ["ray-symmetric", "ray-start", "auto"])
-@pytest.mark.parametrize("image", ["vllm/vllm-tpu:v0.19.0", "vllm/vllm-tpu:nightly", "corp/llm:1"])
+@pytest.mark.parametrize("image", ["vllm/vllm-tpu:v0.19.0", "vllm/vllm-tpu:nightly", "corp/vllm-tpu:1"])
 def test_tpus_span_pods_with_ray_alone(image: str, launcher: str) -> None:
     tpus = {"limits": {"google.com/tpu": "8"}}
     made = put(lws(worker=template(container(image=image, resources=tpus)), launcher=launcher))
 
     worker = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
-    is_left = (launcher, image) == ("auto", "corp/llm:1")
+    is_left = (launcher, image) == ("auto", "corp/vllm-tpu:1")
     assert ("ray" in str(worker["command"])) is not is_left
     assert ({"name": "TPU_MULTIHOST_BACKEND", "value": "ray"} in worker.get("env", ())) is not is_left
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from intent.accelerators import TPU
 from intent.launch import Launch, LaunchPlan
 from webhook.launchers.container import Container
 
@@ -26,15 +25,8 @@ _TPU: Final[Object] = {"name": "TPU_MULTIHOST_BACKEND", "value": "ray"}
 
 def ray_env(launch: Launch) -> tuple[Object, ...]:
     """Return the address that other pods reach this one by, and what TPUs need for Ray."""
-    return (HOST_IP, _TPU) if on_tpu(launch) else (HOST_IP,)
-
-
-def on_tpu(launch: Launch) -> bool:
-    """Return whether the engine runs on TPUs, over whose pods it spreads with Ray alone.
-
-    Without it tpu-inference replaces the executor (`tpu_inference/platforms/tpu_platform.py`).
-    """
-    return launch.engine.accelerators.resource == TPU
+    is_tpu = launch.image.repository.rpartition("/")[2].startswith("vllm-tpu")
+    return (HOST_IP, _TPU) if is_tpu else (HOST_IP,)
 
 
 def any_launch(_launch: Launch) -> bool:

@@ -33,9 +33,9 @@ from intent.lws import Intent
 from intent.ranks import balance
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.launcher import Launcher, on_tpu
+from webhook.launchers.launcher import Launcher
 from webhook.launchers.ray_start import asks_for_ray
-from webhook.launchers.vllm_native import has_ranks, is_older
+from webhook.launchers.vllm_native import has_ranks, is_older, on_tpu
 
 ASSUMED: Final = "FI527"
 """The code of a choice that rests on an assumption about the image."""

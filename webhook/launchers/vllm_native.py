@@ -13,6 +13,7 @@ with multi-port load balancing, and takes the pods' local sizes for equal.
 from typing import Final
 
 from intent import Object
+from intent.accelerators import TPU
 from intent.command_line.flags import (
     DATA,
     DATA_BACKEND,
@@ -32,7 +33,7 @@ from intent.launch import (
 )
 from intent.ranks import Ranks, balance, read_ranks
 from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
-from webhook.launchers.launcher import HOST_IP, on_tpu
+from webhook.launchers.launcher import HOST_IP
 
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
 INDEX: Final = "$(LWS_WORKER_INDEX)"
@@ -140,6 +141,14 @@ def spans(launch: Launch) -> bool:
     """Return whether each rank is known to span pods, if all pods have the same."""
     ranks = read_ranks(launch, launch, launch.pods)
     return ranks is not None and ranks.spans
+
+
+def on_tpu(launch: Launch) -> bool:
+    """Return whether the engine runs on TPUs, over whose pods it spreads with Ray alone.
+
+    Without it tpu-inference replaces the executor (`tpu_inference/platforms/tpu_platform.py`).
+    """
+    return launch.engine.accelerators.resource == TPU
 
 
 def takes(launch: Launch) -> bool:
