@@ -32,14 +32,14 @@ def install(version: str, stream: TextIO) -> Path:
     """Return the `bin` of an environment with this release; what is missing is installed, and said."""
     cache = cache_directory()
     folder = cache / f"{version}-{sys.implementation.cache_tag}"
-    with _alone(cache):
+    with alone(cache):
         if not (folder / WHOLE).exists():
             _install(version, folder, stream)
     return folder / "bin"
 
 
 @contextmanager
-def _alone(cache: Path) -> Iterator[None]:
+def alone(cache: Path) -> Iterator[None]:
     """Let one installation work in the cache at a time; the others wait."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
@@ -51,16 +51,16 @@ def _install(version: str, folder: Path, stream: TextIO) -> None:
     stream.write(f"installing ray {version}, once; about 80 MB\n")
     stream.flush()
     shutil.rmtree(folder, ignore_errors=True)
-    _run((sys.executable, "-m", "venv", str(folder)), stream)
+    run((sys.executable, "-m", "venv", str(folder)), stream, RayUnavailableError)
     pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check")
     quiet = () if stream.isatty() else ("--quiet",)
-    _run((*pip, *quiet, "--only-binary", ":all:", f"ray=={version}", PINNED), stream)
+    run((*pip, *quiet, "--only-binary", ":all:", f"ray=={version}", PINNED), stream, RayUnavailableError)
     (folder / WHOLE).touch()
 
 
-def _run(command: tuple[str, ...], stream: TextIO) -> None:
-    """Run a step; on a terminal pip shows its own bars, elsewhere only its errors are kept."""
+def run(command: tuple[str, ...], stream: TextIO, error: type[Exception]) -> None:
+    """Run a step; on a terminal pip shows its own bars, elsewhere only its errors are kept and raised."""
     shown = stream.fileno() if stream.isatty() else subprocess.DEVNULL
     done = subprocess.run(command, stdout=shown, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        raise RayUnavailableError(f"{' '.join(command[-2:])}: {done.stderr[-500:]}")
+        raise error(f"{' '.join(command[-2:])}: {done.stderr[-500:]}")

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,22 +42,33 @@ class Group:
     programs: Path
     folder: Path
     late: float
+    image: Mapping[str, str]
+    stand_in: Path | None
     switch: Process
     pods: tuple[Process, ...] = ()
 
 
 @contextmanager
 def running(
-    lws: Object, programs: Path, folder: Path, *, late: float = 0, named: bool = True
+    lws: Object,
+    programs: Path,
+    folder: Path,
+    *,
+    late: float = 0,
+    named: bool = True,
+    image: Mapping[str, str] = IMAGE,
+    stand_in: Path | None = STAND_IN,
 ) -> Iterator[Group]:
     """Run a group with the programs of one folder; at the end no process is left, and so no namespace.
 
     The leader's containers start `late` seconds after the workers'; its name is in DNS unless not `named`.
+    `image` has the variables of the image; without `stand_in` the programs have the engine itself.
     """
     records = folder / "records.json"
     records.write_text(json.dumps(leader_record(lws) if named else {}))
     command = netns.switch(sys.executable, "-m", "tests.ray.dns", str(records))
-    group = Group(lws, programs, folder, late, spawn("switch", command, folder / "switch.log"))
+    switch = spawn("switch", command, folder / "switch.log")
+    group = Group(lws, programs, folder, late, image, stand_in, switch)
     try:
         until(lambda: "ready" in tail(group.switch), "the name server answers")
         _create_pods(group)
@@ -133,9 +144,9 @@ def _delete_pods(group: Group) -> None:
 
 def _start(pod: Pod, group: Group, late: float) -> Process:
     own = group.folder / pod.name
-    _write_files(pod, own)
-    path = f"{IMAGE['HOME']}/bin:{group.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-    described = asdict(pod) | {"image": IMAGE | {"PATH": path}, "folder": str(own), "late": late}
+    _write_files(pod, own, group.stand_in)
+    path = f"{group.image['HOME']}/bin:{group.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    described = asdict(pod) | {"image": {**group.image, "PATH": path}, "folder": str(own), "late": late}
     (own / "pod.json").write_text(json.dumps(described))
     command = netns.pod(
         pod.address, group.switch.pid, sys.executable, "-m", "tests.ray.pod", str(own / "pod.json")
@@ -143,12 +154,13 @@ def _start(pod: Pod, group: Group, late: float) -> Process:
     return spawn(pod.name, command, group.folder / f"{pod.name}.log")
 
 
-def _write_files(pod: Pod, own: Path) -> None:
+def _write_files(pod: Pod, own: Path, stand_in: Path | None) -> None:
     """Write what the pod sees at /etc and /tmp; the stand-in is /tmp/bin/vllm."""
     (own / "tmp" / "bin").mkdir(parents=True)
     hosts = f"127.0.0.1 localhost\n{pod.address} {pod.name}\n"
     for name, text in (FILES | {"hosts": hosts}).items():
         (own / name).write_text(text)
-    program = own / "tmp" / "bin" / "vllm"
-    program.write_text(f"#!/usr/bin/env python3\n{STAND_IN.read_text()}")
-    program.chmod(0o755)
+    if stand_in:
+        program = own / "tmp" / "bin" / "vllm"
+        program.write_text(f"#!/usr/bin/env python3\n{stand_in.read_text()}")
+        program.chmod(0o755)

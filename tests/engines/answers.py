@@ -1,0 +1,126 @@
+"""What a group of real engines answers: on which pods and ports, and with which of its ranks."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+from tests.builders import netns
+from tests.cluster.testbed.processes import LOG_LIMIT, Process, alive, tail
+from tests.cluster.testbed.wait import until
+from tests.ray.group import pods
+from tests.ray.running import Group, said
+
+Place = tuple[int, int]
+"""The rank of a pod and a port."""
+PROMPT: Final = "The leader waits for"
+WORDS: Final = 3
+"""Tokens of a completion."""
+LISTENS: Final = "0A"
+"""The state in `/proc/net/tcp`."""
+RANK: Final = re.compile(rb"VLLM::(Worker|EngineCore)|ray::RayWorker\w*|sglang::scheduler")
+"""The titles of processes that compute."""
+
+
+def become_ready(group: Group, expected: set[Place], seconds: float) -> None:
+    """Wait until each place says that it is healthy, or a pod ends."""
+    missing = set(expected)
+
+    def is_over() -> bool:
+        missing.difference_update([place for place in missing if ask(group, place, "/health")[0] == 200])
+        return not missing or any(not alive(pod) for pod in group.pods)
+
+    with suppress(TimeoutError):
+        until(is_over, "they are healthy", seconds=seconds, every=1)
+    assert not missing, f"{sorted(missing)} are not healthy{said(group)}"
+
+
+def texts(group: Group, places: set[Place], times: int) -> set[str]:
+    """Return the texts with which these places complete the prompt."""
+    body = {"prompt": PROMPT, "max_tokens": WORDS, "temperature": 0, "ignore_eos": True}
+    found = [ask(group, place, "/v1/completions", body, seconds=300) for place in sorted(places) * times]
+    assert {status for status, _ in found} == {200}, f"{found}{said(group)}"
+    return {json.loads(text)["choices"][0]["text"] for _, text in found}
+
+
+def servers(group: Group) -> set[Place]:
+    """Return all places that answer as an API does, among those that listen."""
+    listening = {(rank, port) for rank, pod in enumerate(group.pods) for port in _ports(pod)}
+    return {place for place in listening if ask(group, place, "/v1/models", seconds=10)[0] == 200}
+
+
+def ask(group: Group, place: Place, path: str, body: object = None, *, seconds: float = 3) -> tuple[int, str]:
+    """Send a request from the switch, as a client or the kubelet does; the status is 0 without an answer."""
+    rank, port = place
+    address = pods(group.lws)[rank].address
+
+    def send() -> tuple[int, str]:
+        connection = HTTPConnection(address, port, timeout=seconds)
+        try:
+            content = None if body is None else json.dumps(body)
+            headers = {"Content-Type": "application/json"}
+            connection.request("GET" if body is None else "POST", path, content, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, HTTPException) as error:
+            return 0, repr(error)
+        finally:
+            connection.close()
+
+    return netns.made_in(group.switch.pid, send)
+
+
+def computing(group: Group) -> list[int]:
+    """Return how many processes of each pod hold a rank."""
+    return [sum(bool(RANK.match(title)) for _, title in _processes(pod.pid)) for pod in group.pods]
+
+
+def memory(group: Group) -> list[int]:
+    """Return the memory of each pod, in MB: of a page that processes share, each has its part."""
+    return [sum(_megabytes(process) for process, _ in _processes(pod.pid)) for pod in group.pods]
+
+
+def generated(group: Group, place: Place) -> list[float]:
+    """Return the tokens that each engine behind a server made."""
+    found = ask(group, place, "/metrics", seconds=30)[1]
+    lines = (line for line in found.splitlines() if line.startswith("vllm:generation_tokens_total{"))
+    return [float(line.split()[-1]) for line in lines]
+
+
+def logs(group: Group) -> str:
+    """Return all that the pods said."""
+    return "\n".join(tail(pod, LOG_LIMIT) for pod in group.pods)
+
+
+def _ports(pod: Process) -> Iterator[int]:
+    """Yield the ports on which processes of a pod listen, but those of its loopback."""
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pod.pid}/net/{family}").read_text().splitlines()[1:]:
+            _, local, _, state, *_ = line.split()
+            address, port = local.split(":")
+            if state == LISTENS and not address.endswith("7F"):
+                yield int(port, 16)
+
+
+def _processes(pid: int) -> Iterator[tuple[int, bytes]]:
+    """Yield a process and those below it, each with its title."""
+    try:
+        title = Path(f"/proc/{pid}/cmdline").read_bytes()
+        threads = [*Path(f"/proc/{pid}/task").iterdir()]
+        children = [child for thread in threads for child in (thread / "children").read_text().split()]
+    except OSError:
+        return
+    yield pid, title
+    for child in children:
+        yield from _processes(int(child))
+
+
+def _megabytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("Pss:")), 0)

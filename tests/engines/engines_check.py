@@ -1,0 +1,122 @@
+"""Real engines under the launches that admission writes: `make soak SOAK=engines`.
+
+A pod is a process in a network namespace, with LWS's variables, as in `tests/ray`. Its words and variables
+are those of the expanded object. The models are tiny and their weights random, so that texts mean nothing;
+the same text on all ports shows that all have the same weights.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from intent import Object
+from intent.annotations import EXPANSION
+from intent.served import recorded
+from tests.builders.netns import NamespacesUnavailableError, require_namespaces
+from tests.cluster.testbed.processes import alive
+from tests.cluster.testbed.wait import until
+from tests.engines import answers
+from tests.engines.install import install
+from tests.engines.matrix import CELLS, HARMS, Cell, Harm, group
+from tests.engines.model import write
+from tests.ray.running import IMAGE, Group, running, said
+from tests.soak import SUMMARY
+from webhook.check import check
+from webhook.expand import expanded
+
+PLATFORM: Final = Path(__file__).with_name("platform")
+SECONDS: Final = 1800.0
+"""A pod is ready within 60 to 160 s on two idle cores, within 800 s beside seven other suites."""
+READY: Final[dict[Cell, float]] = {}
+"""After how many seconds the group of a cell was ready: a wrong launch is given three times as long."""
+VARIABLES: Final = {
+    **IMAGE,
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+
+
+@contextmanager
+def begun(cell: Cell, folder: Path, harm: Callable[[Object], Object] = lambda one: one) -> Iterator[Group]:
+    """Start the group of a cell, as admission leaves it, or harmed after that."""
+    programs = install(cell.release, sys.stderr)
+    written = expanded(group(cell, str(write(cell.shape.model, programs.parent / "models"))))
+    platform = {"PYTHONPATH": str(PLATFORM)} if cell.lifted else {"VLLM_PLUGINS": ""}
+    image = VARIABLES | platform | dict(cell.release.variables)
+    with running(harm(written), programs, folder, image=image, stand_in=None) as there:
+        yield there
+
+
+def expected(there: Group) -> set[answers.Place]:
+    """Return the pods and ports that serve, as the record tells the controller."""
+    served = recorded(there.lws["metadata"]["annotations"][EXPANSION])
+    ranks = range(len(there.pods)) if served.serving.everywhere else (0,)
+    return {(rank, port) for rank in ranks for port in served.serving.ports or (served.port,)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def namespaces() -> None:
+    """Fail where there can be no network namespaces."""
+    try:
+        require_namespaces()
+    except NamespacesUnavailableError as error:
+        pytest.fail(f"no engine can run here: {error}", pytrace=False)
+
+
+def _cells(*outcomes: str) -> pytest.MarkDecorator:
+    chosen = [one for one in CELLS if one.outcome in outcomes]
+    return pytest.mark.parametrize("cell", chosen, ids=lambda one: one.title)
+
+
+@_cells("runs")
+def test_a_completion_comes_from_every_place_that_serves_and_from_no_other(
+    cell: Cell, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    with begun(cell, tmp_path) as there:
+        READY[cell] = answered(there, cell) - began
+        where = sorted(expected(there))
+        sys.stdout.write(
+            f"\n{SUMMARY}{cell.title}: runs; ready after {READY[cell]:.0f} s, answers after "
+            f"{time.monotonic() - began:.0f} s from {where}, {answers.memory(there)} MB\n"
+        )
+
+
+@_cells("refused", "not on a CPU")
+def test_an_engine_says_why_it_does_not_run_and_admission_says_so_first(cell: Cell, tmp_path: Path) -> None:
+    with begun(cell, tmp_path) as there:
+        until(lambda: cell.said in answers.logs(there), f"{cell.said}{said(there)}", seconds=SECONDS, every=1)
+        until(lambda: not all(map(alive, there.pods)), "a pod ends", seconds=SECONDS, every=1)
+        found = [one.code for one in check(there.lws)]
+
+    assert cell.outcome == "not on a CPU" or cell.code in found
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.title)
+def test_a_wrong_launch_does_not_pass(harm: Harm, tmp_path: Path) -> None:
+    seconds = 3 * READY.get(harm.cell, SECONDS / 3)
+    with begun(harm.cell, tmp_path, harm.done) as there, pytest.raises(AssertionError) as failed:
+        answered(there, harm.cell, seconds)
+    sys.stdout.write(f"\n{SUMMARY}{harm.title}: fails, {str(failed.value)[:120]}\n")
+
+
+def answered(there: Group, cell: Cell, seconds: float = SECONDS) -> float:
+    """Return when the group was ready; raise unless all places answer, with all ranks, and no other does."""
+    places = expected(there)
+    answers.become_ready(there, places, seconds)
+    ready = time.monotonic()
+    texts = answers.texts(there, places, 2 * cell.shape.engines)
+    assert answers.servers(there) == places
+    assert len(texts) == 1, texts
+    assert all(answers.computing(there)), f"a pod has no rank{said(there)}"
+    made = {place: answers.generated(there, place) for place in places}
+    assert all(len(each) == cell.shape.engines and all(each) for each in made.values()), made
+    return ready

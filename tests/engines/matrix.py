@@ -1,0 +1,131 @@
+"""What each release runs: a cell is a launcher, a shape, a release, and what becomes of them.
+
+`runs`          a completion comes back from every pod and port that the record says, and from no other
+`refused`       by the engine, with these words; admission says before, with this code, that it will
+`not on a CPU`  the engine's line that says so
+
+Cells with `lifted` need a platform that lifts limits of vLLM's CPU platform (`platform/`).
+"""
+
+import copy
+from typing import Final, Literal, NamedTuple
+
+from intent import Object
+from tests.builders.lws import PREFIX, container, lws, template
+from tests.engines.install import NEWEST, OLDEST, WITH_RAY, Release
+from tests.engines.model import DENSE, WITH_EXPERTS
+
+Outcome = Literal["runs", "refused", "not on a CPU"]
+NATIVE: Final = "vllm-native"
+SYMMETRIC: Final = "ray-symmetric"
+
+
+class Shape(NamedTuple):
+    """What an author writes for one node: the model, its arguments, and the accelerators of a pod."""
+
+    name: str
+    arguments: tuple[str, ...]
+    model: str = DENSE
+    gpus: int = 1
+    engines: int = 1
+    """Behind one port."""
+
+
+def _data(name: str, size: int, local: int, *more: str, model: str = DENSE, engines: int = 1) -> Shape:
+    sizes = ("--data-parallel-size", str(size), "--data-parallel-size-local", str(local))
+    words = (*(sizes if local > 1 else sizes[:2]), *more, "--enforce-eager")
+    return Shape(name, words, model, local, engines)
+
+
+TENSOR: Final = Shape("tensor", ("--tensor-parallel-size", "2", "--enforce-eager"))
+PIPELINE: Final = Shape("pipeline", ("--pipeline-parallel-size", "2"))
+"""Compiled: without the compiler's warm-up vLLM on CPUs fails on the first request."""
+DATA: Final = _data("data", 2, 1, engines=2)
+EXPERTS: Final = _data("data of experts", 2, 1, model=WITH_EXPERTS, engines=2)
+EXTERNAL_DENSE: Final = _data("external of a dense model", 2, 1, "--data-parallel-external-lb")
+MULTI_PORT: Final = _data("multi-port", 4, 2, "--data-parallel-multi-port-external-lb", model=WITH_EXPERTS)
+
+
+class Cell(NamedTuple):
+    """A launcher, a shape and a release, and what becomes of them."""
+
+    launcher: str
+    shape: Shape
+    release: Release
+    outcome: Outcome = "runs"
+    said: str = ""
+    """The engine's words."""
+    code: str = ""
+    """What admission says of them first."""
+    lifted: bool = False
+    asked: bool = False
+    """Whether the author names the launcher."""
+
+    @property
+    def title(self) -> str:
+        """Name the cell."""
+        return f"{self.launcher}, {self.shape.name}, {self.release.version}"
+
+
+CELLS: Final = (
+    Cell(NATIVE, TENSOR, NEWEST),
+    Cell(NATIVE, PIPELINE, NEWEST),
+    Cell(NATIVE, DATA, NEWEST),
+    Cell(SYMMETRIC, TENSOR, NEWEST, lifted=True, asked=True),
+    Cell(NATIVE, EXPERTS, NEWEST, lifted=True),
+    Cell(NATIVE, DATA, WITH_RAY, lifted=True),
+    Cell(NATIVE, DATA, OLDEST, lifted=True),
+    Cell(NATIVE, EXTERNAL_DENSE, NEWEST, "refused", "Non-MoE models do not support external", "FI329"),
+    Cell(
+        NATIVE, MULTI_PORT, WITH_RAY, "refused", f"unrecognized arguments: {MULTI_PORT.arguments[4]}", "FI329"
+    ),
+    Cell(NATIVE, TENSOR, WITH_RAY, "refused", "inner dp world group is not initialized", "FI504", asked=True),
+)
+
+
+class Harm(NamedTuple):
+    """A launch that runs, with words of one of its templates replaced."""
+
+    title: str
+    cell: Cell
+    template: Literal["leaderTemplate", "workerTemplate"]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def done(self, lws: Object) -> Object:
+        """Replace the words."""
+        whole = copy.deepcopy(lws)
+        group = whole["spec"]["leaderWorkerTemplate"]
+        group.setdefault("leaderTemplate", copy.deepcopy(group["workerTemplate"]))
+        (engine,) = group[self.template]["spec"]["containers"]
+        words, count = [*engine["command"], *engine["args"]], len(self.old)
+        (at,) = [at for at in range(len(words)) if tuple(words[at : at + count]) == self.old]
+        engine |= {"command": [*words[:at], *self.new, *words[at + count :]], "args": []}
+        return whole
+
+
+_LEADER: Final = "$(LWS_LEADER_ADDRESS)"
+_RANK: Final = ("--node-rank", "$(LWS_WORKER_INDEX)")
+HARMS: Final = (
+    Harm("no --headless", CELLS[0], "workerTemplate", ("--headless",), ()),
+    Harm("no --headless, data", CELLS[2], "workerTemplate", ("--headless",), ()),
+    Harm("wrong rank", CELLS[0], "workerTemplate", _RANK, ("--node-rank", "0")),
+    Harm("wrong address", CELLS[0], "workerTemplate", (_LEADER,), ("10.99.0.99",)),
+    Harm("wrong port", CELLS[0], "leaderTemplate", ("--nnodes",), ("--port", "8001", "--nnodes")),
+    Harm("wrong port of Ray", CELLS[3], "workerTemplate", (f"{_LEADER}:6379",), (f"{_LEADER}:6380",)),
+)
+"""At least one of each kind."""
+
+
+def group(cell: Cell, model: str) -> Object:
+    """Return what an author writes: the plain command for one node, and the annotation."""
+    resources = {
+        "requests": {"cpu": "1", "memory": "4Gi"},
+        "limits": {"nvidia.com/gpu": str(cell.shape.gpus)},
+    }
+    words = [model, *cell.shape.arguments]
+    engine = container(image=cell.release.image, command=["vllm", "serve"], args=words, resources=resources)
+    whole = lws(2, template(engine))
+    if cell.asked:
+        whole["metadata"]["annotations"][f"{PREFIX}launcher"] = cell.launcher
+    return whole
