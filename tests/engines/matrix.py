@@ -79,6 +79,7 @@ CELLS: Final = (
     Cell(
         NATIVE, MULTI_PORT, WITH_RAY, "refused", f"unrecognized arguments: {MULTI_PORT.arguments[4]}", "FI329"
     ),
+    Cell(NATIVE, TENSOR, OLDEST, "refused", "unrecognized arguments: --nnodes", "FI504", asked=True),
     Cell(NATIVE, TENSOR, WITH_RAY, "refused", "inner dp world group is not initialized", "FI504", asked=True),
 )
 
