@@ -18,7 +18,7 @@ demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three Leader
 	@$(BIN)/python -m fusioninfer demo
 
 # The folder of a test is its tier (tests/tiers.py).
-unit: $(READY) ## The inner loop, under a minute on two cores: pure code, goldens and laws in process
+unit: $(READY) ## The inner loop, one to three minutes on two cores: pure code, goldens and laws in process
 	TIER=unit $(PYTEST) -q -m "not slow" --numprocesses $(or $(WORKERS),2) tests
 
 test: $(READY) ## What needs Python alone, in minutes: checks, goldens, laws, servers on TLS, the fake API server
