@@ -4,6 +4,7 @@ A write that a webhook does not answer fails, since `failurePolicy` is Fail; one
 as failed too.
 """
 
+import json
 import threading
 import time
 from base64 import b64decode, b64encode
@@ -16,7 +17,7 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
 from tests.cluster.testbed.api import ApiError, amend, create, delete, get, path
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.install import on_loopback
@@ -103,9 +104,10 @@ def without(cluster: Cluster, *configurations: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for where, stored in zip(configurations, kept, strict=True):
+        for stored in kept:
             metadata = {key: stored["metadata"][key] for key in ("name", "labels")}
-            create(cluster.api, where.rpartition("/")[0], {**stored, "metadata": metadata})
+            made = json.dumps({**stored, "metadata": metadata})
+            kubectl(cluster, "apply", "--server-side", "--filename=-", stdin=made)  # as the installation does
 
 
 @contextmanager
