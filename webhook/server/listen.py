@@ -10,7 +10,7 @@ import random
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -222,14 +222,22 @@ async def _shake_hands(tracker: ConnectionTracker, connection: Connection, accep
     peer = connection.peer
     try:
         async with asyncio.timeout(tracker.limits.handshake_seconds), peer.handshakes:
-            if tracker.tls is None:
-                await tracker.turns.wait(peer)
+            await tracker.turns.wait(peer)
+            if _has_left(accepted):
+                raise ConnectionResetError
             taken = socket.socket(accepted.family, accepted.type, accepted.proto, accepted.detach())
             await _connect(connection, taken, tracker.tls)
     except OSError:  # a timeout too, and `ssl.SSLError`: scanners send anything
         if connection in tracker.connections:
             tracker.lost(connection)
             tracker.count("handshake")
+
+
+def _has_left(accepted: socket.socket) -> bool:
+    """Return whether the caller has closed the connection before its turn."""
+    with suppress(BlockingIOError):
+        return not accepted.recv(1, socket.MSG_PEEK)
+    return False
 
 
 async def _connect(connection: Connection, taken: socket.socket, tls: ssl.SSLContext | None) -> None:
