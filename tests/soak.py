@@ -92,7 +92,7 @@ PARTS: Final = {
     ),
     "idle": _one("idle", "tests/cluster/idle_check.py"),
     "memory": _one("memory", "tests/sync/memory_check.py"),
-    "tenants": _one("tenants", "tests/hostile/alone/test_floods.py"),
+    "tenants": _one("tenants", "tests/hostile/alone/test_floods.py", "tests/cluster/tenants_check.py"),
     "pickers": _one(
         "endpoint pickers",
         *(f"tests/cluster/test_routes_{name}.py" for name in ("pickers", "configurations", "generations")),

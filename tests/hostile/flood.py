@@ -18,6 +18,10 @@ Kind = Literal["reviews", "bytes", "connections", "handshakes", "/metrics", "/re
 PROGRAM: Final = """
 import asyncio, itertools, json, os, ssl, sys
 os.nice(19)  # real callers would not use this machine's processors
+os.setsid()  # where the system shares them by session too, this one gets little
+if os.path.exists("/proc/self/autogroup"):
+    with open("/proc/self/autogroup", "w") as shared:
+        shared.write("19")
 flood = json.loads(sys.argv[1])
 kind, tls = flood["kind"], None
 if kind[0] != "/" and kind != "connections":
