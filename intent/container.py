@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from catalog.engines import DEFAULT_PORT
-from catalog.pickers.generations import PICKERS
+from catalog.pickers.generations import PICKERS, SIDECARS, release_of
 from intent import Object, accelerators
 from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
@@ -201,6 +201,14 @@ def _behind(spec: Object) -> int:
             is_ours = image in _PROXIES and proxy.get("restartPolicy") == "Always"
             return int(called[1]) if is_ours and called else 0
     return 0
+
+
+def generation_of(spec: Object) -> str:
+    """Return the endpoint picker generation of a pod's routing sidecar; empty without a known one."""
+    proxies = (
+        one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == ROUTING_PROXY
+    )
+    return next((SIDECARS.get(release_of(text(one.get("image"))), "") for one in proxies), "")
 
 
 def own_download(spec: Object) -> tuple[str, ...] | None:

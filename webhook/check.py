@@ -157,6 +157,7 @@ def _edited(write: Write) -> Iterator[FieldError]:
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
     """Return the input of the validators: on an update with the launcher and the layout of its record."""
     record = found.pin if isinstance(found, Pinned) else found.write.record
+    settings = found.write.keeping(settings)
     if not isinstance(found, Pinned) and (found.write.old is None or record.digest != found.write.digest):
         return mutate.input_of(intent, settings)
     taken = record.expansion.decision

@@ -233,6 +233,7 @@ def wish(
     record that was forged adds nothing, and an item that was removed by hand is added only by the mutators.
     """
     write, pin = found.write, found.write.pinning
+    settings = write.keeping(settings)
     if not isinstance(found, Pinned) and (pin is records.NO_RECORD or pin.is_foreign):
         return mutate.expansion(found.intent, write.facts, settings, concerns)
     put_on = with_kept(write.pinned.put_on, write.reverted)

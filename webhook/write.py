@@ -15,6 +15,9 @@ from intent.errors import FieldError
 from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
+from intent.service.member import sidecar_of
+from intent.service.routes import keeping
+from intent.settings import Settings
 from intent.shapes import annotations, labels
 from intent.template import Templates
 from webhook import digest as digests
@@ -169,6 +172,15 @@ class Write:
             return False
         without = revert(self.live, None, self.stored, lambda: NO_RECORD, {}).original
         return bool(patch(self.live, without))
+
+    def keeping(self, settings: Settings) -> Settings:
+        """Return the settings with the generation of the stored sidecar, unless its author asks anew."""
+        intent = self.reading.intent
+        before = self.before.reading.intent if intent and intent.sidecar and self.before else None
+        if intent is None or before is None or not before.sidecar:
+            return settings
+        is_asked = (intent.picker, intent.refresh) != (before.picker, before.refresh)
+        return settings if is_asked else keeping(settings, (sidecar_of(self.old or {}),))
 
     @cached_property
     def pinned(self) -> Injection:

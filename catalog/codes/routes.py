@@ -142,7 +142,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI823": Code(
         "error",
         "a decoder's sidecar is of another generation than the endpoint picker",
-        "set the same fusioninfer.io/picker on every decoder",
+        "set the same fusioninfer.io/picker on every decoder; while decoders roll, wait until the last has",
         "admission sees one object at a time, so the decoder itself needs the generation",
     ),
     "FI824": Code(

@@ -247,3 +247,13 @@ REMEMBERING: Final = tuple(
     row.name for row in PICKERS.values() if row.disaggregation and row.disaggregation.remembers
 )
 """Generations that track the prompts of each prefiller."""
+
+
+def release_of(image: str) -> str:
+    """Return name and minor version of an image of any registry: `llm-d-routing-sidecar:v0.7` of v0.7.1."""
+    name, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
+    return f"{name}:{'.'.join(tag.split('.')[:2])}"
+
+
+SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}
+"""The generation of a sidecar by `release_of` its image."""

@@ -23,6 +23,7 @@ from intent.annotations import (
     Routing,
 )
 from intent.annotations import read as read_annotations
+from intent.container import generation_of
 from intent.errors import Subject
 from intent.gang import ENCODER, NO_GANG, pod_group_name
 from intent.lws import API_VERSION, KIND, read_revision
@@ -66,6 +67,8 @@ class Member:
     port: int = DEFAULT_PORT
     """The port of its leaders."""
     serving: Serving = LEADERS
+    sidecar: str = ""
+    """The endpoint picker generation of its routing sidecar; empty without a known one."""
     has_adapters: bool = False
     """Whether its engines serve LoRA adapters."""
 
@@ -175,12 +178,18 @@ def _workload(lws: Object, service: str, labels: Object) -> Member:
         group=group,
         revision=read_revision(labels),
         priority_classes=_priority_classes(templates),
+        sidecar=sidecar_of(lws),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
         uid=text(metadata.get("uid")),
         created=text(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
     )
+
+
+def sidecar_of(lws: Object) -> str:
+    """Return the endpoint picker generation of the routing sidecar in its templates (`generation_of`)."""
+    return next(filter(None, map(generation_of, map(_spec, _templates(lws)))), "")
 
 
 def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
@@ -205,6 +214,10 @@ def agreed(values: Iterable[str]) -> str:
     return distinct.pop() if len(distinct) == 1 else ""
 
 
+def _spec(template: Object) -> Object:
+    return mapping(template.get("spec"))
+
+
 def _templates(lws: Object) -> tuple[Object, ...]:
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     fields = (group.get("leaderTemplate"), group.get("workerTemplate"))
@@ -215,10 +228,6 @@ def _serves_everywhere(lws: Object) -> bool:
     """Return whether the pods of all templates will say so: selectors find them by this label alone."""
     labels = [mapping(mapping(one.get("metadata")).get("labels")) for one in _templates(lws)]
     return bool(labels) and all(SERVING_LABELS.items() <= one.items() for one in labels)
-
-
-def _spec(template: Object) -> Object:
-    return mapping(template.get("spec"))
 
 
 def _component_type(labels: Object) -> ComponentType:

@@ -1,6 +1,7 @@
 """The routes of a service: what its members ask for, merged, and the contradictions among them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
@@ -49,6 +50,22 @@ def picker_of(routing: Routing, *, split: bool, settings: Settings) -> Picker:
     return PICKERS[routing.picker or (settings.disaggregated_picker if split else settings.picker)]
 
 
+def keeping(settings: Settings, sidecars: Iterable[str]) -> Settings:
+    """Return the settings with the oldest generation of existing sidecars as that of prefill and decode.
+
+    So another choice of the operator changes no existing sidecar, and no endpoint picker beside one.
+    """
+    oldest = oldest_of(sidecars) or settings.disaggregated_picker
+    is_other = oldest != settings.disaggregated_picker
+    return replace(settings, disaggregated_picker=oldest) if is_other else settings
+
+
+def oldest_of(generations: Iterable[str]) -> str:
+    """Return the oldest of generations that support prefill and decode; empty if none does."""
+    found = {*generations}
+    return next((name for name in SPLITTING if name in found), "")
+
+
 def merged_routing(members: tuple[Member, ...]) -> Routing:
     """Merge what members ask for; the eldest member that has an annotation decides its value."""
     asked = [one.routing for one in members if one.routing != NO_ROUTING]
@@ -89,7 +106,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
         yield from _unreadable(members, routing.config, picker)
     if routing.strategy == DISAGGREGATION:
         yield from _without_sidecar(members)
-        yield from _other_sidecar(members, picker, settings)
+        yield from _other_sidecar(members, picker, settings) if routing.picker else ()
     yield from tuple(_ports(members, picker)) or _idle(members)
 
 
@@ -150,9 +167,9 @@ def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
 def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settings) -> Iterator[Finding]:
     """FI823: a decoder without the generation was expanded with a sidecar of another one."""
     for one in members:
-        its = picker_of(one.routing, split=True, settings=settings)
-        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its is not picker:
-            message = f"must be {picker.name} here too: this decoder's routing sidecar is of {its.name}"
+        its = one.sidecar or picker_of(one.routing, split=True, settings=settings).name
+        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its != picker.name:
+            message = f"must be {picker.name} here too: this decoder's routing sidecar is of {its}"
             yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
 
 

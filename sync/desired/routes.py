@@ -8,9 +8,9 @@ routes of a DisaggregatedSet span its revisions: old pods get requests until the
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from catalog.pickers.generations import Picker
+from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
-from intent.annotations import NO_ROUTING, SERVICE, Routing, path
+from intent.annotations import NO_ROUTING, PICKER, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lora import label_of
@@ -22,8 +22,10 @@ from intent.service.routes import (
     contradictions,
     disagreements,
     is_split,
+    keeping,
     merged_routing,
     named_like_picker,
+    oldest_of,
     picker_of,
     serving_members,
     unreachable,
@@ -124,15 +126,18 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     namesakes: tuple[Subject, ...] = (),
     read: Configuration | None = None,
     pods: tuple[ObservedPod, ...] | None = (),
+    picks: str = "",
 ) -> RoutePlan:
     """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
 
     `read` is the configuration that the router refers to, if it was read; `pods` are None if not known.
+    `picks` is the generation of the endpoint picker that there is.
     """
     live = present(members)
     fitting = fitting_members(live)
     served = serving_members(fitting)
     routing = _router_routing(service, read) if service else merged_routing(live)
+    settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
     router = service.router if service else None
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
     if not settings.routes:
@@ -149,11 +154,31 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         *_taken_name(namesakes, key[1]),
         *_forbidden(service, settings),
     )
+    wanted = picker_of(routing, split=is_split(fitting), settings=settings)
+    picker = _picker(wanted, pods, picks) if is_split(fitting) else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
-    return RoutePlan(_routes(key, fitting, service, routing, settings, pods), findings=(*hints, *wrong))
+    later = tuple(_later(served, picker, wanted)) if picker is not wanted else ()
+    if later and routing.config:  # it was checked against the generation to come
+        return RoutePlan(hold=True, findings=(*hints, *wrong, *later))
+    routes = _routes(key, fitting, service, routing, settings, pods, picker)
+    return RoutePlan(routes, findings=(*hints, *wrong, *later))
+
+
+def _picker(wanted: Picker, pods: tuple[ObservedPod, ...] | None, picks: str) -> Picker:
+    """Return the generation for now: another one than wanted until the last pod with its sidecar has gone."""
+    there = {picks} if pods is None else {pod.sidecar for pod in pods}
+    return PICKERS[oldest_of(there - {wanted.name}) or wanted.name]
+
+
+def _later(served: tuple[Member, ...], picker: Picker, wanted: Picker) -> Iterator[Finding]:
+    """FI823: say on decoders that the endpoint picker is replaced later."""
+    message = f"becomes {wanted.name} after the last pod with the routing sidecar of {picker.name} has gone"
+    for one in served:
+        if one.component_type == "decoder":
+            yield Finding(one.subject, FieldError(path(PICKER), None, message, "FI823", softened=True))
 
 
 def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Finding]:
@@ -217,9 +242,8 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
     routing: Routing,
     settings: Settings,
     pods: tuple[ObservedPod, ...] | None,
+    picker: Picker,
 ) -> Routes:
-    split = is_split(members)
-    picker = picker_of(routing, split=split, settings=settings)
     router = service.router if service else None
     pool = router.pool if router else ""
     return Routes(
@@ -228,7 +252,7 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
         config="" if pool else _config(picker.name, routing, members),
         endpoints=endpoints(members, pods, picks=picker.active_ports),
         objectives=tuple(_objectives(key[1], routing, service)),
-        split=split,
+        split=is_split(members),
         replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
         destination_rule=settings.destination_rules and settings.secure_serving,

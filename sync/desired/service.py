@@ -33,6 +33,7 @@ from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
     API,
     AUTOSCALER,
+    DEPLOYMENT,
     DESTINATION_RULE,
     INGRESS,
     OBJECTIVE,
@@ -210,6 +211,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
         snapshot.namesakes,
         snapshot.configuration,
         _pods(snapshot),
+        _picks(snapshot),
     )
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))
     if not settings.routes:
@@ -229,6 +231,13 @@ def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str
     if settings.destination_rules or not settings.secure_serving:
         return frozenset()
     return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
+
+
+def _picks(snapshot: Snapshot) -> str:
+    """Return the generation of the service's endpoint picker, by its label; empty if there is none."""
+    name = picker_name(snapshot.situation.key[1])
+    rows = rows_of(snapshot, OUTPUTS[DEPLOYMENT.kind])
+    return next((row.projection.picker for row in rows if row.applied and row.name == name), "")
 
 
 def _pods(snapshot: Snapshot) -> tuple[ObservedPod, ...] | None:

@@ -20,6 +20,7 @@ from intent.annotations import (
     SERVICE,
     SERVING_LABELS,
 )
+from intent.container import generation_of
 from intent.shapes import EMPTY, listed, mapping, number, text
 from sync.observed.cached import shared
 from sync.observed.condition import shortened
@@ -79,6 +80,8 @@ class ObservedPod:
     """Whether it says that every pod of its group serves."""
     ports: str = ""
     """The ports that it says it serves on, if they are several."""
+    sidecar: str = ""
+    """The endpoint picker generation of its routing sidecar; empty without a known one."""
 
 
 def project(obj: Object) -> ObservedPod:
@@ -103,6 +106,7 @@ def project(obj: Object) -> ObservedPod:
         component_type=shared(labels.get(COMPONENT_TYPE)),
         everywhere=SERVING_LABELS.items() <= labels.items(),
         ports=shared(mapping(metadata.get("annotations")).get(ACTIVE_PORTS[0])),
+        sidecar=generation_of(spec),
     )
 
 

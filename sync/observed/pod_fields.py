@@ -51,9 +51,15 @@ class _Container(TypedDict, total=False):
     resources: _Resources
 
 
+class _InitContainer(TypedDict, total=False):
+    name: str
+    image: str
+
+
 class _Spec(TypedDict, total=False):
     nodeName: str
     containers: list[_Container]
+    initContainers: list[_InitContainer]
 
 
 class _Condition(TypedDict, total=False):

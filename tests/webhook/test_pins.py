@@ -1,12 +1,15 @@
 """Pins by concern: an edit changes the concerns that read it, whatever the rules of the others say now."""
 
+import json
 from dataclasses import replace
 from typing import Any, Final
 
 import jsonpatch
 import pytest
 
+from catalog.pickers.generations import PICKERS
 from intent import Object
+from intent.service.member import sidecar_of
 from intent.settings import Settings
 from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
@@ -18,6 +21,7 @@ from webhook.mutate.concern import Concern
 from webhook.overlay.overlay import Overlay
 
 ENGINE: Final = f"{WORKER}.spec.containers.0"
+DECODER: Final[dict[str, Any]] = {"component_type": "decoder", "strategy": "pd-disaggregation"}
 PROBE: Final = {"httpGet": {"path": "/health", "port": 8000}}
 FILE: Final = lws(4, template(container(image="corp/llm:1", readinessProbe=PROBE)))
 NEXT: Final = Settings(scheduler_name="next", launcher="ray-start")
@@ -132,20 +136,25 @@ def test_parts_that_contradict_each_other_are_made_again() -> None:
     assert found["metadata"]["labels"]["llm-d.ai/role"] == "later"
 
 
+UNDUE: Final = replace(NEXT, disaggregated_picker="gie-1.5")
+"""Settings under which no decoder gets a sidecar, as in releases before one was due."""
+
+
 def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
     pod = template(container(image="corp/llm:1", readinessProbe=PROBE))
     stored = put(lws(2, pod, component_type="decoder", strategy="pd-disaggregation"))
+    stored = json.loads(
+        json.dumps(stored).replace("llm-d-routing-sidecar:v0.7", "llm-d-routing-sidecar:v0.5")
+    )
     live = changed(stored, f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/m"}])
 
-    found = jsonpatch.apply_patch(live, expand(live, stored, replace(NEXT, disaggregated_picker="gie-1.5")))
+    found = jsonpatch.apply_patch(live, expand(live, stored, UNDUE))
 
     assert parts(stored)["decided"]["port"] == 8200
     assert parts(found)["decided"]["launcher"] == "vllm-native"
     assert "port" not in parts(found)["decided"]
 
 
-UNDUE: Final = replace(NEXT, disaggregated_picker="gie-1.5")
-"""Settings under which no decoder gets a sidecar, as in releases before one was due."""
 COMING: Final[dict[str, tuple[str, Any, bool]]] = {
     "skip": ("metadata.annotations.fusioninfer.io/skip", "probes", False),
     "another skip": ("metadata.annotations.fusioninfer.io/skip", "env,shm", False),
@@ -174,6 +183,24 @@ def test_a_sidecar_that_an_earlier_release_left_out_comes_with_the_launch_or_its
 
     assert "port" not in parts(stored)["decided"]
     assert ["port" in parts(one)["decided"] for one in (once, again)] == [comes, comes]
+
+
+@pytest.mark.parametrize("default", ["llm-d-0.7", "gie-1.5"])
+@pytest.mark.parametrize(("edit", "changes"), [(one, one in {"the picker", "refresh"}) for one in COMING])
+def test_a_stored_sidecar_keeps_its_generation_until_its_author_asks(
+    edit: str, default: str, *, changes: bool
+) -> None:
+    file = lws(2, template(container(readinessProbe=PROBE)), **DECODER)
+    stored = jsonpatch.apply_patch(file, expand(file, None, Settings(disaggregated_picker="llm-d-0.4")))
+    path, value, _ = COMING[edit]
+    live = changed(stored, path, value)
+
+    found = jsonpatch.apply_patch(live, expand(live, stored, Settings(disaggregated_picker=default)))
+
+    name = "llm-d-0.7" if edit == "the picker" else default if changes else "llm-d-0.4"
+    assert sidecar_of(found) == (name if PICKERS[name].sidecar else "")
+    codes = {one.code for one in check(found, stored, Settings(disaggregated_picker=default))}
+    assert codes & {"FI805", "FI902"} == ({"FI805"} if name == "gie-1.5" else set())
 
 
 def test_a_sidecar_comes_where_a_write_without_admission_made_it_due() -> None:

@@ -16,6 +16,7 @@ from sync.desired.preview import preview
 from sync.desired.routes import RoutePlan, Routes, desired_routes
 from sync.desired.strategies import presets
 from sync.observed.configuration import Configuration
+from sync.observed.pod import ObservedPod
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 PD = Routing("pd-disaggregation", gateway="gate")
@@ -279,6 +280,45 @@ def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() 
     found = plan(prefill(routing=Routing(picker="llm-d-0.4")), DECODES)
 
     assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
+
+
+PODS: Final = {name: ObservedPod("llm", name, sidecar=name) for name in ("llm-d-0.4", "llm-d-0.7", "")}
+FOLLOWED: Final = {
+    "the sidecar in the template": ("llm-d-0.4", "", (), "gie-1.5", "llm-d-0.4", False),
+    "the endpoint picker beside an unknown sidecar": ("", "", (), "llm-d-0.4", "llm-d-0.4", False),
+    "no endpoint picker that cannot split": ("", "", (), "gie-1.5", "llm-d-0.7", False),
+    "pods with the old sidecar": ("llm-d-0.7", "", ("llm-d-0.7", "llm-d-0.4", ""), "", "llm-d-0.4", True),
+    "pods with the new one": ("llm-d-0.7", "", ("llm-d-0.7", ""), "llm-d-0.4", "llm-d-0.7", False),
+    "pods with a newer one": ("llm-d-0.4", "llm-d-0.4", ("llm-d-0.7", "llm-d-0.4"), "", "llm-d-0.7", True),
+    "the endpoint picker of pods that are not known": ("llm-d-0.7", "", None, "llm-d-0.4", "llm-d-0.4", True),
+}
+"""The template's sidecar, the author's choice, pods, the present picker; the next one, and if one waits."""
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "chosen", "there", "picks", "followed", "waits"), FOLLOWED.values(), ids=FOLLOWED
+)
+def test_an_endpoint_picker_is_of_the_generation_of_the_sidecars(
+    sidecar: str, chosen: str, there: tuple[str, ...] | None, picks: str, followed: str, *, waits: bool
+) -> None:
+    members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
+    pods = None if there is None else tuple(map(PODS.__getitem__, there))
+
+    found = desired_routes(KEY, members, None, SETTINGS, pods=pods, picks=picks)
+
+    assert (found.routes and found.routes.picker.name, ("d", "FI823") in codes(found)) == (followed, waits)
+
+
+def test_a_configuration_waits_for_the_generation_that_reads_it() -> None:
+    config = yaml.dump(presets(PICKERS["llm-d-0.7"])["pd-disaggregation"])
+    members = prefill(), decode(routing=Routing(config=config), sidecar="llm-d-0.7")
+
+    rolling, rolled = (
+        desired_routes(KEY, members, None, SETTINGS, pods=tuple(map(PODS.__getitem__, names)))
+        for names in (("llm-d-0.7", "llm-d-0.4"), ("llm-d-0.7",))
+    )
+
+    assert (rolling.hold, rolled.hold) == (True, False)
 
 
 @pytest.mark.parametrize(

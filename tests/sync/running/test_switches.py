@@ -6,9 +6,10 @@ from typing import Final
 import pytest
 from aiohttp import web
 
+from intent import Object
 from intent.settings import Settings
 from sync.controller import Controller
-from sync.kinds import OUTPUTS, ROUTES, SERVICE_KIND, watched
+from sync.kinds import OUTPUTS, POD, ROUTES, SERVICE_KIND, watched
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
@@ -92,6 +93,43 @@ async def test_a_destination_rule_stays_while_the_endpoint_picker_serves_tls(
     await quiet(2)
 
     assert api.objects.get(RULE) == (before if tls else None)
+
+
+def proxied(release: str) -> Object:
+    """Return fields of a pod with a routing sidecar of a mirror."""
+    return {"initContainers": [{"name": "routing-proxy", "image": f"m/llm-d-routing-sidecar:v{release}"}]}
+
+
+async def test_an_endpoint_picker_changes_after_the_last_pod_with_the_old_sidecar(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    """Whatever the operator's default is now: the sidecar in the template decides."""
+    prefiller, decoder = lws("p", "prefiller"), lws("d", "decoder")
+    pod: Object = {"apiVersion": "v1", "kind": "Pod", "spec": proxied("0.4.0"), "metadata": {"name": "d-0"}}
+    pod["metadata"] |= {"namespace": HOME, "labels": decoder["metadata"]["labels"]}
+    for one in (prefiller, decoder):
+        one["metadata"]["annotations"]["fusioninfer.io/strategy"] = "pd-disaggregation"
+        api.put(OUTPUTS["LeaderWorkerSet"].path(HOME, one["metadata"]["name"]), one)
+    api.put(POD.path(HOME, "d-0"), pod)
+
+    def picks(name: str) -> bool:
+        found = api.objects.get(PATHS["Deployment"], {}).get("metadata", {})
+        return bool(found.get("labels", {}).get("fusioninfer.io/picker") == name)
+
+    def follow(release: str) -> None:
+        decoder["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= proxied(release)
+        change(api, OUTPUTS["LeaderWorkerSet"].path(HOME, "d"), spec=decoder["spec"])
+
+    follow("0.4.1")
+    start(settings=Settings(disaggregated_picker="llm-d-0.7"))
+    await eventually(lambda: picks("llm-d-0.4"))
+    follow("0.7.1")
+    await eventually(lambda: ("d", "SidecarOfAnotherPicker") in events(api))
+    await quiet(2)
+    assert picks("llm-d-0.4")
+
+    api.remove(POD.path(HOME, "d-0"))
+    await eventually(lambda: picks("llm-d-0.7"))
 
 
 @pytest.mark.usefixtures("admission")
