@@ -5,6 +5,7 @@ is part of the package, and is read once, when the first command has a flag that
 """
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,16 @@ class FlagTable:
     spans: Mapping[str, tuple[Version, Version]]
     """By flag, as in `--tensor-parallel-size`: the first and the last of these releases that have it."""
 
+    def lacks(self, flag: str, version: Version) -> bool:
+        """Return whether a version is known to lack a flag.
+
+        Between two releases that were read, of which one has the flag, it is not known.
+        """
+        first, last = self.spans[flag]
+        before, after = bisect_left(self.releases, first), bisect_right(self.releases, last)
+        is_older = before > 0 and version <= self.releases[before - 1]
+        return is_older or (after < len(self.releases) and version >= self.releases[after])
+
 
 @cache
 def flag_tables() -> Mapping[str, FlagTable]:
@@ -34,17 +45,9 @@ def flag_tables() -> Mapping[str, FlagTable]:
 
 
 def is_absent(engine: str, flag: str, version: Version) -> bool:
-    """Return whether a version of an engine is known to lack a flag.
-
-    Between two releases that were read, of which one has the flag, it is not known.
-    """
+    """Return whether a version of an engine is known to lack a flag, as one of no release is."""
     table = flag_tables()[engine]
-    if flag not in table.spans:
-        return True
-    first, last = table.spans[flag]
-    before = [release for release in table.releases if release < first]
-    after = [release for release in table.releases if release > last]
-    return (bool(before) and version <= before[-1]) or (bool(after) and version >= after[0])
+    return flag not in table.spans or table.lacks(flag, version)
 
 
 def _table(found: dict[str, dict[str, str]]) -> FlagTable:

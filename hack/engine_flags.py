@@ -54,6 +54,8 @@ def flags_of(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and _called(node) == "add_argument":
             yield from (text for text in map(_text, node.args) if text.startswith("-"))
+        elif isinstance(node, ast.For) and "add_argument(" in ast.unparse(node):
+            yield from (text for text in map(_text, ast.walk(node.iter)) if text.startswith("-"))
         elif isinstance(node, ast.ClassDef):
             for field in (one for one in node.body if isinstance(one, ast.AnnAssign)):
                 yield from _of_field(field, is_flag=node.name.endswith("FrontendArgs"))
@@ -74,20 +76,17 @@ def _of_field(field: ast.AnnAssign, *, is_flag: bool) -> Iterator[str]:
         if isinstance(one, ast.Call) and _called(one) == "Arg"
         for keyword in one.keywords
     }
-    if described and "no_cli" not in given and not _is_derived(described):
+    is_derived = any(isinstance(one, ast.Call) and _called(one) == "Derived" for one in described)
+    if described and "no_cli" not in given and not is_derived:
         yield _text(given["cli_name"]) if "cli_name" in given else name
         yield from map(_text, getattr(given.get("aliases"), "elts", ()))
-
-
-def _is_derived(described: list[ast.expr]) -> bool:
-    return any(isinstance(one, ast.Call) and _called(one) == "Derived" for one in described)
 
 
 def _called(call: ast.Call) -> str:
     return ast.unparse(call.func).rpartition(".")[2]
 
 
-def _text(node: ast.expr) -> str:
+def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 

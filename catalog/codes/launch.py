@@ -202,9 +202,9 @@ ROWS: Final[dict[str, Code]] = {
     "FI333": Code(
         "error",
         "the engine exits on a flag that it does not have",
-        "write the flag in the message",
-        "a typing error, a flag of another engine, a dash that an editor replaced, or a blank or a line "
-        "break after the dashes; the flags of this release are known",
+        "write the flag in the message, or use a release that has it",
+        "a typing error, a flag of another release or engine, a dash that an editor replaced, or a blank or "
+        "a line break after the dashes; the flags of this release are known",
     ),
     "FI337": Code(
         "error",

@@ -221,7 +221,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI538": Code(
         "warning",
         "the engine requests no accelerator",
-        "request one in resources.limits; on CPU, set VLLM_TARGET_DEVICE=cpu or --device cpu",
+        "request one in resources.limits; on CPU, set VLLM_TARGET_DEVICE=cpu, for SGLang --device cpu",
         "the engine runs on CPU, or the request was forgotten; neither image nor flags tell which",
     ),
     "FI539": Code(
@@ -250,10 +250,10 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI543": Code(
         "warning",
-        "a flag is not known to the engine, and almost one that is",
-        "write the flag in the message: engines exit on a flag that they do not know",
-        "a typing error, or a flag of another engine; the image is not one whose flags are all known, where "
-        "this is an error (FI333)",
+        "a flag is not one of the engine's release",
+        "write the flag in the message, or use a release that has it: engines exit on a flag that they lack",
+        "a typing error, or a flag of another release or engine; the image is not one whose flags are all "
+        "known, where this is an error (FI333)",
     ),
     "FI544": Code(
         "warning",

@@ -1,9 +1,9 @@
-"""Misspelt flags: the known flag that an unknown one was meant to be.
+"""Flags that a release of an engine does not parse: which releases do, and which flag was meant.
 
-Only what is almost a known flag is reported. An unknown flag may be that of a newer release or of a plugin,
-so a flag that differs in a whole word is never one: `--enable-eplb` is not `--enable-lora`. A misspelt flag
-differs from a known one in the letters of one word, in hyphens, underscores or capitals, or is a name that
-only other engines have for the same setting.
+A flag is parsed as written, abbreviated, negated or dotted, as far as the releases of the table do so. What
+no release parses may be the flag of a newer one or of a plugin, so what was meant is said of near misses
+alone: a misspelt flag differs from a known one in the letters of one word, in hyphens, underscores or
+capitals, or is a name that only other engines have for the same setting.
 """
 
 import re
@@ -24,8 +24,16 @@ LONGEST_ITEM: Final = 4096
 _SHOWN: Final = 40
 UNDERSCORED: Final = frozenset({"vllm"})
 """Engines that read `_` in a flag as `-`."""
+_NEVER: Final[Version] = (1 << 30,)
+DOTTED: Final[Mapping[str, Version]] = {"vllm": (0, 9)}
+"""The first release of each engine that reads `--flag.key` (`FlexibleArgumentParser`)."""
+INVERSE: Final[Mapping[str, Version]] = {"vllm": (0, 33)}
+"""The first release of each engine that reads `--disable-x` for `--enable-x`, and the other way round."""
+_INVERSES: Final = (("--enable-", "--disable-"), ("--disable-", "--enable-"))
+_ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
+"""Beginnings of arguments that each release reads although no table has them."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
-"""A misspelt flag: without the blanks, quotes and dollar signs of a shell."""
+"""A flag of no release: without the blanks, quotes and dollar signs of a shell."""
 _NEGATED: Final = "--no-"
 _SHORTEST: Final = 5
 """Letters of the shortest word in which one may be wrong; shorter words are too alike."""
@@ -41,37 +49,62 @@ class Spelling:
     others: Mapping[str, str]
     """Names that it does not accept, each with its own flag."""
     underscored: bool
+    always: tuple[str, ...]
+    dotted: Version
+    inverse: Version
     ordered: tuple[str, ...]
     squeezed: Mapping[str, str]
     """The flags by their letters alone."""
     masked: Mapping[tuple[str, ...], tuple[str, ...]]
     """By the words of a flag with one of them left empty: the words that known flags have there."""
 
-    def accepts(self, spelled: str) -> bool:
-        """Return whether a release accepts a flag: as written, abbreviated, negated, or dotted."""
-        flag = spelled.partition(".")[0]
+    def accepts(self, spelled: str, version: Version = ()) -> bool:
+        """Return whether a release parses a flag; of an unknown one, whether some release does."""
+        is_parsed = spelled.startswith(self.always)
+        return is_parsed or any(
+            not version or (version >= since and not self.table.lacks(flag, version))
+            for flag, since in self._read_as(spelled)
+        )
+
+    def having(self, spelled: str) -> str:
+        """Return the releases that parse a flag, for a message; empty if none does."""
+        for flag, since in self._read_as(spelled):
+            (first, last), every = self.table.spans[flag], self.table.releases
+            first = max(first, next((one for one in every if one >= since), first))
+            if last == every[-1]:
+                return f"{shown(first)} or later"
+            return f"{shown(last)} or earlier" if first == every[0] else f"{shown(first)} to {shown(last)}"
+        return ""
+
+    def _read_as(self, spelled: str) -> Iterator[tuple[str, Version]]:
+        """Yield the known flags that a flag stands for, each with the first release that reads it so.
+
+        An abbreviation stands for each flag that begins so.
+        """
+        flag, dot, _ = spelled.partition(".")
         if self.underscored:
             flag = flag.replace("_", "-")
-        if flag in self.table.spans:
-            return True
-        if flag in self.others:
-            return False
-        flag = _positive(flag)
-        at = bisect_left(self.ordered, flag)
-        return at < len(self.ordered) and self.ordered[at].startswith(flag)
+        since = self.dotted if dot else ()
+        if flag in self.others or since == _NEVER:
+            return
+        if flag[1:2] != "-" and flag[:2] in self.table.spans:  # `-n2`
+            flag = flag if flag in self.table.spans else flag[:2]
+        negated = [(flag, since), (_positive(flag), since)][: 1 + flag.startswith(_NEGATED)]
+        inverse = [(to + flag.removeprefix(of), self.inverse) for of, to in _INVERSES if flag.startswith(of)]
+        for begin, release in (*negated, *inverse):
+            for at in range(bisect_left(self.ordered, begin), len(self.ordered)):
+                if not self.ordered[at].startswith(begin):
+                    break
+                yield self.ordered[at], release
 
     def meant(self, spelled: str, version: Version) -> str:
         """Return the flag that an unaccepted one was meant to be; empty if this version has none like it."""
         if not _FLAG.fullmatch(spelled):
             return ""
         head, dot, rest = spelled.partition(".")
-        found = self._near(head)
-        return found + dot + rest if found and self._has(_positive(found), version) else ""
-
-    def _has(self, flag: str, version: Version) -> bool:
-        """Return whether a version has a flag, as far as the releases that were read show."""
-        first, last = self.table.spans[flag]
-        return not version or (first <= version and (version <= last or last == self.table.releases[-1]))
+        found, own = self._near(head), head.replace("_", "-") if self.underscored else head
+        is_there = found not in {"", own} and not (version and self.table.lacks(_positive(found), version))
+        return found + dot + rest if is_there else ""
 
     def _near(self, spelled: str) -> str:
         dashed = spelled.replace("_", "-")
@@ -101,6 +134,9 @@ def spelling_of(engine: str, table: FlagTable) -> Spelling:
         table,
         OTHER_NAMES[engine],
         engine in UNDERSCORED,
+        _ALWAYS[engine],
+        DOTTED.get(engine, _NEVER),
+        INVERSE.get(engine, _NEVER),
         tuple(sorted(table.spans)),
         {_squeezed(flag): flag for flag in table.spans if flag.startswith("--")},
         {mask: tuple(sorted(words)) for mask, words in masked.items()},
@@ -112,22 +148,47 @@ def _spelling(engine: str) -> Spelling:
     return spelling_of(engine, flag_tables()[engine])
 
 
-def misspelt(
-    engine: str, version: Version, flags: tuple[Flag, ...], argv: tuple[str, ...]
-) -> Iterator[tuple[Flag, str]]:
-    """Yield the misspelt flags of a command line, each with the flag that was meant.
+class Unparsed(NamedTuple):
+    """A flag that a release does not parse."""
 
-    Only flags that no dialect reads are looked up, and only the first of the unknown ones are compared.
+    flag: Flag
+    meant: str
+    """The flag that it was meant to be; empty if there is none like it."""
+    having: str
+    """The releases that parse it, for a message; empty if none does."""
+
+
+def unparsed(
+    engine: str, version: Version, flags: tuple[Flag, ...], argv: tuple[str, ...]
+) -> Iterator[Unparsed]:
+    """Yield the flags of a command line that a release does not parse; only the first of them are compared.
+
+    Of an unknown release, and one that is newer than the table, they are those that no release parses.
     """
-    sought = 0
-    for flag in flags if engine in OTHER_NAMES else ():
-        if flag.name[0] != "-" or _spelling(engine).accepts(spelled := argv[flag.at].partition("=")[0]):
+    if engine not in OTHER_NAMES:
+        return
+    known, sought = _spelling(engine), 0
+    judged = version if version <= known.table.releases[-1] else ()
+    for flag in flags:
+        spelled = argv[flag.at].partition("=")[0]
+        if (flag.name[0] != "-" and not judged) or known.accepts(spelled, judged):
             continue
-        if meant := _meant(engine, spelled, version):
-            yield flag, meant
+        having = known.having(spelled)
+        if having or _FLAG.fullmatch(spelled):
+            yield Unparsed(flag, _meant(engine, spelled, version), having)
         sought += 1
         if sought == SOUGHT:
             return
+
+
+def is_listed(engine: str, version: Version) -> bool:
+    """Return whether the table of an engine has the flags of a release."""
+    return version in flag_tables()[engine].releases
+
+
+def shown(version: Version) -> str:
+    """Format a release."""
+    return ".".join(map(str, version))
 
 
 def knows_all(engine: str, flags: tuple[Flag, ...], argv: tuple[str, ...]) -> bool:

@@ -1,16 +1,20 @@
 """The arguments of one engine: those that it refuses or ignores, or reads in an unexpected way."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS
-from catalog.flags import RELEASED, flag_tables
+from catalog.flags import RELEASED, is_absent
 from intent.annotations import MODEL_NAME, path
 from intent.command_line.dialects import fused_short
 from intent.command_line.flags import (
     CONFIG,
+    EXTERNAL,
     HOST,
+    HYBRID,
     MODEL,
+    MULTI_PORT,
     SERVED_NAME,
     SIZES,
     Flag,
@@ -18,7 +22,16 @@ from intent.command_line.flags import (
     may_be_model,
     resolve,
 )
-from intent.command_line.spelling import LONGEST_ITEM, dashed, is_flag_of, misspelt
+from intent.command_line.spelling import (
+    LONGEST_ITEM,
+    Dashed,
+    Unparsed,
+    dashed,
+    is_flag_of,
+    is_listed,
+    shown,
+    unparsed,
+)
 from intent.errors import FieldError
 from intent.launch import (
     SHOWN,
@@ -42,17 +55,13 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     """Check one command line; `rewritten` is whether the launch is written for it."""
     command = launch.command
-    wrong = list(dashed(command.engine, command.argv, command.arguments, command.flags.bare))
-    not_read = frozenset(at for one in wrong for at in range(one.at, one.stop))
-    for one in wrong:
-        message = f"{one.cause}: write {one.meant[:SHOWN]}"
-        yield FieldError(argument_path(launch, one.at), None, message, "FI333")
+    wrong = _dashed(launch)
+    not_read = _words(wrong)
     fused = list(_fused(launch, frozenset(one.at for one in wrong)))
     yield from fused
     for flag in command.flags.given:
         yield from switched(launch, flag)
         yield from _flag(launch, flag)
-    yield from _misspelt(launch, not_read)
     yield from _served_name(launch)
     yield from parallel_sizes(launch)
     yield from _host(launch)
@@ -99,23 +108,90 @@ def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
         yield FieldError(where, flag.name, message, "FI310")
 
 
-def _misspelt(launch: Launch, not_read: frozenset[int]) -> Iterator[FieldError]:
-    """Report flags that are almost those of the engine: an error if those of the image are known."""
-    command, title = launch.command, PRODUCTS[launch.command.engine].title
+# --- flags that the engine does not parse -------------------------------------------------------------
+
+
+def not_parsed(launch: Launch) -> Iterator[FieldError]:
+    """Report what the engine does not parse as a flag: an error (FI333) of an image whose flags are known."""
+    command, wrong = launch.command, _dashed(launch)
+    for one in wrong:
+        message = f"{one.cause}: write {one.meant[:SHOWN]}"
+        yield FieldError(argument_path(launch, one.at), None, message, "FI333")
+    not_read, causes = _words(wrong), dict[str, list[Flag]]()
+    for each in unparsed(command.started, launch.image.version, command.flags.given, command.argv):
+        at = each.flag.at
+        if at not in not_read and not is_added(launch, at) and (cause := _cause(launch, each)):
+            causes.setdefault(cause, []).append(each.flag)
     code = "FI333" if _is_read(launch) else "FI543"
-    for flag, meant in misspelt(command.engine, launch.image.version, command.flags.given, command.argv):
-        if flag.at not in not_read:
-            message = f"{spelled(launch, flag)} is not a flag of {title}: did you mean {meant}?"
-            yield FieldError(argument_path(launch, flag.at), None, message, code)
+    for cause, flags in causes.items():
+        names = ", ".join(spelled(launch, one) for one in flags)
+        are, them = ("is not a flag", "it") if len(flags) == 1 else ("are not flags", "them")
+        message = f"{names} {are} of {cause.format(them=them)}"
+        yield FieldError(argument_path(launch, flags[0].at), None, message, code)
+
+
+def _cause(launch: Launch, one: Unparsed) -> str:
+    """Return the end of a message about a flag; empty if the image may have it, or another rule says so."""
+    engine, image = launch.command.started, launch.image
+    title, release = PRODUCTS[engine].title, f"{PRODUCTS[engine].title} {shown(image.version)}"
+    is_balancing = one.flag.name in _BALANCING and is_absent(engine, f"--{one.flag.name}", image.version)
+    if is_balancing or fused_short(one.flag):
+        return ""
+    if one.meant and one.having:
+        return f"{release}: did you mean {one.meant}? {one.having} has it"
+    if one.meant:
+        return f"{title}: did you mean {one.meant}?"
+    if one.having:
+        return "" if installs(launch) else f"{release}: remove {{them}}, or use {title} {one.having}"
+    is_sure = _is_release(launch) and is_listed(engine, image.version) and not installs(launch)
+    return f"{release}, nor of another release: remove {{them}}" if is_sure else ""
+
+
+_BALANCING: Final = frozenset({HYBRID, EXTERNAL, MULTI_PORT})
+"""Flags of which FI329 says that a release lacks them."""
+_INSTALLS: Final = re.compile(
+    r"\b(?:pip[\d.]*|uv|conda|mamba|apt(?:-get)?)\s[^;&|\n]{0,99}?\b(?:install|add|sync)\b"
+)
+"""A script that installs packages: another release of the engine, Ray perhaps."""
+
+
+def installs(launch: Launch) -> bool:
+    """Return whether a command installs packages."""
+    return _INSTALLS.search(" ".join(launch.engine.command + launch.engine.args)) is not None
+
+
+def _dashed(launch: Launch) -> list[Dashed]:
+    command = launch.command
+    is_known = command.started in RELEASED
+    return (
+        list(dashed(command.started, command.argv, command.arguments, command.flags.bare)) if is_known else []
+    )
+
+
+def _words(wrong: list[Dashed]) -> frozenset[int]:
+    """Return the indexes of the words that are no flags and no values."""
+    return frozenset(at for one in wrong for at in range(one.at, one.stop))
+
+
+def _is_release(launch: Launch) -> bool:
+    """Return whether an image is a release of the engine's project, unchanged, or a mirror of it.
+
+    `sglang serve` has the flags of other programs, by the kind of model.
+    """
+    engine, image = launch.command.started, launch.image
+    name = RELEASED.get(engine, "").rpartition("/")[2]
+    is_named = image.repository.rpartition("/")[2] == name
+    is_serve = engine == "sglang" and launch.command.argv[launch.command.arguments - 1] == "serve"
+    return is_named and image.tag.removeprefix("v") == shown(image.version) and not is_serve
 
 
 def _is_read(launch: Launch) -> bool:
     """Return whether the flags of an image are those of `flags.json`: a release of the project, unchanged."""
     command, image = launch.command, launch.image
-    is_release = image.repository.removeprefix("docker.io/") == RELEASED.get(command.engine)
-    is_exact = image.tag.removeprefix("v") == ".".join(map(str, image.version)) and not image.digest
+    is_release = image.repository.removeprefix("docker.io/") == RELEASED.get(command.started)
+    is_exact = image.tag.removeprefix("v") == shown(image.version) and not image.digest
     is_direct = command.shell is None or not command.shell.kept  # a script may install another release
-    return is_release and is_exact and is_direct and image.version in flag_tables()[command.engine].releases
+    return is_release and is_exact and is_direct and is_listed(command.started, image.version)
 
 
 _COLONS: Final = "sglang"

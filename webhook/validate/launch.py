@@ -37,7 +37,7 @@ from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
-from webhook.validate.arguments import apart, arguments, parallel_sizes
+from webhook.validate.arguments import apart, arguments, installs, not_parsed, parallel_sizes
 from webhook.validate.group import group, unknown_accelerator
 from webhook.validate.pods import limits, names, pods, requests, restart
 from webhook.validate.ranks import ranks
@@ -69,6 +69,7 @@ def _launch(given: Input) -> Iterator[FieldError]:
     is_by_hand = plan.launcher == NONE
     launches = tuple(read_launches(intent, given.settings)) if is_by_hand else plan.launches
     for one in launches:
+        yield from not_parsed(one)
         yield from transfer(one, given)
         yield from limits(one)
         yield from _several(one)
@@ -124,12 +125,6 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield from requests(launch)
 
 
-_INSTALLS: Final = re.compile(
-    r"\b(?:pip[\d.]*|uv|conda|mamba|apt(?:-get)?)\s[^;&|\n]{0,99}?\b(?:install|add|sync)\b"
-)
-"""A script that installs packages, Ray perhaps."""
-
-
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
     lacks = tuple(_lacks(launch)) if launch.image.engine else ()
@@ -149,14 +144,12 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 def _lacks(launch: Launch) -> Iterator[str]:
     """Yield what the image lacks of what its author starts."""
     facts, items = launch.facts, launch.engine.command + launch.engine.args
-    if facts.has_ray is False and in_ray(items) and not _INSTALLS.search(" ".join(items)):
+    if facts.has_ray is False and in_ray(items) and not installs(launch):
         words = own_launch(launch.command, items)[:SHOWN]
         yield f"has no Ray, which {words} starts: use an image that has it, or --nnodes"
     if launch.command.within != "vllm" or not launch.command.flags.last(NNODES) or launch.pods < 2:
         return
-    if not facts.nnodes:
-        yield "has no --nnodes: use 0.11.1 or later"
-    elif not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
+    if facts.nnodes and not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
         yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
 
 

@@ -9,7 +9,7 @@ from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
 from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, SHARED_DATA, SIZES, TENSOR, Flag
-from intent.command_line.spelling import dashed, knows_all, misspelt
+from intent.command_line.spelling import dashed, knows_all, unparsed
 from intent.errors import FieldError
 from intent.launch import (
     NONE,
@@ -142,13 +142,13 @@ def _misspelt_size(launch: Launch) -> bool:
     """Return whether a misspelt flag is meant to be a parallel size: then the sizes are not known."""
     command = launch.command
     dialect = DIALECTS.get(command.kind, VLLM)
-    flags = misspelt(command.engine, launch.image.version, command.flags.given, command.argv)
+    flags = unparsed(command.engine, launch.image.version, command.flags.given, command.argv)
     torn = (
         dashed(command.engine, command.argv, command.arguments, command.flags.bare)
         if command.engine in CHECKED
         else ()
     )
-    meant = (*(flag for _, flag in flags), *(one.meant.partition("=")[0] for one in torn))
+    meant = (*(one.meant for one in flags), *(one.meant.partition("=")[0] for one in torn))
     return any(dialect.names.get(flag) in SIZES for flag in meant)
 
 

@@ -253,6 +253,63 @@ _MISSPELT: Final = tuple(
     )
     for word, meant in words.items()
 )
+_HAND: Final = ("--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "x")
+_EC: Final = ("--ec-transfer-config", '{"ec_connector": "ECExampleConnector", "ec_role": "ec_consumer"}')
+_STOCK: Final = "vllm/vllm-openai:v{}"
+_SINCE: Final = "--ec-transfer-config is not a flag of vLLM 0.9.2: remove it, or use vLLM 0.11.1 or later"
+_NOWHERE: Final = "is not a flag of vLLM 0.17.1, nor of another release: remove it"
+_ABSENT: Final = tuple(
+    Mistake(
+        f"a flag that the release lacks: {image}, {words[0]}",
+        code,
+        f"{ENGINE}.{where}",
+        says,
+        engine(command=[*command] or None, args=list(words), image=image),
+    )
+    for code, where, image, command, words, says in (
+        ("FI333", "args[2]", _STOCK.format("0.9.2"), (), ("--model", "org/M", *_EC), _SINCE),
+        (
+            *("FI333", "args[2]", _STOCK.format("0.9.2"), (), ("--model", "org/M", "--ec-t={}")),
+            "--ec-t is not a flag of vLLM 0.9.2: remove it, or use vLLM 0.11.1 or later",
+        ),
+        (
+            *("FI333", "args[1]", _STOCK.format("0.8.5"), ("vllm", "serve")),
+            ("org/M", "--kv_transfer_config.kv_role", "kv_both"),
+            "--kv_transfer_config.kv_role is not a flag of vLLM 0.8.5: remove it, or use vLLM 0.9.0 or later",
+        ),
+        (
+            *("FI333", "args[1]", _STOCK.format("0.33.0"), (), ("org/M", "--swap-space=4")),
+            "--swap-space is not a flag of vLLM 0.33.0: remove it, or use vLLM 0.17.1 or earlier",
+        ),
+        (
+            *("FI333", "args[1]", _STOCK.format("0.10.2"), ("vllm", "serve"), ("org/M", *_HAND)),
+            "--nnodes, --node-rank, --master-addr are not flags of vLLM 0.10.2: remove them, or use",
+        ),
+        (
+            *("FI543", "args[0]", _STOCK.format("0.9.2"), ("sh", "-c")),
+            ("ray start --head; vllm serve org/M --ec-transfer-config {}",),
+            _SINCE,
+        ),
+        ("FI543", "args[1]", "corp/vllm-openai:v0.9.2-corp", ("vllm", "serve"), ("org/M", *_EC), _SINCE),
+        (
+            *("FI543", "args[1]", "ghcr.io/llm-d/llm-d-cuda:v0.5.1", ("vllm", "serve")),
+            ("org/M", "--aux-output-config", "{}"),
+            "--aux-output-config is not a flag of vLLM 0.14.1: remove it, or use vLLM 0.31.0 or later",
+        ),
+        (
+            *("FI333", "args[1]", _STOCK.format("0.17.1"), (), ("org/M", "--max-batch-tokens", "1")),
+            f"--max-batch-tokens {_NOWHERE}",
+        ),
+        (
+            *("FI543", "args[1]", "corp/vllm-openai:v0.17.1", (), ("org/M", "--max-batch-tokens", "1")),
+            f"--max-batch-tokens {_NOWHERE}",
+        ),
+        (
+            *("FI333", "args[2]", "lmsysorg/sglang:v0.5.9", SGLANG, ("--model-path", "org/M", "--no-such")),
+            "--no-such is not a flag of SGLang 0.5.9, nor of another release: remove it",
+        ),
+    )
+)
 _DASH: Final = "\N{EN DASH}"
 _WORDS: Final = (
     *(
@@ -1707,6 +1764,7 @@ MISTAKES: Final = (
     *_NO_SIZES,
     *_IDLE_ALONE,
     *_MISSPELT,
+    *_ABSENT,
     *_WORDS,
     *_NOT_STARTED,
     *_ANNOTATIONS,
