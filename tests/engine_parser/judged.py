@@ -2,11 +2,11 @@
 
     python -m tests.engine_parser.judged [PATH ...]
 
-Each file is expanded as it is, and with the tag of each release in `RELEASES` in place of its own; `latest`
-and unknown tags are judged by the newest and the oldest of them that has the row's least version. Each pod
-that starts vLLM or SGLang is started with programs that note their arguments, which the release's own code
-judges (`parse.py`). A refusal, or a rank that no pod starts, needs a finding of ours: an error, or a warning
-that announces it. Without one the row begins with NOTHING, and the status is 1.
+Each file is expanded as it is, and with the tag of each release in `RELEASES` in place of its own. An image
+without a version is judged by the newest release, as admission does, and by the oldest that its row allows.
+Each pod that starts vLLM or SGLang is started with programs that note their arguments, which the release's
+own code judges (`parse.py`). A refusal, or a rank that no pod starts, needs a finding of ours about what is
+refused (`announced`). Without one the row begins with NOTHING, and the status is 1.
 """
 
 import json
@@ -27,6 +27,7 @@ from fusioninfer.files import documents, offline
 from fusioninfer.files.documents import Document
 from hack.wheels import releases
 from intent import Object, accelerators
+from intent.errors import FieldError
 from intent.image import Image, facts, read_image
 from intent.settings import Settings
 from tests.engine_parser.answers import judged
@@ -42,8 +43,21 @@ RELEASES: Final = {
     "sglang": ("0.4.10", "0.5.9", "0.5.23"),
 }
 STOCK: Final = {"vllm": "vllm/vllm-openai", "sglang": "lmsysorg/sglang"}
-ANNOUNCED: Final = frozenset({"FI504", "FI511", "FI516", "FI518", "FI532", "FI541", "FI549", "FI569"})
-"""The warnings that say of a launch that the engine may refuse it, or that it is left as it is."""
+LAUNCHED: Final = ("--nnodes", "--node-rank", "--master-addr", "--headless", "--data-parallel-", "-n", "-r")
+"""Beginnings of the flags that a launcher writes."""
+NO_LAUNCHER: Final = frozenset({"FI504", "FI532"})
+"""The image does not run the launcher, or none."""
+ABOUT: Final = (
+    (r"kv.transfer.config|KVTransferConfig|json_invalid", frozenset({"FI314"})),
+    (r"no pod starts the ranks", NO_LAUNCHER | {"FI316", "FI541"}),
+    (
+        r"invalid device ordinal|number of available GPUs|divisible|evenly divide|world group|Ray|size",
+        NO_LAUNCHER
+        | {"FI104", "FI110", "FI111"}  # nothing is launched
+        | {"FI307", "FI308", "FI313", "FI316", "FI541", "FI549", "FI569"},
+    ),
+)
+"""What an engine says of values, sizes and ranks, and the findings about the same."""
 UNKNOWN: Final = re.compile(r"\$\(|--config\b")
 """Arguments that are not in the object."""
 UNLIMITED: Final = 1 << 20
@@ -60,8 +74,8 @@ class Pod(NamedTuple):
     release: Release
     words: list[str]
     facts: Object
-    codes: tuple[str, ...]
-    """The codes of the findings about its file, errors first."""
+    found: tuple[FieldError, ...]
+    """The findings about its object, errors first."""
 
 
 def variants(file: str) -> Iterator[tuple[str, list[Document]]]:
@@ -83,10 +97,9 @@ def variants(file: str) -> Iterator[tuple[str, list[Document]]]:
 def started(file: str, tag: str, given: Iterable[Document], programs: dict[str, Path]) -> Iterator[Pod]:
     """Yield the pods of a file that start an engine, each for each release that may be in its image."""
     made = offline.compose(given, Settings(), admission_only=True)
-    codes = tuple(
-        dict.fromkeys(f"{one.error.code}" + "!" * (one.error.severity == "error") for one in made.found)
-    )
     for lws in filter(offline.is_lws, made.objects):
+        name = lws["metadata"]["name"]
+        said = tuple(one.error for one in made.found if name.startswith(offline_name(one.document)))
         for index, container, known in pods(lws):
             image = read_image(container.get("image", ""))
             for engine, folder in programs.items():
@@ -94,8 +107,12 @@ def started(file: str, tag: str, given: Iterable[Document], programs: dict[str, 
                     continue
                 words = arguments(container, folder, known) or ["--config"]
                 for release in () if UNKNOWN.search(" ".join(words)) else releases_of(engine, image):
-                    found = about(container, image, words)
-                    yield Pod(file, tag, lws["metadata"]["name"], index, release, words, found, codes)
+                    yield Pod(file, tag, name, index, release, words, about(container, image, words), said)
+
+
+def offline_name(document: Document) -> str:
+    """Return the name of an object; those that a controller makes of it begin so."""
+    return str(document.object.get("metadata", {}).get("name", ""))
 
 
 def about(container: Object, image: Image, words: list[str]) -> Object:
@@ -115,13 +132,13 @@ def about(container: Object, image: Image, words: list[str]) -> Object:
 
 @cache
 def releases_of(engine: str, image: Image) -> list[Release]:
-    """Return the releases that judge an image: its own; or the newest, and the oldest that it may have."""
+    """Return the releases that judge an image: its own; or the newest, and the oldest of its row."""
     ordered = sorted(releases(engine))
     if image.version:
         below = [one for one in ordered if one <= image.version]
         found = below[-1:] or ordered[:1]
     else:
-        least = image.least or (0,)
+        least = image.least or ordered[-1]
         found = [next(one for one in map(numbers, RELEASES[engine]) if one >= least), ordered[-1]]
     return [Release(engine, ".".join(map(str, one))) for one in dict.fromkeys(found)]
 
@@ -152,6 +169,24 @@ def verdicts(each: Iterable[Pod]) -> Iterator[tuple[Pod, str]]:
             yield some[0][0], f"no pod starts the ranks {missing}"
 
 
+def announced(why: str, found: Iterable[FieldError]) -> list[str]:
+    """Return the codes of the findings about what an engine refuses; empty if one of its flags has none."""
+    told = [(one.code, f"{one.path} {one.value} {one.message}".replace("_", "-")) for one in found]
+    _, unknown, rest = why.partition("unrecognized arguments: ")
+    if not unknown:
+        codes = next((codes for says, codes in ABOUT if re.search(says, why)), frozenset())
+        return [code for code, _ in told if code in codes]
+    words = rest.split()
+    flags = {word.partition("=")[0] for word in words if word.startswith("-")} or {words[0]}
+    by_flag = {
+        flag: [
+            code for code, text in told if flag in text or (flag.startswith(LAUNCHED) and code in NO_LAUNCHER)
+        ]
+        for flag in flags
+    }
+    return sorted({code for codes in by_flag.values() for code in codes}) if all(by_flag.values()) else []
+
+
 def main(words: list[str]) -> int:
     """Print each file that an engine refuses, with the releases and our findings; 1 if one has none."""
     files = [str(case / "input.yaml") for case in CASES]
@@ -170,9 +205,7 @@ def main(words: list[str]) -> int:
         ]
     rows = defaultdict[tuple[str, str, str], set[str]](set)
     for pod, why in verdicts(each):
-        codes = {code.rstrip("!") for code in pod.codes} & ANNOUNCED
-        denied = [code for code in pod.codes if code.endswith("!")]
-        said = ", ".join(denied or sorted(codes)) or "NOTHING"
+        said = ", ".join(dict.fromkeys(announced(why, pod.found))) or "NOTHING"
         rows[said, pod.file, " ".join(why.split())[-100:]].add(pod.release.version)
     for (said, file, why), versions in sorted(rows.items()):
         sys.stdout.write(f"{said}: {file}: {' '.join(sorted(versions, key=numbers))}: {why}\n")
