@@ -3,6 +3,7 @@
 Source: vLLM `vllm/config/kv_transfer.py` and `FlexibleArgumentParser`, which merges the dotted ones.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from intent import Object
 from intent.command_line.flags import BOOTSTRAP, TRANSFER, Flag
 from intent.launch import Launch, is_size, text_of, value_of
 from intent.served import BOOTSTRAP_PORT, HIGHEST
+from intent.shapes import listed, mapping
 
 ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
 DOTTED: Final = f"--{TRANSFER}."
@@ -27,7 +29,12 @@ class Transfer:
     @property
     def connectors(self) -> tuple[str, ...]:
         """The connector, followed by those of a `MultiConnector`."""
-        return tuple(_connectors(self.config or {}))
+        return tuple(name for one in self.each if isinstance(name := one.get("kv_connector"), str))
+
+    @property
+    def each(self) -> tuple[Object, ...]:
+        """The configuration of each connector; those of a `MultiConnector` have sides of their own."""
+        return tuple(_each(self.config or {}))
 
 
 def read_transfer(launch: Launch) -> Transfer | None:
@@ -81,9 +88,7 @@ def _set(config: Object, keys: list[str], value: Any) -> None:
     config[keys[-1]] = value
 
 
-def _connectors(config: Object) -> list[str]:
-    name = config.get("kv_connector")
-    extra = config.get("kv_connector_extra_config")
-    inner = extra.get("connectors") if isinstance(extra, dict) else None
-    inside = [_connectors(one) for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-    return [*([name] if isinstance(name, str) else []), *(name for names in inside for name in names)]
+def _each(config: Object) -> Iterator[Object]:
+    yield config
+    for one in listed(mapping(config.get("kv_connector_extra_config")).get("connectors")):
+        yield from _each(mapping(one))

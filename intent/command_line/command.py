@@ -147,7 +147,8 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     if len(words) > MOST_WORDS:
         return Command("unknown", words)
     if _launches(words):
-        return _launched(words)
+        own = _for_entrypoint(words) if image.is_vllm and not command else None
+        return own if own and own.kind == "distributed" else _launched(words)
     head = behind_prefixes(words)
     if (at := _script_index(words, head)) is not None:
         return _in_shell(words, head, at)

@@ -126,8 +126,8 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
     stale = [name for name in _STALE if name in config]
     if stale and has(engines, "vllm", STALE_FIELDS, version):
         yield "FI507", None, f"{named} refuses {', '.join(stale)}: remove them"
-    is_both = config.get("kv_role") == "kv_both" and _ADVICE in found.connectors
-    if is_both and not has(engines, "vllm", LABELS_BOTH, version):
+    sides = {one.get("kv_role") for one in found.each if one.get("kv_connector") == _ADVICE}
+    if "kv_both" in sides and not has(engines, "vllm", LABELS_BOTH, version):
         yield "FI507", None, f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
 
 
