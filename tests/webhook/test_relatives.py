@@ -130,7 +130,7 @@ KINDS: Final[dict[str, Kind]] = {
         leader=f"bash -c '{RAY} leader --ray_cluster_size=$(LWS_GROUP_SIZE); {TWO} --port 8080'",
         mended="",
     ),
-    "a start rank that pods share": Kind(f"{EP} --data-parallel-start-rank 0", "FI328 FI518"),
+    "a start rank that pods share": Kind(f"{EP} --data-parallel-start-rank 0", "FI328"),
     "a node rank that pods share": Kind(HAND.replace("$(LWS_WORKER_INDEX)", "0"), "FI570", mended=""),
     "no readinessProbe": Kind(TWO, "FI571", notes=ROUTED, engine={}),
     "a Service named vllm": Kind(TWO, "FI924", beside=(NAMED_VLLM,)),

@@ -43,8 +43,8 @@ _INDEPENDENT: Final = (0, 14)
 
 def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """Check the ranks of each template, then how requests are balanced over them (FI329, FI549)."""
-    for one in launches:
-        yield from _shared(one, given.intent)
+    shared = [found for one in launches for found in _shared(one, given.intent)]
+    yield from shared
     launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
     if not launches:
         return
@@ -62,7 +62,7 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
             yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
     elif found and (given.plan.rewritten or leader.command.flags.last(NNODES)):
         yield from _with_nnodes(leader, given.plan, found, given.settings.engines)
-    if found and given.intent.size > 1:
+    if found and given.intent.size > 1 and not shared:
         yield from _incomplete(leader, worker)
 
 
