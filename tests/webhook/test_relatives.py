@@ -163,6 +163,15 @@ KINDS: Final[dict[str, Kind]] = {
     "too few accelerators of Cambricon": Kind(
         TWO.replace("size 2", "size 4"), "FI316", engine=on({"cambricon.com/mlu590": "8"})
     ),
+    "no accelerators": Kind(f"{S} {NIXL}", "FI538", size=1, notes=DECODER, engine=on({})),
+    "no accelerators, by hand": Kind(HAND, "FI538", engine=on({}), mended="FI303"),
+    "no accelerators of the head of Ray": Kind(
+        f"bash -c '{RAY} worker --ray_address=$(LWS_LEADER_ADDRESS)'",
+        image=f"{V}0.16.0",
+        leader=f"bash -c '{RAY} leader; {TWO} --distributed-executor-backend ray'",
+        leading=on({}),
+        mended="FI303",
+    ),
     "a connector that the sidecar lacks": Kind(
         f"{TWO} {NIXL.replace('Nixl', 'Mooncake')}", "FI840", notes=DECODER
     ),

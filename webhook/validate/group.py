@@ -48,7 +48,7 @@ def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     for one in plan.launches:
         yield from _image(one, plan, launcher)
         if not unfilled:
-            yield from _accelerators(one, size)
+            yield from accelerators(one, size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
@@ -70,27 +70,31 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
 
 
-def _accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
-    """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device."""
+def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
+    """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device.
+
+    Nothing waits for a launch that its author wrote, and for one pod (`size` is 1): a warning is enough.
+    """
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
     is_idle = local_ranks(launch) == 0
     if asked.count or asked.claimed or is_idle or (on_cpu(launch) and not launch.engine.extended):
         return
     is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
-    if not on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
+    if size > 1 and not on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
         message = (
             f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
             f"or set {LAUNCHER}: {NONE}"
         )
         yield FieldError(where, None, message, "FI303")
     elif launch.engine.extended:
-        yield from unknown_accelerator(launch)
-    else:
-        message = "requests no accelerator: request one, or set VLLM_TARGET_DEVICE=cpu if it runs on CPU"
+        yield from _unknown_accelerator(launch)
+    elif size > 1 or is_stock:
+        named = "add --device cpu" if launch.image.engine == "sglang" else "set VLLM_TARGET_DEVICE=cpu"
+        message = f"requests no accelerator: request one, or {named} if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
 
 
-def unknown_accelerator(launch: Launch) -> Iterator[FieldError]:
+def _unknown_accelerator(launch: Launch) -> Iterator[FieldError]:
     """FI537: an engine asks for an extended resource that may be an accelerator, and for no known one."""
     asked = launch.engine.accelerators
     if asked.count or asked.claimed or not launch.engine.extended:

@@ -38,7 +38,7 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import apart, arguments, installs, not_parsed, parallel_sizes
-from webhook.validate.group import group, unknown_accelerator
+from webhook.validate.group import accelerators, group
 from webhook.validate.pods import limits, names, pods, requests, restart
 from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
@@ -131,6 +131,8 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     for lack in lacks:
         yield FieldError(f"{launch.template.engine_path}.image", None, f"{launch.image} {lack}", "FI504")
     yield from () if lacks else _unseen_ray(launch)
+    if not in_ray(launch.engine.command + launch.engine.args):
+        yield from accelerators(launch, 1)
     backend = launch.command.flags.last(BACKEND)
     if backend and value_of(launch, backend) == "ray" and launch.command.flags.last(NNODES):
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
@@ -188,7 +190,7 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     if plan.launches and plan.leader.command.argv:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
-            yield from unknown_accelerator(plan.leader)
+            yield from accelerators(plan.leader, intent.size)
         yield from fits_pod(plan.leader, intent, given.settings.engines)
 
 
