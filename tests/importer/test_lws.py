@@ -222,24 +222,6 @@ def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why:
     assert not findings(made)
 
 
-@pytest.mark.parametrize("name", [name for name, row in RECOGNISED.items() if row[2].startswith("ray")])
-@pytest.mark.parametrize("image", ["vllm/vllm-openai:v0.23.0", "ghcr.io/llm-d/llm-d-cuda:v0.9.0"])
-def test_a_launch_with_ray_becomes_one_that_an_image_without_ray_runs(name: str, image: str) -> None:
-    obj = deepcopy(RECOGNISED[name][0])
-    for template in obj["spec"]["leaderWorkerTemplate"].values():
-        if isinstance(template, dict):
-            template["spec"]["containers"][0]["image"] = image
-
-    made = import_all([obj])
-
-    plain = starts(made)[0]
-    assert (annotations(made)[LAUNCHER], plain[:2], "ray" in plain) == (
-        "vllm-native",
-        ["vllm", "serve"],
-        False,
-    )
-
-
 def test_the_words_of_a_script_are_translated_from_it() -> None:
     obj = RECOGNISED["ray start"][0]
     outcomes = {one.path: one.outcome for one in import_all([obj]).report.lines}

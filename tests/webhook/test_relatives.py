@@ -78,9 +78,12 @@ ROUTED: Final = {"strategy": "prefix-cache"}
 DECODER: Final = {"component_type": "decoder", "strategy": "pd-disaggregation"}
 NAMED_VLLM: Final[Object] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "vllm"}}
 ALL, LEADERS = "^serving: all pods", "^serving: leaders"
-NATIVE: Final = f"{LEADERS}; ^leader: .*--nnodes 2; ^worker: .*--nnodes 2.*--headless; !ray"
+NATIVE: Final = (
+    f"{LEADERS}; ^leader: .*--nnodes 2; ^worker: .*--nnodes 2.*--headless; !ray start|symmetric-run"
+)
 RANK: Final = "^worker: .*--data-parallel-address; ^worker: .*--data-parallel-start-rank; !ray|--nnodes"
 OLDER: Final = f"{LEADERS}; {RANK}; ^worker: .*--headless"
+MOVED: Final = "^leader: .*--port.8200; ^sidecar of leader: --port=8000 --vllm-port=8200 --kv-connector="
 KINDS: Final[dict[str, Kind]] = {
     "hybrid": Kind(HYBRID, "", f"{ALL}; {RANK}; !--headless"),
     "hybrid, newer": Kind(HYBRID, "", f"{ALL}; --nnodes; !--headless", f"{V}0.32.0"),
@@ -117,9 +120,16 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "what 0.17 cannot start, by hand": Kind(HAND, "FI504", image=f"{V}0.17.1"),
     "a decoder of SGLang as worker": SGLANG(DECODE, "FI318"),
+    "a worker of SGLang": SGLANG(f"{SG} --disaggregation-mode null"),
     "a decoder of SGLang": SGLANG(
         *(DECODE, "", f"{LEADERS}; ^sidecar of leader: .*--kv-connector=sglang; !^sidecar of worker"),
         notes=DECODER,
+    ),
+    "a decoder of SGLang, by hand": SGLANG(
+        f"{DECODE} --nnodes 2 --node-rank $(LWS_WORKER_INDEX)",
+        "",
+        f"{MOVED}sglang; !^worker: .*8200",
+        notes={**DECODER, "launcher": "none"},
     ),
     "nodes of SGLang without an API": SGLANG(
         SG, "", "^probes of leader: .*/v1/models; !^probes of worker: .*/v1/models", engine=MODELS
@@ -136,16 +146,27 @@ KINDS: Final[dict[str, Kind]] = {
     "a Service named vllm": Kind(TWO, "FI924", beside=(NAMED_VLLM,)),
     "hostNetwork": Kind(TWO, "FI510", pod={"hostNetwork": True}),
     "hostNetwork, by hand": Kind(HAND, "FI510", pod={"hostNetwork": True}),
+    **{
+        f"hostNetwork, DNS {name}": Kind(TWO, codes, pod={"hostNetwork": True, "dnsPolicy": name})
+        for name, codes in (("Default", "FI510"), ("ClusterFirstWithHostNet", ""), ("None", ""))
+    },
     "an image of llm-d": Kind(TWO, "", NATIVE, "ghcr.io/llm-d/llm-d-cuda:v0.9.0"),
     "an image of a vendor": Kind(TWO, "", NATIVE, "nvcr.io/nvidia/vllm:26.05-py3"),
     "a stock image": Kind(TWO, "", NATIVE),
     "the newest image": Kind(TWO, "", NATIVE, "vllm/vllm-openai:latest"),
+    "an image of the night": Kind(TWO, "", NATIVE, "vllm/vllm-openai:nightly-ab12"),
+    "an image without a tag": Kind(TWO, "", NATIVE, "docker.io/vllm/vllm-openai"),
+    "an image of unknown contents": Kind(TWO, "FI527", NATIVE, "corp/llm:1"),
+    "local ranks, an image of unknown contents": Kind(EP, "", OLDER, "corp/llm:1"),
     "Ray that the author names": Kind(
         f"{TWO} --distributed-executor-backend ray", "", "ray start; !symmetric-run", "corp/llm:1"
     ),
     "a placeholder": Kind(TWO, "FI933 FI527", image="${REGISTRY}/llm:1"),
     "a release that hangs": Kind(CROSSING, "FI569 FI502", image=f"{V}0.28.0"),
     "sizes by hand": Kind(f"{CROSSING} --pipeline-parallel-size 2 {NODES}", "FI307", mended="FI316"),
+    "idle accelerators by hand": Kind(f"{S} --tensor-parallel-size 8 {NODES}", "FI501"),
+    "another number of nodes by hand": Kind(f"{TWO} {NODES}".replace("s 2 --node", "s 3 --node"), "FI512"),
+    "crossing by hand": Kind(f"{CROSSING} {NODES}", mended="FI502"),
     "a launch by hand that is meant": Kind(HAND, notes={"launcher": "none"}),
     "variables of one template": Kind(
         *(TWO, "FI513", f"FI513: .*{'A' * 80}, B"),
@@ -175,14 +196,22 @@ KINDS: Final[dict[str, Kind]] = {
     "a connector that the sidecar lacks": Kind(
         f"{TWO} {NIXL.replace('Nixl', 'Mooncake')}", "FI840", notes=DECODER
     ),
+    "a decoder by hand": Kind(
+        f"{CROSSING} {NODES} {NIXL}", "", f"{MOVED}nixlv2; !^worker: .*8200", notes=DECODER, mended="FI502"
+    ),
     "a decoder with a server a pod": Kind(
-        f"{HYBRID} {NIXL}",
-        *("", f"{ALL}; ^sidecar of leader: .*=nixlv2; ^sidecar of worker: .*=nixlv2", f"{V}0.30.0"),
+        *(
+            f"{HYBRID} {NIXL}",
+            "",
+            f"{ALL}.* shared$; {MOVED}nixlv2; ^sidecar of worker: .*=nixlv2",
+            f"{V}0.30.0",
+        ),
         notes=DECODER,
     ),
     "a decoder with a server a rank": Kind(
         f"{PORTS} --data-parallel-supervisor-port 8203 {NIXL}",
         *("", "^sidecar of worker: .*--vllm-port=8204 .*--data-parallel-size=8", f"{V}0.30.0"),
+        leader=f"{PORTS} --data-parallel-supervisor-port 8203 {NIXL}",
         notes=DECODER,
     ),
     "a side that the nested connector names": Kind(
@@ -343,7 +372,8 @@ def facts(objects: tuple[Object, ...], component: str) -> Iterator[str]:
             continue
         serving, group = recorded(notes[f"{PREFIX}expansion"]).serving, one["spec"]["leaderWorkerTemplate"]
         who = "all pods" if serving.everywhere else "leaders"
-        yield f"serving: {who} {' '.join(map(str, serving.ports))}, {serving.supervisor}"
+        ports, form = " ".join(map(str, serving.ports)), "split" if "leaderTemplate" in group else "shared"
+        yield f"serving: {who} {ports}, {serving.supervisor}, {form}"
         for part in ("leader", "worker"):
             spec = group.get(f"{part}Template", group["workerTemplate"])["spec"]
             engine, *_ = spec["containers"]

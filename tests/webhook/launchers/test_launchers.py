@@ -262,32 +262,6 @@ def test_the_choice_has_a_reason(image: str, annotation: str, code: str, why: st
     assert (choice.code, why in choice.why) == (code, True)
 
 
-@pytest.mark.parametrize(
-    "image", ["corp/llm:1", "corp/llm", "rocm/vllm:latest", "ghcr.io/llm-d/llm-d-cuda:v0.4.0"]
-)
-@pytest.mark.parametrize(
-    ("flags", "found"),
-    [
-        ("-tp 8 -pp 2", {"FI527"}),
-        ("--tensor-parallel-size=16", {"FI527"}),
-        ("-dp 2 -tp 16", {"FI527"}),
-        ("-dp 16 -dpl 8", set()),
-        ("--data-parallel-size 16 --data-parallel-size-local 8 --data-parallel-hybrid-lb", set()),
-        ("-dp 2 -tp 8 --data-parallel-external-lb", set()),
-        ("-dp 16 -dpl 8 --data-parallel-multi-port-external-lb", set()),
-        ("-dp=2 -tp=8", set()),
-    ],
-)
-def test_an_unknown_image_is_a_warning_where_it_gets_nnodes_alone(
-    flags: str, found: set[str], image: str
-) -> None:
-    command = f"vllm serve M {flags}"
-    for words in (command, f"{MODULE} --model M {flags}", ["sh", "-c", f"cd /; exec {command}"]):
-        one = group(engine(command=words, image=image))
-        said = {one.code for one in validate(input_of(one, SETTINGS))} & {"FI504", "FI527"}
-        assert said == found, words
-
-
 ECR = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm"
 PUBLIC = "public.ecr.aws/deep-learning-containers/vllm"
 

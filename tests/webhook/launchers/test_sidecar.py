@@ -242,32 +242,6 @@ def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(port: str, 
     assert {"name": "SGLANG_BOOTSTRAP_PORT", "value": str(said)} in found["env"]
 
 
-RANKS: Final = ("M", "-dp", "16", "-dpl", "8")
-
-
-@pytest.mark.parametrize(
-    ("flags", "to", "ports"),
-    [
-        (("-dph",), 8200, ["--data-parallel-size"]),
-        (("-dpm",), 8200, ["--data-parallel-size=8"]),
-        (("-dpm", "--data-parallel-supervisor-port", "8203"), 8204, ["--data-parallel-size=8"]),
-    ],
-)
-def test_a_sidecar_stands_in_every_pod_that_serves_and_before_each_port(
-    flags: tuple[str, ...], to: int, ports: list[str]
-) -> None:
-    one = container(command=["vllm", "serve"], args=[*RANKS, *flags], image="vllm/vllm-openai:v0.30.0")
-
-    shared, own = put(decoder(one, size=2)), put(decoder(one, size=2, leader=template(one)))
-
-    assert proxies_of(shared).keys() == {"workerTemplate"}
-    assert proxies_of(own).keys() == {"leaderTemplate", "workerTemplate"}
-    for found in (*proxies_of(shared).values(), *proxies_of(own).values()):
-        assert found["args"][:2] == ["--port=8000", f"--vllm-port={to}"]
-        assert (ports[0] in found["args"]) is (len(ports[0].split("=")) == 2)
-    assert f"--port {to}" in str(shared["spec"]).replace("', '", " ")
-
-
 @pytest.mark.parametrize(
     ("connector", "options", "protocol", "found"),
     [
@@ -288,42 +262,6 @@ def test_the_protocol_of_a_sidecar_follows_the_connector(
     assert [code for code in codes(live) if code.startswith("FI8")] == found
     if protocol:
         assert f"--kv-connector={protocol}" in proxies_of(put(live))["workerTemplate"]["args"]
-
-
-SGLANG: Final = "python3 -m sglang.launch_server --model-path M --nnodes 2 --node-rank $(LWS_WORKER_INDEX)"
-NATIVE: Final = "M -tp 8 -pp 2 --nnodes 2 --node-rank $(LWS_WORKER_INDEX) --master-addr $(LWS_LEADER_ADDRESS)"
-
-
-@pytest.mark.parametrize("launcher", ["none", "auto"])
-@pytest.mark.parametrize(
-    ("command", "args", "port"),
-    [
-        (["sh", "-c"], [f"cd /; exec {SGLANG} --port 30001"], 30001),
-        (SGLANG.split(), ["--port=30001"], 30001),
-        (["sh", "-c", f'{SGLANG} "$@"', "sh"], ["--port", "30001"], 30001),
-        (["sh", "-c"], [f"cd /; exec {SGLANG}"], 30000),
-        (["vllm", "serve"], NATIVE.split(), 8000),
-        (
-            ["bash", "-c"],
-            [f"N=$((2 * 8)); python3 -m vllm.entrypoints.openai.api_server --model {NATIVE}"],
-            8000,
-        ),
-        (["sh", "-c"], ["ray start --head; vllm serve M -tp 16 --port 9000"], 9000),
-        (["ray", "symmetric-run", "--min-nodes", "2", "--"], ["vllm", "serve", "M", "--port", "9000"], 9000),
-    ],
-)
-def test_a_launch_of_the_author_gets_a_sidecar_before_its_leader(
-    command: list[str], args: list[str], port: int, launcher: str
-) -> None:
-    live = put(decoder(container(command=command, args=args), size=2, launcher=launcher))
-
-    (proxy,) = proxies(live, "leaderTemplate")
-    said, before = " ".join(words(live, "leaderTemplate")), " ".join([*command, *args])
-    engine = "sglang" if "sglang" in before else "nixlv2"
-    assert proxy["args"][:3] == [f"--port={port}", "--vllm-port=8200", f"--kv-connector={engine}"]
-    assert said.replace("--port=", "--port ").rpartition("--port ")[2].strip('"')[:4] == "8200"
-    assert (words(live), proxies(live)) == ([*command, *args], [])
-    assert not {"FI851", "FI852"} & set(codes(live))
 
 
 LEFT_OUT: Final = (

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from intent.lws import Accelerators, Engine, Intent, Pod, Template
-from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
+from tests.webhook.launches import SETTINGS, codes, engine, group
 from webhook.mutate import input_of
 from webhook.validate.launch import launch
 
@@ -184,12 +184,6 @@ def test_a_port_of_the_launch_cannot_be_the_port_of_the_api(
     intent = group(engine("", f"{command} --port {port}", "corp/llm:1"), launcher=launcher)
 
     assert codes(intent) == found
-
-
-def test_an_assumption_is_reported() -> None:
-    intent = group(engine("", FINE, "corp/llm:1"), launcher="auto")
-
-    assert (codes(intent), path_of("FI527", intent)) == (["FI527"], "image")
 
 
 @pytest.mark.parametrize(("launcher", "found"), [("ray-start", ["FI312"]), ("vllm-native", []), ("auto", [])])
