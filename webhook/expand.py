@@ -26,6 +26,7 @@ from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
 from webhook.overlay.canonical import is_default, is_unwritten
+from webhook.overlay.fields import ARGUMENTS
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
@@ -50,7 +51,7 @@ from webhook.state import (
 )
 from webhook.templates.separate import LEADER, WORKER, template_of
 from webhook.templates.unfilled import with_containers, with_reason
-from webhook.write import Write
+from webhook.write import Write, record_of
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -97,15 +98,17 @@ def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
     """Return whether an update that leaves the launches as they are stored changes one by its record alone.
 
     Then the stored record counts: one that a write brings may be forged, and no object shows what a launch
-    replaced. A record without the launch changes what depends on it.
+    replaced. A record with another launch, or without one, changes what depends on it. An earlier call of the
+    write may have made it: then it has the launch that the rules give for what it says was replaced.
     """
     write = found.write
     if write.old is None or not write.has_record or write.text == records.find(write.old):
         return False
-    now, then, made, mine, stored = map(
-        _launches, (live, write.old, wanted, write.record.put_on, write.stored.put_on)
-    )
-    is_other = mine != stored and any(one["path"].startswith("/spec") for one in patch(live, wanted))
+    now, then, made = map(_launches, (live, write.old, wanted))
+    recorded = (write.record, write.stored, record_of(wanted))
+    mine, stored, given = (_launches(one.put_on) for one in recorded)
+    is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
+    is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
     return now == then and (now != made or is_other or isinstance(found, Invalid | Unfilled))
 
 

@@ -273,14 +273,15 @@ def _reader(old: Object | None, known: Record | None) -> Callable[[], Record]:
     def stored() -> Record:
         nonlocal found
         if found is None:
-            found = _stored_record(old)
+            found = record_of(old)
         return found
 
     return stored
 
 
-def _stored_record(old: Object | None) -> Record:
-    text = records.find(old)
+def record_of(lws: Object | None) -> Record:
+    """Return the record of an object; `NO_RECORD` if it has none that can be read."""
+    text = records.find(lws)
     record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER, RESTORABLE)
     return record if isinstance(record, Record) else NO_RECORD
 

@@ -18,7 +18,7 @@ import pytest
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.template import Templates
-from tests.builders.lws import WORKER, changed, lws, template
+from tests.builders.lws import WORKER, changed, container, lws, template
 from tests.builders.reviews import review as review_of
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
 from tests.laws.laws import leaves
@@ -29,6 +29,7 @@ from webhook import review
 from webhook.check import check
 from webhook.expand import expand
 from webhook.mutate import CONCERNS, RESTORED
+from webhook.overlay.overlay import merge
 from webhook.templates.content import needed
 
 EVIL: Final = {"name": "evil", "image": "evil", "securityContext": {"privileged": True}}
@@ -129,6 +130,38 @@ def test_an_update_changes_no_pods_by_its_record() -> None:
             wrong[f"{name}, with {write}"] = more
 
     assert wrong == {}
+
+
+HEALTH: Final[Object] = {"httpGet": {"path": "/health", "port": 8000}}
+PROBES: Final[dict[str, Object]] = {
+    "the leader's": HEALTH,
+    "of another host": {"httpGet": {**HEALTH["httpGet"], "host": "evil"}},
+    "a command": {"exec": {"command": ["evil"]}},
+}
+
+
+def of_workers(probe: Object | None) -> Object:
+    """Return an overlay that sets the readiness probe of workers, or removes it."""
+    worker = template({"name": "vllm", "readinessProbe": probe})
+    return {"spec": {"leaderWorkerTemplate": {"workerTemplate": worker}}}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("probe", PROBES)
+def test_a_probe_that_a_record_says_was_removed_counts_as_its_author_s_write_or_not_at_all(
+    probe: str, write: str
+) -> None:
+    """An earlier call of the same write may have removed it, and nothing else shows what its author wrote."""
+    send, there = WRITES[write], of_workers(PROBES[probe])
+    stored = put(lws(leader=template(container(readinessProbe=HEALTH))))
+    record = record_of(stored)
+    record["parts"]["probes"]["set"], record["was"] = of_workers(None), merge(record["was"], there)
+
+    sent = with_record(stored, record), stored, merge(stored, there)
+    made, ignored, written = (put(send(one), stored) for one in sent)
+
+    assert made in (ignored, written)
+    assert pods(made) == pods(ignored)
 
 
 def is_replaced(leaf: Any, live: Object) -> bool:

@@ -125,6 +125,28 @@ FOUND = {
     "the order of variables of templates that an author names later": Sequence(
         File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
     ),
+    "a probe that a launch removes, when another webhook has Helm's write of it seen twice": Sequence(
+        File(),
+        "helm",
+        "after",
+        (
+            Step("helm", "source", "oci://registry/m"),
+            Step("helm", "leader template", "other"),
+            Step("helm", "probes", ("readinessProbe",)),
+            Step("helm", "launcher", "none"),
+        ),
+    ),
+    "the launch of an ejected object, when another webhook has the apply of its file seen twice": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "after",
+        (
+            Step(CLIENT_SIDE, "leader template", "other"),
+            Step("edit", "eject"),
+            Step(CLIENT_SIDE, SAME),
+            Step("put", "skip shm"),
+        ),
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended."""
 
