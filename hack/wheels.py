@@ -22,6 +22,7 @@ FLAGS: Final = {
         "vllm/engine/arg_utils.py",
         "vllm/entrypoints/openai/cli_args.py",
         "vllm/entrypoints/common/cli_args.py",
+        "vllm/entrypoints/launchers/cli_args.py",
         "vllm/entrypoints/cli/serve.py",
     ),
     "sglang": ("sglang/srt/server_args.py", "sglang/srt/arg_groups/fields/"),

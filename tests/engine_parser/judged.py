@@ -49,15 +49,17 @@ NO_LAUNCHER: Final = frozenset({"FI504", "FI532"})
 """The image does not run the launcher, or none."""
 ABOUT: Final = (
     (r"kv.transfer.config|KVTransferConfig|json_invalid", frozenset({"FI314"})),
-    (r"no pod starts the ranks", NO_LAUNCHER | {"FI316", "FI541"}),
+    (r"no pod starts the ranks|modulo by zero|external-LB", NO_LAUNCHER | {"FI316", "FI329", "FI541"}),
     (
         r"invalid device ordinal|number of available GPUs|divisible|evenly divide|world group|Ray|size",
         NO_LAUNCHER
-        | {"FI104", "FI110", "FI111"}  # nothing is launched
+        | {"FI104", "FI110", "FI111", "FI518", "FI524"}  # nothing is launched
         | {"FI307", "FI308", "FI313", "FI316", "FI541", "FI549", "FI569"},
     ),
 )
 """What an engine says of values, sizes and ranks, and the findings about the same."""
+FUSED: Final = re.compile(r"(?<=^-[a-z])\d+$")
+"""The value in `-n2`."""
 UNKNOWN: Final = re.compile(r"\$\(|--config\b")
 """Arguments that are not in the object."""
 UNLIMITED: Final = 1 << 20
@@ -177,7 +179,9 @@ def announced(why: str, found: Iterable[FieldError]) -> list[str]:
         codes = next((codes for says, codes in ABOUT if re.search(says, why)), frozenset())
         return [code for code, _ in told if code in codes]
     words = rest.split()
-    flags = {word.partition("=")[0] for word in words if word.startswith("-")} or {words[0]}
+    flags = {FUSED.sub("", word.partition("=")[0]) for word in words if word.startswith("-")}
+    if not flags:
+        return [code for code, text in told if words[0] in text or code == "FI516"]
     by_flag = {
         flag: [
             code for code, text in told if flag in text or (flag.startswith(LAUNCHED) and code in NO_LAUNCHER)

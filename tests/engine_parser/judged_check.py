@@ -4,10 +4,12 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.flags import flag_tables
 from hack.wheels import releases
-from tests.engine_parser.answers import judged
+from intent.command_line.spelling import spelling_of
+from tests.engine_parser.answers import flags, judged
 from tests.engine_parser.install import Release
-from tests.engine_parser.judged import RELEASES, Pod, main, verdicts
+from tests.engine_parser.judged import RELEASES, Pod, main, numbers, verdicts
 
 POD: Final = {"devices": 8, "ray": False, "experts": True, "module": False}
 JOINED: Final = "--nnodes 2 --node-rank 1 --headless --master-addr x"
@@ -31,6 +33,9 @@ WRONG: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("0.8.5 0.10.2", f"-tp 8 {JOINED}", {}, "unrecognized arguments"),
     ("0.8.5 0.33.0", "-tp eight", {}, "invalid int value"),
     ("0.11.0", "--kv-cache-dtype xy", {}, "invalid choice"),
+    ("0.33.0", "--max-lora-rank 17", {}, "invalid choice"),
+    ("0.33.0", "--lora-modules sql", {}, "Invalid JSON"),
+    ("0.33.0", "--kv-transfer-config {kv", {}, "argument --kv-transfer-config"),
     ("0.10.2 0.33.0", NIXL % '"kv_role":"kv_bot"', {}, "Input should be"),
     ("0.33.0", NIXL % '"kv_role":"kv_both","kv_rank":0', {}, "Unexpected keyword"),
     ("0.10.2", "-tp 16", {}, "Unable to load Ray"),
@@ -78,6 +83,15 @@ def test_an_engine_says_what_its_release_says(release: Release) -> None:
     assert [
         one for one in told if not (any(x in one[1] for x in one[0].split("|")) if one[0] else not one[1])
     ] == []
+
+
+@pytest.mark.parametrize("release", [Release(name, tag) for name, tags in RELEASES.items() for tag in tags])
+def test_the_catalogue_has_exactly_the_flags_of_the_parser(release: Release) -> None:
+    table, theirs, version = flag_tables()[release.engine], flags(release), numbers(release.version)
+    known = spelling_of(release.engine, table)
+    ours = {flag for flag in table.spans if flag[:2] == "--" and not table.lacks(flag, version)}
+
+    assert (ours - theirs, {flag for flag in theirs if not known.accepts(flag, version)}) == (set(), set())
 
 
 def test_a_rank_that_no_pod_starts_is_told() -> None:

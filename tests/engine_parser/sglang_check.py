@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pytest
 
-from catalog.flags import flag_tables, is_absent
 from intent import Object
 from intent.command_line.dialects import SGLANG as DIALECT
 from tests.builders.lws import container, lws, template
@@ -177,15 +176,6 @@ def test_what_was_parsed_before_admission_is_parsed_after(release: Release, prog
 
     assert worse == []
     assert accepted > 5
-
-
-def test_the_catalogue_has_the_flags_of_the_parser() -> None:
-    theirs = flags(SGLANG_NOW)
-    version = tuple(int(part) for part in SGLANG_NOW.version.split("."))
-    ours = {flag for flag in flag_tables()["sglang"].spans if flag.startswith("--")}
-
-    assert {flag for flag in ours - theirs if not is_absent("sglang", flag, version)} == set()
-    assert {flag for flag in theirs - ours if f"--{flag.removeprefix('--no-')}" not in ours} == {"--help"}
 
 
 WRONG: Final = (

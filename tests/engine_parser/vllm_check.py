@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from catalog.flags import flag_tables, is_absent
 from intent import Object
 from tests.builders.lws import container, lws, template
-from tests.engine_parser.answers import flags, parsed, refused_after_admission, started
+from tests.engine_parser.answers import parsed, refused_after_admission, started
 from tests.engine_parser.install import VLLM
 from tests.engine_parser.started import write_programs
 from webhook.check import check
@@ -103,29 +102,3 @@ def test_what_was_parsed_before_admission_is_parsed_after(programs: Path) -> Non
 
     assert worse == []
     assert accepted > 50
-
-
-# --- the catalogue ------------------------------------------------------------------------------------
-
-
-def test_the_catalogue_has_the_flags_of_the_parser() -> None:
-    theirs = flags(VLLM)
-    ours = {flag for flag in flag_tables()["vllm"].spans if flag.startswith("--")}
-
-    assert {flag for flag in ours - theirs if not is_absent("vllm", flag, VERSION)} == set()
-    assert {flag for flag in theirs - ours if f"--{flag.removeprefix('--no-')}" not in ours} == {"--help"}
-
-
-WRONG: Final = (
-    ["--tensor-paralel-size", "8"],
-    ["--tensor-parallel-size", "eight"],
-    ["--max-lora-rank", "17"],
-    ["--lora-modules", "sql"],
-    ["--kv-transfer-config", "{kv"],
-)
-
-
-def test_wrong_arguments_are_refused() -> None:
-    answers = parsed(VLLM, *(["serve", "org/M", *words] for words in WRONG))
-
-    assert [words for words, answer in zip(WRONG, answers, strict=True) if "error" not in answer] == []
