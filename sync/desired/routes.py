@@ -155,29 +155,37 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         *_forbidden(service, settings),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
-    picker = _picker(wanted, pods, picks) if is_split(fitting) else wanted
+    picker = _picker(wanted, live, pods, picks) if is_split(fitting) else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
-    later = tuple(_later(served, picker, wanted)) if picker is not wanted else ()
-    if later and routing.config:  # it was checked against the generation to come
+    later = tuple(_later(served, picker, wanted)) if is_split(fitting) else ()
+    if picker is not wanted and routing.config:  # it was checked against the generation to come
         return RoutePlan(hold=True, findings=(*hints, *wrong, *later))
     routes = _routes(key, fitting, service, routing, settings, pods, picker)
     return RoutePlan(routes, findings=(*hints, *wrong, *later))
 
 
-def _picker(wanted: Picker, pods: tuple[ObservedPod, ...] | None, picks: str) -> Picker:
-    """Return the generation for now: another one than wanted until the last pod with its sidecar has gone."""
+def _picker(
+    wanted: Picker, live: tuple[Member, ...], pods: tuple[ObservedPod, ...] | None, picks: str
+) -> Picker:
+    """Return the generation for now: another one than wanted until the last pod with its sidecar has gone.
+
+    Pods of a generation that a template has do not go: the wanted one is the oldest of those.
+    """
     there = {picks} if pods is None else {pod.sidecar for pod in pods}
-    return PICKERS[oldest_of(there - {wanted.name}) or wanted.name]
+    going = there - {wanted.name} - {one.sidecar for one in live}
+    return PICKERS[oldest_of(going) or wanted.name]
 
 
 def _later(served: tuple[Member, ...], picker: Picker, wanted: Picker) -> Iterator[Finding]:
-    """FI823: say on decoders that the endpoint picker is replaced later."""
-    message = f"becomes {wanted.name} after the last pod with the routing sidecar of {picker.name} has gone"
+    """FI823: say on decoders that the endpoint picker is of another generation, and how long."""
+    coming = f"becomes {wanted.name} after the last pod with the routing sidecar of {picker.name} has gone"
     for one in served:
-        if one.component_type == "decoder":
+        other = f"is {picker.name}, as another decoder's routing sidecar: this one's is of {one.sidecar}"
+        message = coming if picker is not wanted else other if one.sidecar not in {"", picker.name} else ""
+        if message and one.component_type == "decoder":
             yield Finding(one.subject, FieldError(path(PICKER), None, message, "FI823", softened=True))
 
 

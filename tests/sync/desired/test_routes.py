@@ -290,9 +290,10 @@ FOLLOWED: Final = {
     "pods with the old sidecar": ("llm-d-0.7", "", ("llm-d-0.7", "llm-d-0.4", ""), "", "llm-d-0.4", True),
     "pods with the new one": ("llm-d-0.7", "", ("llm-d-0.7", ""), "llm-d-0.4", "llm-d-0.7", False),
     "pods with a newer one": ("llm-d-0.4", "llm-d-0.4", ("llm-d-0.7", "llm-d-0.4"), "", "llm-d-0.7", True),
+    "a new decoder": ("llm-d-0.7 llm-d-0.4", "", ("llm-d-0.4", "llm-d-0.7"), "llm-d-0.4", "llm-d-0.4", True),
     "the endpoint picker of pods that are not known": ("llm-d-0.7", "", None, "llm-d-0.4", "llm-d-0.4", True),
 }
-"""The template's sidecar, the author's choice, pods, the present picker; the next one, and if one waits."""
+"""Sidecars in templates of decoders, the author's choice, pods, the present picker; the next, if it waits."""
 
 
 @pytest.mark.parametrize(
@@ -301,7 +302,12 @@ FOLLOWED: Final = {
 def test_an_endpoint_picker_is_of_the_generation_of_the_sidecars(
     sidecar: str, chosen: str, there: tuple[str, ...] | None, picks: str, followed: str, *, waits: bool
 ) -> None:
-    members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
+    asked = replace(PD, picker=chosen)
+    decoders = (
+        decode(name, role_name=name, routing=asked, sidecar=one)
+        for name, one in zip("dx", sidecar.split(" "), strict=False)
+    )
+    members = prefill(), *decoders
     pods = None if there is None else tuple(map(PODS.__getitem__, there))
 
     found = desired_routes(KEY, members, None, SETTINGS, pods=pods, picks=picks)
