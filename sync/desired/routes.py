@@ -155,12 +155,13 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         *_forbidden(service, settings),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
-    picker = _picker(wanted, live, pods, picks) if is_split(fitting) else wanted
+    has_sidecars = is_split(fitting) and not (router and router.pool)
+    picker = _picker(wanted, live, pods, picks) if has_sidecars else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
-    later = tuple(_later(served, picker, wanted)) if is_split(fitting) else ()
+    later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
     if picker is not wanted and routing.config:  # it was checked against the generation to come
         return RoutePlan(hold=True, findings=(*hints, *wrong, *later))
     routes = _routes(key, fitting, service, routing, settings, pods, picker)

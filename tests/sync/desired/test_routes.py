@@ -399,6 +399,15 @@ def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker(config: C
     assert (found.pool, found.config) == ("theirs", "")
 
 
+def test_beside_a_pool_of_the_author_no_sidecar_is_compared_with_an_endpoint_picker() -> None:
+    service = isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]})
+    decoders = (decode(name, role_name=name, routing=PD, sidecar=name) for name in ("llm-d-0.4", "llm-d-0.7"))
+
+    found = desired_routes(KEY, (prefill(), *decoders), service, SETTINGS, pods=(PODS["llm-d-0.7"],))
+
+    assert (found.findings, found.hold) == ((), False)
+
+
 def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
     service = isvc(strategy="pd-disaggregation", config_ref=ConfigMapKey("routing", "c.yaml"))
     text = yaml.dump(presets(PICKERS[SETTINGS.disaggregated_picker])["pd-disaggregation"])
