@@ -77,7 +77,9 @@ def _findings(
             if reported.isdisjoint({(finding.path, ""), key}):
                 reported.add(key)
                 yield finding
-    same = known_service is not None and _configuration(known_service) == _configuration(service)
+    asked, split = _configuration(service)
+    is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
+    same = known_service is not None and (is_kept or _configuration(known_service) == (asked, split))
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
     yield from _of_routes(service)
     stays = known_service is not None and brought(known_service) == brought(service)

@@ -68,7 +68,7 @@ class Member:
     """The port of its leaders."""
     serving: Serving = LEADERS
     sidecar: str = ""
-    """The endpoint picker generation of its routing sidecar; empty without a known one."""
+    """The endpoint picker generation of the sidecar that it asks for; empty without a known one."""
     has_adapters: bool = False
     """Whether its engines serve LoRA adapters."""
 
@@ -132,6 +132,7 @@ def member(lws: Object) -> Member | None:
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
         port=served.port,
+        sidecar=sidecar_of(lws) if asked.wants_sidecar else "",
         serving=replace(served.serving, everywhere=_serves_everywhere(lws)),
         has_adapters=bool(asked.lora),
     )
@@ -178,7 +179,6 @@ def _workload(lws: Object, service: str, labels: Object) -> Member:
         group=group,
         revision=read_revision(labels),
         priority_classes=_priority_classes(templates),
-        sidecar=sidecar_of(lws),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
         uid=text(metadata.get("uid")),

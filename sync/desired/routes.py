@@ -116,6 +116,8 @@ class RoutePlan:
     hold: bool = False
     """Whether routes are left as they are: nothing is changed, created or deleted."""
     findings: tuple[Finding, ...] = ()
+    keeps_picker: bool = False
+    """Whether the endpoint picker and its configuration are left as they are."""
 
 
 def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that routes depend on
@@ -155,17 +157,16 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         *_forbidden(service, settings),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
-    has_sidecars = is_split(fitting) and not (router and router.pool)
+    has_sidecars = any(one.sidecar for one in live) and not (router and router.pool)
     picker = _picker(wanted, live, pods, picks) if has_sidecars else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
-    if picker is not wanted and routing.config:  # it was checked against the generation to come
-        return RoutePlan(hold=True, findings=(*hints, *wrong, *later))
+    keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
     routes = _routes(key, fitting, service, routing, settings, pods, picker)
-    return RoutePlan(routes, findings=(*hints, *wrong, *later))
+    return RoutePlan(routes, findings=(*hints, *wrong, *later), keeps_picker=keeps)
 
 
 def _picker(

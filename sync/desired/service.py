@@ -27,7 +27,7 @@ from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
-from sync.desired.routes import desired_routes
+from sync.desired.routes import config_name, desired_routes
 from sync.desired.scaling import left_alone, scaling_errors
 from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
@@ -220,7 +220,11 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     held = ROUTES if decided.hold or (snapshot.service and snapshot.service.errors) else frozenset()
     again = FOLLOWED_WITHIN if snapshot.configuration else None
     kept = _switched_off(snapshot, settings) if decided.routes else frozenset()
-    return Desired(route_objects(decided), held, of_routes=findings, requeue_after=again, held_objects=kept)
+    if decided.keeps_picker:
+        name = snapshot.situation.key[1]
+        kept |= {(DEPLOYMENT.kind, picker_name(name)), ("ConfigMap", config_name(name))}
+    objects = (one for one in route_objects(decided) if (one["kind"], one["metadata"]["name"]) not in kept)
+    return Desired(tuple(objects), held, of_routes=findings, requeue_after=again, held_objects=kept)
 
 
 def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:

@@ -370,3 +370,16 @@ def test_a_changed_configuration_is_checked() -> None:
     old, new = configured(config()), configured(UNKNOWN)
 
     assert errors(check(changed(new, "metadata.generation", 2), old)) != []
+
+
+def test_a_configuration_beside_stored_sidecars_only_warns() -> None:
+    """The generation of the sidecars, which its endpoint picker has, stands on other objects."""
+    roles = prefiller(), decoder()
+    old, new = (changed(configured(UNKNOWN, *roles), "metadata.generation", at) for at in (1, 2))
+    new = rewritten(new, "spec.roles.2.endpointPickerConfig", yaml.dump(config({"type": "no-such-plugin"})))
+
+    found = check(new, changed(old, "spec.roles.2.endpointPickerConfig", yaml.dump(config())))
+
+    assert [(one.code, one.severity) for one in found if one.path.endswith("endpointPickerConfig")] == [
+        ("FI814", "warning")
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.service.member import sidecar_of
+from intent.service.member import member, sidecar_of
 from intent.settings import Settings
 from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
@@ -201,6 +201,15 @@ def test_a_stored_sidecar_keeps_its_generation_until_its_author_asks(
     assert sidecar_of(found) == (name if PICKERS[name].sidecar else "")
     codes = {one.code for one in check(found, stored, Settings(disaggregated_picker=default))}
     assert codes & {"FI805", "FI902"} == ({"FI805"} if name == "gie-1.5" else set())
+
+
+def test_a_sidecar_of_an_author_is_of_no_generation() -> None:
+    proxy = {"name": "routing-proxy", "image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.4.0"}
+    pod = template(container(readinessProbe=PROBE), initContainers=[proxy])
+
+    members = [member(put(lws(2, pod, skip=skip, **DECODER))) for skip in ("sidecar", "shm")]
+
+    assert [one and one.sidecar for one in members] == ["", "llm-d-0.4"]
 
 
 def test_a_sidecar_comes_where_a_write_without_admission_made_it_due() -> None:

@@ -315,7 +315,7 @@ def test_an_endpoint_picker_is_of_the_generation_of_the_sidecars(
     assert (found.routes and found.routes.picker.name, ("d", "FI823") in codes(found)) == (followed, waits)
 
 
-def test_a_configuration_waits_for_the_generation_that_reads_it() -> None:
+def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation_to_come() -> None:
     config = yaml.dump(presets(PICKERS["llm-d-0.7"])["pd-disaggregation"])
     members = prefill(), decode(routing=Routing(config=config), sidecar="llm-d-0.7")
 
@@ -324,7 +324,16 @@ def test_a_configuration_waits_for_the_generation_that_reads_it() -> None:
         for names in (("llm-d-0.7", "llm-d-0.4"), ("llm-d-0.7",))
     )
 
-    assert (rolling.hold, rolled.hold) == (True, False)
+    assert (rolling.hold, rolling.keeps_picker, rolled.keeps_picker) == (False, True, False)
+
+
+def test_a_sidecar_of_an_author_says_no_generation() -> None:
+    members = prefill(), decode(routing=PD, sidecar="")
+
+    found = desired_routes(KEY, members, None, SETTINGS, pods=(PODS["llm-d-0.4"],), picks="llm-d-0.7")
+
+    assert found.routes is not None
+    assert found.routes.picker.name == "llm-d-0.7"
 
 
 @pytest.mark.parametrize(
