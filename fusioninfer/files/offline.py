@@ -266,21 +266,20 @@ def _preview(
         watched_autoscaler(one.document.object) for one in each if is_autoscaler(one.document.object)
     ]
     config_maps = [one.document.object for one in each if is_config_map(one.document.object)]
+    named = [one.service for one in services if one.service]
     ahead = preview(
-        members,
-        settings,
-        [one.service for one in services if one.service],
-        autoscalers,
-        config_maps,
+        *(members, settings, named, autoscalers, config_maps),
         lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
     unclear = _unclear(each, members)
     keys = {one.subject: one.key for one in members}  # an InferenceService has the name of its service
+    waits = {one.subject for one in ahead.findings if one.error.code == "FI410"}
     found = [
         _found(*sources[one.subject], one.error)
         for one in ahead.findings
         if one.error.code
         not in unclear.get(keys.get(one.subject, (one.subject.namespace, one.subject.name)), ())
+        and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same
     ]
     return list(ahead.objects), found
 

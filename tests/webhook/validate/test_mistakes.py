@@ -62,8 +62,8 @@ REMEDY: Final = re.compile(
 
 CONTROLLERS: Final = ("FI87", "FI88")
 """Codes of the controller, whose remedies are in `catalog.codes` alone."""
-WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role", "FI808": "apply it"}
-"""Codes about a service that waits, whose remedy is in `catalog.codes` alone."""
+WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role"}
+"""The code about a service that waits, whose remedy is in `catalog.codes` alone."""
 
 
 def found(case: Mistake) -> list[FieldError]:
