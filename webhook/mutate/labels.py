@@ -87,7 +87,7 @@ LABELS: Final = Concern(
         Rule(
             "FI606",
             r"\.annotations\[(?:inference\.networking\.k8s\.io|llm-d\.ai)/active-ports\]",
-            "the pod serves on a port for each of its ranks; endpoint pickers choose among them",
+            "the pod serves on a port for each of its ranks; only endpoint pickers balance over them",
             (*causes.COMMANDS, causes.SERVICE),
         ),
     ),
