@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -30,7 +31,7 @@ def become_ready(group: Group, expected: set[Place], seconds: float) -> None:
     missing = set(expected)
 
     def is_over() -> bool:
-        missing.difference_update([place for place in missing if ask(group, place, "/health")[0] == 200])
+        missing.difference_update(_answering(group, missing, "/health"))
         return not missing or any(not alive(pod) for pod in group.pods)
 
     with suppress(TimeoutError):
@@ -41,7 +42,7 @@ def become_ready(group: Group, expected: set[Place], seconds: float) -> None:
 def texts(group: Group, places: set[Place], times: int) -> set[str]:
     """Return the texts with which these places complete the prompt."""
     body = {"prompt": PROMPT, "max_tokens": WORDS, "temperature": 0, "ignore_eos": True}
-    found = [ask(group, place, "/v1/completions", body, seconds=300) for place in sorted(places) * times]
+    found = _ask_all(group, sorted(places) * times, "/v1/completions", body, seconds=300)
     assert {status for status, _ in found} == {200}, f"{found}{said(group)}"
     return {json.loads(text)["choices"][0]["text"] for _, text in found}
 
@@ -49,7 +50,7 @@ def texts(group: Group, places: set[Place], times: int) -> set[str]:
 def servers(group: Group) -> set[Place]:
     """Return all places that answer as an API does, among those that listen."""
     listening = {(rank, port) for rank, pod in enumerate(group.pods) for port in _ports(pod)}
-    return {place for place in listening if ask(group, place, "/v1/models", seconds=10)[0] == 200}
+    return _answering(group, listening, "/v1/models", seconds=10)
 
 
 def ask(group: Group, place: Place, path: str, body: object = None, *, seconds: float = 3) -> tuple[int, str]:
@@ -93,6 +94,19 @@ def generated(group: Group, place: Place) -> list[float]:
 def logs(group: Group) -> str:
     """Return all that the pods said."""
     return "\n".join(tail(pod, LOG_LIMIT) for pod in group.pods)
+
+
+def _answering(group: Group, places: Collection[Place], path: str, *, seconds: float = 3) -> set[Place]:
+    found = _ask_all(group, [*places], path, seconds=seconds)
+    return {place for place, (status, _) in zip(places, found, strict=True) if status == 200}
+
+
+def _ask_all(
+    group: Group, places: Sequence[Place], path: str, body: object = None, *, seconds: float
+) -> list[tuple[int, str]]:
+    """Send a request to each place, all at once."""
+    with ThreadPoolExecutor(len(places) or 1) as threads:
+        return [*threads.map(lambda place: ask(group, place, path, body, seconds=seconds), places)]
 
 
 def _ports(pod: Process) -> Iterator[int]:

@@ -64,7 +64,7 @@ class Cell(NamedTuple):
     @property
     def title(self) -> str:
         """Name the cell."""
-        return f"{self.launcher}, {self.shape.name}, {self.release.version}"
+        return f"{self.launcher}-{self.shape.name}-{self.release.version}".replace(" ", "-")
 
 
 CELLS: Final = (
