@@ -67,11 +67,14 @@ class Cell(NamedTuple):
         return f"{self.launcher}-{self.shape.name}-{self.release.version}".replace(" ", "-")
 
 
+_TENSOR: Final = Cell(NATIVE, TENSOR, NEWEST)
+_DATA: Final = Cell(NATIVE, DATA, NEWEST)
+_SYMMETRIC: Final = Cell(SYMMETRIC, TENSOR, NEWEST, lifted=True, asked=True)
 CELLS: Final = (
-    Cell(NATIVE, TENSOR, NEWEST),
+    _TENSOR,
     Cell(NATIVE, PIPELINE, NEWEST),
-    Cell(NATIVE, DATA, NEWEST),
-    Cell(SYMMETRIC, TENSOR, NEWEST, lifted=True, asked=True),
+    _DATA,
+    _SYMMETRIC,
     Cell(NATIVE, EXPERTS, NEWEST, lifted=True),
     Cell(NATIVE, DATA, WITH_RAY, lifted=True),
     Cell(NATIVE, DATA, OLDEST, lifted=True),
@@ -92,6 +95,8 @@ class Harm(NamedTuple):
     template: Literal["leaderTemplate", "workerTemplate"]
     old: tuple[str, ...]
     new: tuple[str, ...]
+    said: str
+    """What a pod says once the wrong word has its effect, from which on the group cannot become ready."""
 
     def done(self, lws: Object) -> Object:
         """Replace the words."""
@@ -107,13 +112,17 @@ class Harm(NamedTuple):
 
 _LEADER: Final = "$(LWS_LEADER_ADDRESS)"
 _RANK: Final = ("--node-rank", "$(LWS_WORKER_INDEX)")
+_PORT: Final = ("--port", "8001", "--nnodes")
 HARMS: Final = (
-    Harm("no --headless", CELLS[0], "workerTemplate", ("--headless",), ()),
-    Harm("no --headless, data", CELLS[2], "workerTemplate", ("--headless",), ()),
-    Harm("wrong rank", CELLS[0], "workerTemplate", _RANK, ("--node-rank", "0")),
-    Harm("wrong address", CELLS[0], "workerTemplate", (_LEADER,), ("10.99.0.99",)),
-    Harm("wrong port", CELLS[0], "leaderTemplate", ("--nnodes",), ("--port", "8001", "--nnodes")),
-    Harm("wrong port of Ray", CELLS[3], "workerTemplate", (f"{_LEADER}:6379",), (f"{_LEADER}:6380",)),
+    Harm("no-headless", _TENSOR, "workerTemplate", ("--headless",), (), "not be called on follower node"),
+    Harm("no-headless-data", _DATA, "workerTemplate", ("--headless",), (), "engines_only or dp_rank == 0"),
+    Harm("wrong-rank", _TENSOR, "workerTemplate", _RANK, ("--node-rank", "0"), "address tcp://127.0.0.1"),
+    Harm("wrong-address", _TENSOR, "workerTemplate", (_LEADER,), ("10.99.0.99",), "address 10.99.0.99:29501"),
+    Harm("wrong-port", _TENSOR, "leaderTemplate", ("--nnodes",), _PORT, "server on http://0.0.0.0:8001"),
+    Harm(
+        *("wrong-port-of-Ray", _SYMMETRIC, "workerTemplate", (f"{_LEADER}:6379",), (f"{_LEADER}:6380",)),
+        said="Ray cluster at x-0.x.default:6380",
+    ),
 )
 """At least one of each kind."""
 

@@ -6,14 +6,18 @@ import torch
 from torch import distributed
 from vllm.distributed.device_communicators.cpu_communicator import CpuCommunicator
 
+SHARED = ("tp", "pp")
+"""How groups are named for which vLLM would use shared memory."""
+
 
 class Communicator(CpuCommunicator):  # type: ignore[misc] # vLLM is not installed where types are checked
-    """vLLM's own one, as it is for groups that are neither of tensor nor of pipeline parallelism."""
+    """vLLM's own one, without its shared memory; a group of experts keeps its name, by which it is known."""
 
     def __init__(
         self, cpu_group: Any, device: Any = None, device_group: Any = None, unique_name: str = "", **more: Any
     ) -> None:
-        super().__init__(cpu_group, device, device_group, f"over-pods-{unique_name}", **more)
+        other = f"over-pods-{unique_name}" if unique_name.startswith(SHARED) else unique_name
+        super().__init__(cpu_group, device, device_group, other, **more)
         self.unique_name = unique_name
         self.supports_tensor_dict = False
 
