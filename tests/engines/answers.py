@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from socket import SHUT_RDWR
+from threading import Timer
 from typing import Final
 
 from tests.builders import netns
@@ -54,12 +56,17 @@ def servers(group: Group) -> set[Place]:
 
 
 def ask(group: Group, place: Place, path: str, body: object = None, *, seconds: float = 3) -> tuple[int, str]:
-    """Send a request from the switch, as a client or the kubelet does; the status is 0 without an answer."""
+    """Send a request from the switch, as a client or the kubelet does; the status is 0 without an answer.
+
+    The time is that of the whole answer: a socket of vLLM's coordinator sends counts for ever.
+    """
     rank, port = place
     address = pods(group.lws)[rank].address
 
     def send() -> tuple[int, str]:
         connection = HTTPConnection(address, port, timeout=seconds)
+        end = Timer(seconds, _shut, (connection,))
+        end.start()
         try:
             content = None if body is None else json.dumps(body)
             headers = {"Content-Type": "application/json"}
@@ -69,9 +76,16 @@ def ask(group: Group, place: Place, path: str, body: object = None, *, seconds: 
         except (OSError, HTTPException) as error:
             return 0, repr(error)
         finally:
+            end.cancel()
             connection.close()
 
     return netns.made_in(group.switch.pid, send)
+
+
+def _shut(connection: HTTPConnection) -> None:
+    """End what waits for bytes of a connection."""
+    with suppress(OSError, AttributeError):
+        connection.sock.shutdown(SHUT_RDWR)
 
 
 def computing(group: Group) -> list[int]:

@@ -42,6 +42,7 @@ VARIABLES: Final = {
     **IMAGE,
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
+    "RAY_memory_monitor_refresh_ms": "0",  # else Ray ends ranks when the whole machine has little left
     "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",
@@ -54,7 +55,7 @@ def begun(cell: Cell, folder: Path, harm: Callable[[Object], Object] = lambda on
     programs = install(cell.release, sys.stderr)
     written = expanded(group(cell, str(write(cell.shape.model, programs.parent / "models"))))
     platform = {"PYTHONPATH": str(PLATFORM)} if cell.lifted else {"VLLM_PLUGINS": ""}
-    cache = {"VLLM_CACHE_ROOT": str(programs.parent / "cache")}
+    cache = dict.fromkeys(("VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR"), str(programs.parent / "cache"))
     image = VARIABLES | cache | platform | dict(cell.release.variables)
     with running(harm(written), programs, folder, image=image, stand_in=None) as there:
         for pod in there.pods:

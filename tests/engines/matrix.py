@@ -78,6 +78,7 @@ CELLS: Final = (
     Cell(NATIVE, EXPERTS, NEWEST, lifted=True),
     Cell(NATIVE, DATA, WITH_RAY, lifted=True),
     Cell(NATIVE, DATA, OLDEST, lifted=True),
+    Cell(NATIVE, MULTI_PORT, NEWEST, lifted=True),
     Cell(NATIVE, EXTERNAL_DENSE, NEWEST, "refused", "Non-MoE models do not support external", "FI329"),
     Cell(
         NATIVE, MULTI_PORT, WITH_RAY, "refused", f"unrecognized arguments: {MULTI_PORT.arguments[4]}", "FI329"
