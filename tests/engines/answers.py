@@ -15,7 +15,7 @@ from tests.builders import netns
 from tests.cluster.testbed.processes import LOG_LIMIT, Process, alive, tail
 from tests.cluster.testbed.wait import until
 from tests.ray.group import pods
-from tests.ray.running import Group, said
+from tests.ray.running import STARTS, Group, restarted, said
 
 Place = tuple[int, int]
 """The rank of a pod and a port."""
@@ -29,15 +29,18 @@ RANK: Final = re.compile(rb"VLLM::(Worker|EngineCore)|ray::RayWorker\w*|sglang::
 
 
 def become_ready(group: Group, expected: set[Place], seconds: float) -> None:
-    """Wait until each place says that it is healthy, or a pod ends."""
+    """Wait until each place says that it is healthy, or a pod ends; nodes of Ray may time out twice."""
     missing = set(expected)
 
     def is_over() -> bool:
         missing.difference_update(_answering(group, missing, "/health"))
         return not missing or any(not alive(pod) for pod in group.pods)
 
-    with suppress(TimeoutError):
-        until(is_over, "they are healthy", seconds=seconds, every=1)
+    for _ in range(STARTS):
+        with suppress(TimeoutError):
+            until(is_over, "they are healthy", seconds=seconds, every=1)
+        if not missing or not restarted(group):
+            break
     assert not missing, f"{sorted(missing)} are not healthy{said(group)}"
 
 

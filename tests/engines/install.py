@@ -43,19 +43,20 @@ def _cpu(version: str, ray: str, *instead: str, **variables: str) -> Release:
         f"vllm/vllm-openai:v{version.partition('.post')[0]}",
         "2026-11-25",
         (f"ray=={ray}", "setuptools<81"),
-        (*instead, "torchaudio", "triton", "torchcodec; sys_platform == 'never'"),
+        (*instead, "torchaudio==2.11.0", "torchcodec; sys_platform == 'never'"),
         tuple(variables.items()),
     )
 
 
-NEWEST: Final = _cpu("0.32.0", "2.60.0", "torch==2.13.0", "torchvision==0.28.0")
-WITH_RAY: Final = _cpu("0.17.1", "2.54.0", "torch==2.10.0", "torchvision==0.25.0")
+NEWEST: Final = _cpu("0.32.0", "2.60.0", "torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0")
+WITH_RAY: Final = _cpu("0.17.1", "2.54.0", "torch==2.10.0", "torchvision==0.25.0", "triton==3.9.0")
 """The last release whose image has Ray."""
 OLDEST: Final = _cpu(
     "0.11.0.post2",
     "2.49.2",
     *("torch==2.8.0", "torchvision==0.23.0", "click==8.1.8", "intel-extension-for-pytorch==2.8.0"),
     "transformers==4.57.6",
+    "triton==3.4.0",
     VLLM_CPU_OMP_THREADS_BIND="0|1",
 )
 """The last release without `--nnodes`."""

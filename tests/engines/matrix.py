@@ -42,6 +42,8 @@ PIPELINE: Final = Shape("pipeline", ("--pipeline-parallel-size", "2"))
 """Compiled: without the compiler's warm-up vLLM on CPUs fails on the first request."""
 DATA: Final = _data("data", 2, 1, engines=2)
 EXPERTS: Final = _data("data of experts", 2, 1, model=WITH_EXPERTS, engines=2)
+HYBRID: Final = _data("hybrid", 4, 2, "--data-parallel-hybrid-lb", engines=2)
+EXTERNAL: Final = _data("external", 2, 1, "--data-parallel-external-lb", model=WITH_EXPERTS)
 EXTERNAL_DENSE: Final = _data("external of a dense model", 2, 1, "--data-parallel-external-lb")
 MULTI_PORT: Final = _data("multi-port", 4, 2, "--data-parallel-multi-port-external-lb", model=WITH_EXPERTS)
 
@@ -78,6 +80,8 @@ CELLS: Final = (
     Cell(NATIVE, EXPERTS, NEWEST, lifted=True),
     Cell(NATIVE, DATA, WITH_RAY, lifted=True),
     Cell(NATIVE, DATA, OLDEST, lifted=True),
+    Cell(NATIVE, HYBRID, NEWEST),
+    Cell(NATIVE, EXTERNAL, NEWEST, lifted=True),
     Cell(NATIVE, MULTI_PORT, NEWEST, lifted=True),
     Cell(NATIVE, EXTERNAL_DENSE, NEWEST, "refused", "Non-MoE models do not support external", "FI329"),
     Cell(

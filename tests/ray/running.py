@@ -97,13 +97,19 @@ def recorded(group: Group, *, seconds: float = 3 * PATIENCE) -> dict[str, Any]:
             f"the engine runs{said(group)}",
             seconds=seconds,
         )
-        if file.exists() or not _timed_out(group):
+        if file.exists() or not restarted(group):
             break
-        _delete_pods(group)
-        _create_pods(group)
     assert file.exists(), f"the leader ended without it{said(group)}"
     record: dict[str, Any] = json.loads(file.read_bytes())
     return record
+
+
+def restarted(group: Group) -> bool:
+    """Recreate a group if a node timed out; return whether it did."""
+    if timed_out := _timed_out(group):
+        _delete_pods(group)
+        _create_pods(group)
+    return timed_out
 
 
 def _timed_out(group: Group) -> bool:
