@@ -20,6 +20,8 @@ from tests.ray.running import STARTS, Group, restarted, said
 Place = tuple[int, int]
 """The rank of a pod and a port."""
 PROMPT: Final = "The leader waits for"
+API: Final = '"object":"list"'
+"""What an API answers of its models; Ray's metrics answer on each path."""
 WORDS: Final = 3
 """Tokens of a completion."""
 LISTENS: Final = "0A"
@@ -55,7 +57,7 @@ def texts(group: Group, places: set[Place], times: int) -> set[str]:
 def servers(group: Group) -> set[Place]:
     """Return all places that answer as an API does, among those that listen."""
     listening = {(rank, port) for rank, pod in enumerate(group.pods) for port in _ports(pod)}
-    return _answering(group, listening, "/v1/models", seconds=10)
+    return _answering(group, listening, "/v1/models", API, seconds=10)
 
 
 def ask(group: Group, place: Place, path: str, body: object = None, *, seconds: float = 3) -> tuple[int, str]:
@@ -113,9 +115,13 @@ def logs(group: Group) -> str:
     return "\n".join(tail(pod, LOG_LIMIT) for pod in group.pods)
 
 
-def _answering(group: Group, places: Collection[Place], path: str, *, seconds: float = 3) -> set[Place]:
+def _answering(
+    group: Group, places: Collection[Place], path: str, words: str = "", *, seconds: float = 3
+) -> set[Place]:
     found = _ask_all(group, [*places], path, seconds=seconds)
-    return {place for place, (status, _) in zip(places, found, strict=True) if status == 200}
+    return {
+        place for place, (status, text) in zip(places, found, strict=True) if status == 200 and words in text
+    }
 
 
 def _ask_all(
