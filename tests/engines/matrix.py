@@ -18,6 +18,7 @@ from tests.engines.model import DENSE, WITH_EXPERTS
 Outcome = Literal["runs", "refused", "not on a CPU"]
 NATIVE: Final = "vllm-native"
 SYMMETRIC: Final = "ray-symmetric"
+START: Final = "ray-start"
 
 
 class Shape(NamedTuple):
@@ -38,6 +39,7 @@ def _data(name: str, size: int, local: int, *more: str, model: str = DENSE, engi
 
 
 TENSOR: Final = Shape("tensor", ("--tensor-parallel-size", "2", "--enforce-eager"))
+OF_RAY: Final = Shape("tensor-of-Ray", (*TENSOR.arguments, "--distributed-executor-backend", "ray"))
 PIPELINE: Final = Shape("pipeline", ("--pipeline-parallel-size", "2"))
 """Compiled: without the compiler's warm-up vLLM on CPUs fails on the first request."""
 DATA: Final = _data("data", 2, 1, engines=2)
@@ -83,6 +85,7 @@ CELLS: Final = (
     Cell(NATIVE, HYBRID, NEWEST),
     Cell(NATIVE, EXTERNAL, NEWEST, lifted=True),
     Cell(NATIVE, MULTI_PORT, NEWEST, lifted=True),
+    Cell(START, OF_RAY, OLDEST, lifted=True),
     Cell(NATIVE, EXTERNAL_DENSE, NEWEST, "refused", "Non-MoE models do not support external", "FI329"),
     Cell(
         NATIVE, MULTI_PORT, WITH_RAY, "refused", f"unrecognized arguments: {MULTI_PORT.arguments[4]}", "FI329"
