@@ -174,9 +174,11 @@ def _picker(
 ) -> Picker:
     """Return the generation for now: another one than wanted until the last pod with its sidecar has gone.
 
-    Pods of a generation that a template has do not go: the wanted one is the oldest of those.
+    Pods of a generation that a template has do not go: the wanted one is the oldest of those. Pods of no
+    member say nothing, whatever their labels: copies of pods, and those that ended and were left.
     """
-    there = {picks} if pods is None else {pod.sidecar for pod in pods}
+    names = {one.name for one in live}
+    there = {picks} if pods is None else {pod.sidecar for pod in pods if pod.lws in names}
     going = there - {wanted.name} - {one.sidecar for one in live}
     return PICKERS[oldest_of(going) or wanted.name]
 

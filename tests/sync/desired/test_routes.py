@@ -282,13 +282,17 @@ def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() 
     assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
 
 
-PODS: Final = {name: ObservedPod("llm", name, sidecar=name) for name in ("llm-d-0.4", "llm-d-0.7", "")}
+PODS: Final = {
+    **{name: ObservedPod("llm", name, lws="d", sidecar=name) for name in ("llm-d-0.4", "llm-d-0.7", "")},
+    "a copy": ObservedPod("llm", "copy", sidecar="llm-d-0.4"),
+}
 FOLLOWED: Final = {
     "the sidecar in the template": ("llm-d-0.4", "", (), "gie-1.5", "llm-d-0.4", False),
     "the endpoint picker beside an unknown sidecar": ("", "", (), "llm-d-0.4", "llm-d-0.4", False),
     "no endpoint picker that cannot split": ("", "", (), "gie-1.5", "llm-d-0.7", False),
     "pods with the old sidecar": ("llm-d-0.7", "", ("llm-d-0.7", "llm-d-0.4", ""), "", "llm-d-0.4", True),
     "pods with the new one": ("llm-d-0.7", "", ("llm-d-0.7", ""), "llm-d-0.4", "llm-d-0.7", False),
+    "a copy of an old pod": ("llm-d-0.7", "", ("llm-d-0.7", "a copy"), "llm-d-0.7", "llm-d-0.7", False),
     "pods with a newer one": ("llm-d-0.4", "llm-d-0.4", ("llm-d-0.7", "llm-d-0.4"), "", "llm-d-0.7", True),
     "a new decoder": ("llm-d-0.7 llm-d-0.4", "", ("llm-d-0.4", "llm-d-0.7"), "llm-d-0.4", "llm-d-0.4", True),
     "the endpoint picker of pods that are not known": ("llm-d-0.7", "", None, "llm-d-0.4", "llm-d-0.4", True),

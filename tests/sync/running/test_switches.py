@@ -106,7 +106,8 @@ async def test_an_endpoint_picker_changes_after_the_last_pod_with_the_old_sideca
     """Whatever the operator's default is now: the sidecar in the template decides."""
     prefiller, decoder = lws("p", "prefiller"), lws("d", "decoder")
     pod: Object = {"apiVersion": "v1", "kind": "Pod", "spec": proxied("0.4.0"), "metadata": {"name": "d-0"}}
-    pod["metadata"] |= {"namespace": HOME, "labels": decoder["metadata"]["labels"]}
+    labels = decoder["metadata"]["labels"] | {"leaderworkerset.sigs.k8s.io/name": "d"}
+    pod["metadata"] |= {"namespace": HOME, "labels": labels}
     for one in (prefiller, decoder):
         one["metadata"]["annotations"]["fusioninfer.io/strategy"] = "pd-disaggregation"
         api.put(OUTPUTS["LeaderWorkerSet"].path(HOME, one["metadata"]["name"]), one)
