@@ -158,7 +158,8 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
     has_sidecars = any(one.sidecar for one in live) and not (router and router.pool)
-    picker = _picker(wanted, live, pods, picks) if has_sidecars else wanted
+    is_there = bool(picks) or not routing.config  # the author's configuration needs the one to come
+    picker = _picker(wanted, live, pods, picks) if has_sidecars and is_there else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):

@@ -323,12 +323,18 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
     config = yaml.dump(presets(PICKERS["llm-d-0.7"])["pd-disaggregation"])
     members = prefill(), decode(routing=Routing(config=config), sidecar="llm-d-0.7")
 
-    rolling, rolled = (
-        desired_routes(KEY, members, None, SETTINGS, pods=tuple(map(PODS.__getitem__, names)))
-        for names in (("llm-d-0.7", "llm-d-0.4"), ("llm-d-0.7",))
+    rolling, without, rolled = (
+        desired_routes(KEY, members, None, SETTINGS, pods=tuple(map(PODS.__getitem__, names)), picks=picks)
+        for names, picks in (
+            (("llm-d-0.7", "llm-d-0.4"), "llm-d-0.4"),
+            (("llm-d-0.7", "llm-d-0.4"), ""),
+            (("llm-d-0.7",), "llm-d-0.4"),
+        )
     )
 
     assert (rolling.hold, rolling.keeps_picker, rolled.keeps_picker) == (False, True, False)
+    assert without.routes is not None
+    assert (without.routes.picker.name, without.keeps_picker) == ("llm-d-0.7", False)
 
 
 def test_a_sidecar_of_an_author_says_no_generation() -> None:
