@@ -23,7 +23,7 @@ Reviews = Mapping[str, Callable[[bytes], AdmissionAnswer]]
 
 _ENGINE: Final[Object] = {
     "name": "engine",
-    "image": "vllm/vllm-openai:v0.17.1",
+    "image": "registry.example/vllm-openai:v0.17.1",
     "command": ["vllm", "serve"],
     "args": ["org/model", "--tensor-parallel-size", "16", "--unknown", "--kv-transfer-config", "{}"],
     "resources": {"limits": {"nvidia.com/gpu": "8"}},

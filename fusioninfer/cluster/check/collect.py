@@ -50,9 +50,7 @@ TRIAL: Final[Object] = {
             "size": 1,
             "workerTemplate": {
                 "spec": {
-                    "containers": [
-                        {"name": "vllm", "image": "vllm/vllm-openai", "command": ["vllm", "serve", "m"]}
-                    ]
+                    "containers": [{"name": "vllm", "image": "corp/llm", "command": ["vllm", "serve", "m"]}]
                 }
             },
         },
