@@ -214,10 +214,6 @@ def agreed(values: Iterable[str]) -> str:
     return distinct.pop() if len(distinct) == 1 else ""
 
 
-def _spec(template: Object) -> Object:
-    return mapping(template.get("spec"))
-
-
 def _templates(lws: Object) -> tuple[Object, ...]:
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     fields = (group.get("leaderTemplate"), group.get("workerTemplate"))
@@ -228,6 +224,10 @@ def _serves_everywhere(lws: Object) -> bool:
     """Return whether the pods of all templates will say so: selectors find them by this label alone."""
     labels = [mapping(mapping(one.get("metadata")).get("labels")) for one in _templates(lws)]
     return bool(labels) and all(SERVING_LABELS.items() <= one.items() for one in labels)
+
+
+def _spec(template: Object) -> Object:
+    return mapping(template.get("spec"))
 
 
 def _component_type(labels: Object) -> ComponentType:
