@@ -94,7 +94,7 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
     "encoder": "encode",
 }
 LLM_D_ROLES: Final[dict[ComponentType, str]] = DEFAULT_ROLE | {"worker": "both"}
-PARTS: Final = ("env", "shm", "probes", "startup-probe", "dns", "port", "sidecar")
+PARTS: Final = ("env", "shm", "shm-limit", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
 BLOCKS: Final = ("model", "parallelism", "lora")
 """The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""

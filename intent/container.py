@@ -12,7 +12,7 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.quantity import parse
+from intent.quantity import bytes_of, parse
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -79,6 +79,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         extended=accelerators.unknown(resources),
         unlimited=accelerators.unlimited(resources),
         over_limit=_over_limit(resources),
+        memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),

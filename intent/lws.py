@@ -108,6 +108,8 @@ class Engine:
     """Extended resources whose request has no equal limit."""
     over_limit: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
     """CPU and memory, as far as more is requested than their limit."""
+    memory_limit: int = field(default=0, metadata=NOT_DIGESTED)
+    """In bytes; 0 without one. The digest has `Intent.memory_limits`."""
     read_only: bool = field(default=False, metadata=NOT_DIGESTED)
     """`readOnlyRootFilesystem`."""
     index: int = field(default=0, metadata=NOT_DIGESTED)
@@ -195,6 +197,8 @@ class Intent(Annotations):
     kueue_queue: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     templates: tuple[Template, ...] = ()
+    memory_limits: tuple[int, ...] = ()
+    """Of the engine of each template, in bytes, 0 without one; empty if no engine has one."""
     name: str = field(default="", metadata=NOT_DIGESTED)
     replicas: int = field(default=1, metadata=NOT_DIGESTED)
     restart_policy: str = field(default="", metadata=NOT_DIGESTED)

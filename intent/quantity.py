@@ -21,6 +21,7 @@ _SUFFIXES: Final = {
     "P": Decimal(10**15),
     "E": Decimal(10**18),
 }
+_UNITS: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", "E", "P", "T", "G", "M", "k")
 _DIGITS: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"
 _EXPONENT: Final = "[eE][+-]?[0-9]{1,2}"
 _NUMBER: Final = re.compile(f"{_DIGITS}(?:{_EXPONENT})?")
@@ -60,3 +61,15 @@ def whole(value: Any) -> int | None:
     if number is None or number < 0 or number > 10**9 or number != number.to_integral_value():
         return None
     return int(number)
+
+
+def of_bytes(count: int) -> str:
+    """Return a number of bytes in a form that the API server keeps: `1Gi`, `512M`, `1000Ki`."""
+    unit = next((name for name in _UNITS if count % int(_SUFFIXES[name]) == 0), "")
+    return f"{count // int(_SUFFIXES.get(unit, 1))}{unit}"
+
+
+def bytes_of(value: Any) -> int:
+    """Parse a quantity of memory, in bytes; 0 if it is not valid, or less than one."""
+    number = parse(value)
+    return int(number) if number is not None and 1 <= number < 2**63 else 0

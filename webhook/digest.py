@@ -71,14 +71,16 @@ def reads_of(reads: Reads, known: Object) -> Reads:
 
 _PATHS: Final = "paths"
 """The paths of all probes and hooks, which count only if the decision says so."""
+APART: Final = ("memory_limits",)
+"""Facts that only the digests of parts cover: so the digest of all is that of releases without them."""
 _FIRST: Final = ("launcher", "splits", "port")
 """The fields of a `Decision` that all records have. Others change no digest while at their default."""
 _UNSAID: Final = Decision()
 
 
 def digest(known: Object) -> str:
-    """Return the digest of all facts: 128 bits, in hex."""
-    return _hashed({name: value for name, value in known.items() if name != _PATHS}, 32)
+    """Return the digest of all facts but those of `APART`: 128 bits, in hex."""
+    return _hashed({name: value for name, value in known.items() if name not in (_PATHS, *APART)}, 32)
 
 
 def digest_of(reads: Reads, known: Object, decision: Decision | None = None) -> str:

@@ -251,6 +251,7 @@ def wish(
         concerns,
         (recorded,),
         lambda: write.before.reading.intent if write.before and write.before.digest == pin.digest else None,
+        write.lacking,
     )
 
 

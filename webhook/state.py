@@ -38,7 +38,7 @@ from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
 from intent.template import Templates
-from webhook.mutate import is_unchanged
+from webhook.mutate import counts_apart, is_unchanged
 from webhook.overlay.record import NO_RECORD, Record
 from webhook.overlay.written import LAST_APPLIED
 from webhook.write import Write, has_record, read_write, same_input, scaled_spec
@@ -201,8 +201,8 @@ def _holds(write: Write, record: Record) -> bool:
     if record is NO_RECORD or write.reading == NOTHING:
         return False
     if not (record.is_foreign or write.reading.errors):
-        is_whole = write.digest == record.digest and not record.expansion.decision.paths
-        return is_whole or is_unchanged(write.facts, record.expansion)
+        is_whole = write.digest == record.digest and not counts_apart(write.facts, record.expansion)
+        return is_whole or is_unchanged(write.facts, record.expansion, write.lacking)
     return write.digest == record.digest != "" or _carries_on(write, record)
 
 

@@ -4,7 +4,7 @@ The record of the live object is reverted, and the result parsed: that is what i
 the old object is computed once, and only if it is needed, since most writes need none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from intent.shapes import annotations, labels
 from intent.template import Templates
 from webhook import digest as digests
 from webhook.leftover import without_leftover
-from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
+from webhook.mutate import CONCERNS, ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.canonical import canonical
@@ -72,6 +72,11 @@ class Write:
         return digests.digest(self.facts) if self.facts else ""
 
     @property
+    def apart(self) -> tuple[Any, ...]:
+        """Return the facts that this digest leaves out."""
+        return tuple(self.facts.get(name) for name in digests.APART)
+
+    @property
     def stored(self) -> Record:
         """Return the record of the old object."""
         return self.read_stored()
@@ -86,6 +91,22 @@ class Write:
             return NO_RECORD
         is_there = self.stored is NO_RECORD and not patch(self.old, merge(self.old, self.record.put_on))
         return self.record if is_there else self.stored
+
+    @cached_property
+    def lacking(self) -> Collection[str]:
+        """The concerns that are due, without a part in that record, although the old object has their input.
+
+        An earlier release did not know them. What they inject would restart pods that nobody changed.
+        """
+        recorded = self.pinning.expansion
+        due = [one for one in CONCERNS if one.asked_by in self.facts and one.name not in recorded.parts]
+        if not due or self.before is None or bypassed(self.old):
+            return ()
+        now, then = (
+            [digests.digest_of(one.reads, facts, recorded.decision) for one in due]
+            for facts in (self.facts, self.before.facts)
+        )
+        return [one.name for one, current, stored in zip(due, now, then, strict=True) if current == stored]
 
     @property
     def original(self) -> Object:
@@ -155,6 +176,8 @@ class Write:
             return True
         is_known = bool(self.digest) and self.digest in (before.digest, before.record.digest)
         if before.record.expansion.decision.paths and self.facts != before.facts:
+            return False
+        if self.apart != before.apart:
             return False
         return is_known and _of_controller(self) == _of_controller(before)
 
@@ -301,7 +324,8 @@ def _stamp(live: Object) -> Overlay:
 def same_input(before: Write, now: Write) -> bool:
     """Return whether two objects have the same input: by digest, or field by field if there is none."""
     if now.digest:
-        return now.digest == before.digest and now.reading.errors == before.reading.errors
+        is_same = (now.digest, now.apart) == (before.digest, before.apart)
+        return is_same and now.reading.errors == before.reading.errors
     one, other = now.original, before.original
     if annotations(one) == annotations(other) and scaled_spec(one) == scaled_spec(other):
         return True

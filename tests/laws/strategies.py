@@ -270,6 +270,9 @@ def defaulted(live: Object, _file: Object) -> Object:
                 port.setdefault("protocol", "TCP")
             limits = item.setdefault("resources", {}).get("limits", {})
             limits |= {name: STORED.get((name, value), value) for name, value in limits.items()}
+        for item in spec.get("volumes", ()):
+            if "sizeLimit" in (memory := item.get("emptyDir") or {}):
+                memory["sizeLimit"] = STORED.get(("memory", memory["sizeLimit"]), memory["sizeLimit"])
     return stored
 
 

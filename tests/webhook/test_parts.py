@@ -5,6 +5,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from intent.annotations import PARTS
 from intent.read import read
 from tests.builders.lws import changed, container, lws, put, template
 
@@ -133,9 +134,34 @@ def test_skipping_the_startup_probe_keeps_the_split() -> None:
     ("text", "message"),
     [
         ("prob", "prob is not a part; did you mean probes?"),
-        ("shm,xyz", "xyz is not a part; parts are env, shm, probes, startup-probe, dns, port, sidecar"),
+        ("shm,xyz", f"xyz is not a part; parts are {', '.join(PARTS)}"),
         ("shm,shm", "must be names of parts separated by commas, each once, at most 4096 characters"),
     ],
 )
 def test_skipping_an_unknown_concern_is_an_error(text: str, message: str) -> None:
     assert [error.message for error in read(lws(skip=text)).errors] == [message]
+
+
+SIZES: Final[dict[str, tuple[Any, str, str | None]]] = {
+    "a limit": ("1024Mi", "env", "1Gi"),
+    "bytes": (10**9, "env", "1G"),
+    "no limit": (None, "env", None),
+    "no quantity": ("much", "env", None),
+    "skipped": ("1Gi", "shm-limit", None),
+}
+
+
+@pytest.mark.parametrize(("limit", "skip", "size"), SIZES.values(), ids=SIZES)
+def test_shared_memory_has_the_size_of_the_memory_limit(limit: Any, skip: str, size: str | None) -> None:
+    limits = {"nvidia.com/gpu": 8} if limit is None else {"nvidia.com/gpu": 8, "memory": limit}
+    found = put(lws(2, template(container(resources={"limits": limits})), skip=skip))
+
+    (volume,) = spec(found)["volumes"]
+    assert volume["emptyDir"] == {"medium": "Memory", **({"sizeLimit": size} if size else {})}
+
+
+def test_a_memory_volume_of_the_author_gets_no_size() -> None:
+    volumes = [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    engine = container(resources={"limits": {"memory": "1Gi"}})
+
+    assert spec(put(lws(2, template(engine, volumes=volumes))))["volumes"] == volumes

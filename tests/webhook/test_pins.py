@@ -93,6 +93,31 @@ def test_an_edit_changes_only_the_concerns_that_read_it(
     assert "FI902" not in {one.code for one in check(live, stored, NEXT)}
 
 
+LIMITED: Final = lws(2, template(container(resources={"limits": {"nvidia.com/gpu": "8", "memory": "64Gi"}})))
+LATER_CONCERN: Final[dict[str, tuple[str, Any, str | None]]] = {
+    "nothing": ("metadata.name", "engine", None),
+    "an annotation": ("metadata.annotations.fusioninfer.io/skip", "env", None),
+    "a node selector": (f"{WORKER}.spec.nodeSelector", {"a": "b"}, None),
+    "its own input": (f"{ENGINE}.resources.limits.memory", "1536Mi", "1536Mi"),
+    "refresh": ("metadata.annotations.fusioninfer.io/refresh", "1", "64Gi"),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(("path", "value", "size"), LATER_CONCERN.values(), ids=LATER_CONCERN)
+def test_a_concern_that_an_earlier_release_lacked_waits_for_an_edit_of_its_input(
+    path: str, value: Any, size: str | None, tool: str
+) -> None:
+    older = tuple(one for one in CONCERNS if one.name != "shm_limit")
+    stored: Object = jsonpatch.apply_patch(LIMITED, expand(LIMITED, None, Settings(), older))
+
+    live = put(TOOLS[tool](stored, changed(LIMITED, path, value)), stored)
+
+    (volume,) = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["volumes"]
+    assert volume["emptyDir"].get("sizeLimit") == size
+    assert "FI902" not in {one.code for one in check(live, stored)}
+
+
 def test_a_variable_changes_no_launcher() -> None:
     stored = put(FILE)
 

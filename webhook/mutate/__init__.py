@@ -4,14 +4,14 @@ A mutator reads its `Input` and returns an overlay. It does not know the other m
 what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from intent import Object
 from intent.launch import Decision
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.digest import digest_of
+from webhook.digest import APART, digest_of
 from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
@@ -24,6 +24,7 @@ from webhook.mutate.lora import LORA
 from webhook.mutate.model import MODEL
 from webhook.mutate.probes import PROBES
 from webhook.mutate.shm import SHM
+from webhook.mutate.shm_limit import SHM_LIMIT
 from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
@@ -33,7 +34,7 @@ from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 
 CONCERNS: Final[tuple[Concern, ...]] = (
-    *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM),
+    *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, SHM_LIMIT),
     *(PROBES, STARTUP, MODEL, LORA, DNS, SIDECAR),
 )
 
@@ -83,13 +84,14 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
     concerns: Iterable[Concern] = CONCERNS,
     pins: tuple[Expansion, ...] = (),
     earlier: Callable[[], Intent | None] = lambda: None,
+    lacking: Collection[str] = (),
 ) -> Expansion:
     """Return what all concerns inject; `facts` are those of the Intent.
 
     A decision or a part is that of the first of `pins` that has it from the same input, by the digest. Any
     other is made by the rules; so are all, if other rules made parts that contradict each other. While
     nothing is known of the image, the launcher and the form of its flags stay in every launch of the same
-    kind as that of `earlier`, the stored Intent.
+    kind as that of `earlier`, the stored Intent. The parts of `lacking` are left out.
     """
     given = input_of(intent, settings, concerns)
     taken = decision(given)
@@ -109,7 +111,7 @@ def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
     parts = {
         one.name: _part(one, given, digest_of(one.reads, facts, taken), pins)
         for one in concerns
-        if one.is_asked(facts)
+        if one.is_asked(facts) and one.name not in lacking
     }
     try:
         wish = combine(part.wish for part in parts.values())
@@ -148,12 +150,20 @@ def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ..
     return Part(digest, concern.mutate(given) if concern.name in given.concerns else {})
 
 
-def is_unchanged(facts: Object, recorded: Expansion) -> bool:
-    """Return whether each recorded decision and part was made from the same input."""
+def counts_apart(facts: Object, recorded: Expansion) -> bool:
+    """Return whether a part depends on facts that the digest of all lacks."""
+    apart = [one for one in CONCERNS if one.asked_by in APART]
+    return bool(recorded.decision.paths) or any(
+        one.name in recorded.parts or one.is_asked(facts) for one in apart
+    )
+
+
+def is_unchanged(facts: Object, recorded: Expansion, lacking: Collection[str] = ()) -> bool:
+    """Return whether each decision and part was recorded from the same input; `lacking` may have no part."""
     rows = {name: reads for name, (reads, _) in DECISIONS.items()} | {one.name: one.reads for one in CONCERNS}
     known = {**recorded.digests, **{name: part.digest for name, part in recorded.parts.items()}}
     asked = {one.name for one in CONCERNS if one.asked_by and one.is_asked(facts)}
-    is_whole = recorded.digests.keys() == DECISIONS.keys() and asked <= recorded.parts.keys()
+    is_whole = recorded.digests.keys() == DECISIONS.keys() and asked <= {*recorded.parts, *lacking}
     return is_whole and all(
         digest_of(rows[name], facts, recorded.decision) == digest
         for name, digest in known.items()

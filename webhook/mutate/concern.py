@@ -47,6 +47,7 @@ def engine_field(field: str) -> CausePath:
     return (TEMPLATE, "spec", "containers", ENGINE, field)
 
 
+MEMORY_LIMIT: Final[CausePath] = (*engine_field("resources"), "limits", "memory")
 COMMANDS: Final = (engine_field("args"), engine_field("command"))
 PROBES: Final = tuple(engine_field(field) for field in ("livenessProbe", "readinessProbe", "startupProbe"))
 

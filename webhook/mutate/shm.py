@@ -3,14 +3,11 @@
 from typing import Final
 
 from intent.launch import Launch
-from intent.read import SHM as VOLUME
 from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
-from webhook.mutate.templates import for_launches, in_engine
+from webhook.mutate.templates import SHARED_MEMORY, for_launches, in_engine, memory_volume
 from webhook.overlay.overlay import Overlay
-
-PATH: Final = "/dev/shm"  # noqa: S108 - a path in the container
 
 
 def shm(given: Input) -> Overlay:
@@ -21,13 +18,11 @@ def shm(given: Input) -> Overlay:
 
 def _memory(launch: Launch) -> Overlay:
     """Return the volume and its mount. A memory volume that has the name already is used as it is."""
-    if launch.template.host_ipc or any(path.rstrip("/") == PATH for path in launch.engine.mounts):
+    name = memory_volume(launch)
+    if not name:
         return {}
-    taken = frozenset(launch.template.taken)
-    names = (VOLUME, *(f"{VOLUME}-{at}" for at in range(1, len(taken) + 1)))
-    name = next(name for name in names if name not in taken)
     volume = {"name": name, "emptyDir": {"medium": "Memory"}}
-    mount = {"name": name, "mountPath": PATH}
+    mount = {"name": name, "mountPath": SHARED_MEMORY}
     return in_engine(launch.engine, {"volumeMounts": [mount]}, {"volumes": [volume]})
 
 

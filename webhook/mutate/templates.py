@@ -1,11 +1,24 @@
 """Overlays for pod templates: for all of a group, for those that are launched, for the engine container."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from intent.launch import Launch
 from intent.lws import Engine
+from intent.read import SHM
 from webhook.layout import Layout
 from webhook.overlay.overlay import NOTHING, Overlay
+
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
+
+
+def memory_volume(launch: Launch) -> str:
+    """Return the name of the volume that a launch gets at /dev/shm; empty if it has memory there."""
+    if launch.template.host_ipc or any(path.rstrip("/") == SHARED_MEMORY for path in launch.engine.mounts):
+        return ""
+    taken = frozenset(launch.template.taken)
+    names = (SHM, *(f"{SHM}-{at}" for at in range(1, len(taken) + 1)))
+    return next(name for name in names if name not in taken)
 
 
 def for_templates(layout: Layout, overlay: Overlay) -> Overlay:

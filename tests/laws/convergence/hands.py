@@ -314,7 +314,9 @@ def write_memory(change: Change) -> Change:
             engine = engine_of(template)
             if engine is not None and _memory(template) is None:
                 volumes = template["spec"].setdefault("volumes", [])
-                volumes.append({"name": "dshm", "emptyDir": {"medium": "Memory"}})
+                limit = engine.get("resources", {}).get("limits", {}).get("memory")
+                size = {"sizeLimit": limit} if limit else {}
+                volumes.append({"name": "dshm", "emptyDir": {"medium": "Memory", **size}})
                 engine.setdefault("volumeMounts", []).append({"name": "dshm", "mountPath": SHM})
         return change(lws)
 
