@@ -20,7 +20,7 @@ class Room(NamedTuple):
 
 ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 12_910, 8_100),
-    "intent": Room(("intent",), 11_070, 9_100),
+    "intent": Room(("intent",), 11_075, 9_100),
     "catalog": Room(("catalog",), 2_750, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_800, 8_100),
     "command": Room(("fusioninfer", "importer", "plan"), 17_620, 10_000),

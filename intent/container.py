@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 from catalog.engines import DEFAULT_PORT
@@ -45,8 +46,10 @@ _PROXIES: Final = frozenset(
 """Names of the images that the sidecar has had, without the registry, which operators replace."""
 _SIDECARS: Final = ("-routing-sidecar", "-disagg-sidecar")
 """How the names of llm-d's images end, also of mirrors."""
-_OF_ENGINES: Final = frozenset({"--vllm-port", "--model-server-port"})
+_OF_ENGINES: Final = frozenset({"vllm-port", "model-server-port"})
 """Flags of its sidecars for the engine's port (`pkg/sidecar/proxy/options.go` of llm-d's router)."""
+_OF_PROXIES: Final = frozenset({"port", "connector", "kv-connector"})
+"""Flags of which a proxy has one too: other programs ask the engine for metrics, at its port."""
 _CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
 _HIGHEST: Final = 65535
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
@@ -221,28 +224,31 @@ def own_download(spec: Object) -> tuple[str, ...] | None:
 
 def proxied_port(spec: Object) -> int:
     """Return the port of an author's own routing sidecar, by its name, image or flags; 0 if there is none."""
-    asked = ((one, _words(one)) for _, one in _with_paths(spec, ""))
-    own = (words for one, words in asked if one.get("name") == ROUTING_PROXY or _is_proxy(one, words))
-    words = next(own, None)
-    if words is None:
+    asked = ((one, _flags(one)) for _, one in _with_paths(spec, ""))
+    own = (flags for one, flags in asked if one.get("name") == ROUTING_PROXY or _is_proxy(one, flags))
+    flags = next(own, None)
+    if flags is None:
         return 0
-    given = [
-        value or "".join(words[at + 1 : at + 2])
-        for at, word in enumerate(words)
-        for name, _, value in [word.partition("=")]
-        if name == "--port"
-    ]
-    port = int(given[-1]) if given and given[-1].isdecimal() and len(given[-1]) < 10 else 0
+    given = flags.get("port", "")
+    port = int(given) if given.isdecimal() and len(given) < 10 else 0
     return port if 0 < port <= _HIGHEST else DEFAULT_PORT
 
 
-def _words(container: Object) -> list[str]:
-    return [*strings(container.get("command")), *strings(container.get("args"))]
+def _flags(container: Object) -> dict[str, str]:
+    """Return the flags of a program of Go, which has them with one dash or two, each with its last value."""
+    words = [*strings(container.get("command")), *strings(container.get("args"))]
+    flags = {}
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, sign, value = word.partition("=")
+        if word.startswith("-"):
+            flags[name.lstrip("-")] = value if sign else following
+    return flags
 
 
-def _is_proxy(container: Object, words: list[str]) -> bool:
+def _is_proxy(container: Object, flags: Mapping[str, str]) -> bool:
     image = text(container.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
-    return image.endswith(_SIDECARS) or any(word.partition("=")[0] in _OF_ENGINES for word in words)
+    is_asked = not _OF_ENGINES.isdisjoint(flags) and not _OF_PROXIES.isdisjoint(flags)
+    return image.endswith(_SIDECARS) or is_asked
 
 
 def _with_paths(spec: Object, path: str) -> Iterator[tuple[str, Object]]:

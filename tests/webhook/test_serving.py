@@ -120,7 +120,9 @@ def test_an_unknown_engine_has_its_first_port() -> None:
         ({"image": "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0", "args": ["--port", "8001"]}, 8001),
         ({"image": "corp:5000/llm-d-routing-sidecar@sha256:1", "args": []}, 8000),
         ({"image": "corp/own:1", "command": ["/proxy", "--model-server-port", "8200", "--port=8001"]}, 8001),
+        ({"image": "corp/own:1", "args": ["-vllm-port=8200", "-connector=nixlv2", "-port", "8001"]}, 8001),
         ({"image": "corp/logs-sidecar:1", "args": ["--port=8001"]}, 8200),
+        ({"image": "corp/metrics:1", "args": ["--vllm-port=8200"]}, 8200),
     ],
 )
 def test_the_port_of_a_sidecar_replaces_that_of_the_engine(field: str, proxy: Object, port: int) -> None:
