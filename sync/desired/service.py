@@ -221,8 +221,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     again = FOLLOWED_WITHIN if snapshot.configuration else None
     kept = _switched_off(snapshot, settings) if decided.routes else frozenset()
     if decided.keeps_picker:
-        name = snapshot.situation.key[1]
-        kept |= {(DEPLOYMENT.kind, picker_name(name)), ("ConfigMap", config_name(name))}
+        kept |= _of_picker(snapshot)
     objects = (one for one in route_objects(decided) if (one["kind"], one["metadata"]["name"]) not in kept)
     return Desired(tuple(objects), held, of_routes=findings, requeue_after=again, held_objects=kept)
 
@@ -242,6 +241,17 @@ def _picks(snapshot: Snapshot) -> str:
     name = picker_name(snapshot.situation.key[1])
     rows = rows_of(snapshot, OUTPUTS[DEPLOYMENT.kind])
     return next((row.projection.picker for row in rows if row.applied and row.name == name), "")
+
+
+def _of_picker(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+    """Return the workload and the configuration of the endpoint picker, as far as they are there.
+
+    Without its configuration no pod of it starts again: one that was deleted is made anew.
+    """
+    name = snapshot.situation.key[1]
+    names = {DEPLOYMENT.kind: picker_name(name), "ConfigMap": config_name(name)}
+    rows = ((kind, row.name) for kind in names for row in rows_of(snapshot, OUTPUTS[kind]))
+    return frozenset((kind, found) for kind, found in rows if found == names[kind])
 
 
 def _pods(snapshot: Snapshot) -> tuple[ObservedPod, ...] | None:

@@ -12,7 +12,8 @@ from intent.errors import Subject
 from intent.service.member import Member
 from sync.desired.gang import Refusal
 from sync.desired.service import ALL, SETS, Desired, desired_state
-from sync.kinds import LWS, ROUTES
+from sync.desired.strategies import preset_text
+from sync.kinds import LWS, OUTPUTS, POD, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill, role, routed
@@ -206,3 +207,37 @@ def test_a_service_of_too_many_members_is_left_as_it_is_with_one_finding() -> No
     assert at_limit.held != ALL
     assert (desired.objects, desired.held, len(said(desired))) == ((), ALL, 1)
     assert desired.findings[0].error.code == "FI904"
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "deleted"])
+def test_a_configuration_that_an_endpoint_picker_is_kept_with_is_made_anew_once_it_is_deleted(
+    *, is_there: bool
+) -> None:
+    """Its author configures the next generation. Without a configuration no pod of the present one starts."""
+    config = preset_text("llm-d-0.7", "pd-disaggregation")
+    members = prefill(), decode(routing=Routing(config=config), sidecar="llm-d-0.7")
+    fields = [{"manager": "fusioninfer", "operation": "Apply"}]
+    names = {"namespace": KEY[0], "managedFields": fields}
+    picker: Object = {
+        "metadata": names | {"name": "r1-epp", "labels": {"fusioninfer.io/picker": "llm-d-0.4"}}
+    }
+    proxy = {"name": "routing-proxy", "image": "m/llm-d-routing-sidecar:v0.4.0"}
+    old_pod = {
+        "metadata": {"namespace": KEY[0], "name": "d-0", "labels": {"leaderworkerset.sigs.k8s.io/name": "d"}},
+        "spec": {"initContainers": [proxy]},
+    }
+    there = (OUTPUTS["ConfigMap"].project({"metadata": names | {"name": "r1-epp-config"}}),)
+
+    desired = desired_state(
+        snapshot(
+            None,
+            members,
+            Pod=(POD.project(old_pod),),
+            Deployment=(OUTPUTS["Deployment"].project(picker),),
+            ConfigMap=there if is_there else (),
+        ),
+        SETTINGS,
+    )
+
+    assert ("Deployment", "r1-epp") in desired.held_objects
+    assert ("ConfigMap" in kinds(desired)) is not is_there
