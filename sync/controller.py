@@ -22,6 +22,7 @@ from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
 from sync.desired.gang import Refusal, refusal_finding
 from sync.desired.prunable import prunable
+from sync.desired.render.routes import TARGET_PORTS, with_one_port
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.desired.templates import with_stored_version
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
@@ -81,7 +82,8 @@ class Unapplied:
     ) -> "Unapplied":
         """Add an object that was not applied, and why; `part` is its kind (`kinds.part_of`)."""
         named = tuple(replace(refusal, kind=part) for refusal in refusals)
-        return Unapplied(self.refusals + named, self.errors + errors, self.kinds | {part})
+        missing = () if named and all(one.partly for one in named) else (part,)
+        return Unapplied(self.refusals + named, self.errors + errors, self.kinds.union(missing))
 
 
 @dataclass(slots=True)
@@ -177,14 +179,21 @@ class Controller:
     ) -> tuple[Refusal, ...]:
         """Apply one object; a LeaderWorkerSet that is refused with changed templates, with those that it has.
 
-        Returns why it is not written as desired.
+        An InferencePool that is refused with several ports gets the first one. Returns why it is not written
+        as desired.
         """
         kind = OUTPUTS[obj["kind"]]
         refusal = await self.writer.apply(key, kind, obj, check)
-        if refusal and kind is LWS and (earlier := with_stored_version(obj, snapshot)):
-            again = await self.writer.apply(key, kind, earlier, check)
-            return tuple(dict.fromkeys(one for one in (refusal, again) if one))
-        return (refusal,) if refusal else ()
+        if refusal is None:
+            return ()
+        earlier = with_stored_version(obj, snapshot) if kind is LWS else None
+        other = earlier or (with_one_port(obj) if TARGET_PORTS in refusal.message else None)
+        if other is None:
+            return (refusal,)
+        again = await self.writer.apply(key, kind, other, check)
+        if again is None and other is not earlier:
+            return (replace(refusal, partly=True),)
+        return tuple(dict.fromkeys(one for one in (refusal, again) if one))
 
     async def prune(
         self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied

@@ -29,6 +29,7 @@ from sync.desired.routes import RoutePlan, Routes, gateway_name, pool_name, rout
 
 POOL_API_VERSION: Final = f"{POOLS}/v1"
 POOL_KIND: Final = "InferencePool"
+TARGET_PORTS: Final = "targetPorts"
 
 
 def inference_pool(routes: Routes) -> Object:
@@ -39,7 +40,7 @@ def inference_pool(routes: Routes) -> Object:
         "metadata": metadata(routes, pool_name(routes.service)),
         "spec": {
             "selector": {"matchLabels": {SERVICE: routes.service, **routes.endpoints.selector}},
-            "targetPorts": [{"number": port} for port in routes.endpoints.ports],
+            TARGET_PORTS: [{"number": port} for port in routes.endpoints.ports],
             "endpointPickerRef": {
                 "name": picker_name(routes.service),
                 "port": {"number": GRPC_PORT},
@@ -47,6 +48,13 @@ def inference_pool(routes: Routes) -> Object:
             },
         },
     }
+
+
+def with_one_port(pool: Object) -> Object | None:
+    """Return an InferencePool with its first port, which v1.0 alone allows; None if it is so."""
+    spec = pool["spec"]
+    fewer = spec | {TARGET_PORTS: spec[TARGET_PORTS][:1]} if TARGET_PORTS in spec else spec
+    return None if fewer == spec else pool | {"spec": fewer}
 
 
 def objectives(routes: Routes) -> Iterator[Object]:
