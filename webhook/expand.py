@@ -106,7 +106,7 @@ def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
         return False
     now, then, made = map(_launches, (live, write.old, wanted))
     recorded = (write.record, write.stored, record_of(wanted))
-    mine, stored, given = (_launches(one.put_on) for one in recorded)
+    mine, stored, given = ([part for part in _launches(one.put_on) if part] for one in recorded)
     is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
     is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
     return now == then and (now != made or is_other or isinstance(found, Invalid | Unfilled))

@@ -206,3 +206,11 @@ def test_an_edited_launch_is_its_author_s_when_another_launcher_is_named() -> No
     steps = (Step(HELM, "volumes", ("dshm",)), Step(HELM, "form", "by hand"), Step("put", "launcher none"))
 
     assert run(Sequence(File(), HELM, "after", steps)).violations == []
+
+
+def test_what_an_earlier_call_injected_beside_a_launch_by_hand_goes_with_the_annotations() -> None:
+    edits = (("form", "by hand"), ("source", "hf://org/M1"), ("opted_in", False))
+    steps = tuple(Step(CLIENT_SIDE, *edit) for edit in edits)
+    file = File(worker=Pod(form="args"), launcher="ray-symmetric", named=True)
+
+    assert run(Sequence(file, CLIENT_SIDE, "after", steps)).violations == []
