@@ -3,9 +3,9 @@
 - `unit`: pure code, golden cases and laws, in this process.
 - `test`: what needs Python alone: also servers on TLS, the fake API server, processes (`SERVED`).
 - `e2e`: real components (`REAL`), which need Go.
-- `alone`: after those, what has the machine to itself. Ray gives its nodes 30 s to start
-  (`ray/_private/node.py`), the safety law gives services a minute to heal, Kubernetes' autoscaler asks for
-  metrics within seconds, and the delay of one tenant is compared with its delay under attack.
+- `alone`: after those, what has the machine to itself. Real engines take it whole, Ray gives its nodes 30 s
+  to start (`ray/_private/node.py`), the safety law gives services a minute to heal, Kubernetes' autoscaler
+  asks for metrics within seconds, and the delay of one tenant is compared with its delay under attack.
 - `soak`: the long forms of some of them (tests/soak.py).
 
 The folder of a file gives its tier; a single test that takes long is marked `slow`, and is not in `unit`.
@@ -34,7 +34,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 HERE: Final = Path(__file__).parent
 TIER: Final = os.environ.get("TIER", "")
-ALONE: Final = ("alone", "ray")
+ALONE: Final = ("alone", "engines", "ray")
 REAL: Final = ("bench", "cluster", "image", "site", "storage")
 SERVED: Final = ("checks", "hostile", "running", "server", "upgrades")
 """The folders of the tiers `alone`, `e2e` and `test`: those of `REAL` at the top, the others at any depth."""

@@ -29,6 +29,8 @@ LISTENS: Final = "0A"
 RANK: Final = re.compile(rb"VLLM::(Worker|EngineCore)|ray::RayWorker\w*|sglang::scheduler")
 """The titles of processes that compute."""
 
+MADE: Final = re.compile("(vllm|sglang):generation_tokens_total{")
+
 
 def become_ready(group: Group, expected: set[Place], seconds: float) -> None:
     """Wait until each place says that it is healthy, or a pod ends; nodes of Ray may time out twice."""
@@ -106,7 +108,7 @@ def memory(group: Group) -> list[int]:
 def generated(group: Group, place: Place) -> list[float]:
     """Return the tokens that each engine behind a server made."""
     found = ask(group, place, "/metrics", seconds=30)[1]
-    lines = (line for line in found.splitlines() if line.startswith("vllm:generation_tokens_total{"))
+    lines = (line for line in found.splitlines() if MADE.match(line))
     return [float(line.split()[-1]) for line in lines]
 
 

@@ -1,89 +1,21 @@
-"""Real engines under the launches that admission writes: `make soak SOAK=engines`.
+"""Real engines under the launches that admission writes: `make soak SOAK=engines`."""
 
-A pod is a process in a network namespace, with LWS's variables, as in `tests/ray`. Its words and variables
-are those of the expanded object. The models are tiny and their weights random, so that texts mean nothing;
-the same text on all ports shows that all have the same weights.
-"""
-
-import os
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from intent import Object
-from intent.annotations import EXPANSION
-from intent.served import recorded
-from tests.builders.netns import NamespacesUnavailableError, require_namespaces
 from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.wait import until
-from tests.engines import answers
-from tests.engines.install import install
-from tests.engines.matrix import CELLS, HARMS, Cell, Harm, group
-from tests.engines.model import write
-from tests.ray.running import IMAGE, Group, running, said
+from tests.engines.cells import SECONDS, answered, begun, heard, ran
+from tests.engines.matrix import CELLS, HARMS, Cell, Harm
 from tests.soak import SUMMARY
 from webhook.check import check
-from webhook.expand import expanded
 
-PLATFORM: Final = Path(__file__).with_name("platform")
-SECONDS: Final = 1800.0
-"""A pod is ready within 60 to 160 s on two idle cores, within 800 s beside seven other suites."""
 READY: Final[dict[Cell, float]] = {}
 """After how many seconds the group of a cell was ready: a wrong launch gets as long after its last word."""
-NICE: Final = 5
-"""Of the pods, which give way to the test; where the kernel groups sessions, of their groups too."""
-VARIABLES: Final = {
-    **IMAGE,
-    "HF_HUB_OFFLINE": "1",
-    "OMP_NUM_THREADS": "1",
-    "RAY_memory_monitor_refresh_ms": "0",  # else Ray ends ranks when the whole machine has little left
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_NO_USAGE_STATS": "1",
-}
-
-
-@contextmanager
-def begun(cell: Cell, folder: Path, harm: Callable[[Object], Object] = lambda one: one) -> Iterator[Group]:
-    """Start the group of a cell, as admission leaves it, or harmed after that."""
-    programs = install(cell.release, sys.stderr)
-    written = expanded(group(cell, str(write(cell.shape.model, programs.parent / "models"))))
-    platform = {"PYTHONPATH": str(PLATFORM)} if cell.lifted else {"VLLM_PLUGINS": ""}
-    cache = dict.fromkeys(("VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR"), str(programs.parent / "cache"))
-    image = VARIABLES | cache | platform | dict(cell.release.variables)
-    with running(harm(written), programs, folder, image=image, stand_in=None) as there:
-        for pod in there.pods:
-            os.setpriority(os.PRIO_PGRP, pod.pid, NICE)
-            with suppress(OSError):
-                Path(f"/proc/{pod.pid}/autogroup").write_text(str(NICE))
-        try:
-            yield there
-        except BaseException:
-            for pod in there.pods:
-                os.link(pod.log, folder / f"failed-{pod.log.name}")
-            raise
-
-
-def expected(there: Group) -> set[answers.Place]:
-    """Return the pods and ports that serve, as the record tells the controller."""
-    served = recorded(there.lws["metadata"]["annotations"][EXPANSION])
-    ranks = range(len(there.pods)) if served.serving.everywhere else (0,)
-    return {(rank, port) for rank in ranks for port in served.serving.ports or (served.port,)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    """Fail where there can be no network namespaces."""
-    try:
-        require_namespaces()
-    except NamespacesUnavailableError as error:
-        pytest.fail(f"no engine can run here: {error}", pytrace=False)
 
 
 def _cells(*outcomes: str) -> pytest.MarkDecorator:
@@ -92,17 +24,8 @@ def _cells(*outcomes: str) -> pytest.MarkDecorator:
 
 
 @_cells("runs")
-def test_a_completion_comes_from_every_place_that_serves_and_from_no_other(
-    cell: Cell, tmp_path: Path
-) -> None:
-    began = time.monotonic()
-    with begun(cell, tmp_path) as there:
-        READY[cell] = answered(there, cell) - began
-        where = sorted(expected(there))
-        sys.stdout.write(
-            f"\n{SUMMARY}{cell.title}: runs; ready after {READY[cell]:.0f} s, answers after "
-            f"{time.monotonic() - began:.0f} s from {where}, {answers.memory(there)} MB\n"
-        )
+def test_a_completion_comes_from_every_place_that_serves(cell: Cell, tmp_path: Path) -> None:
+    READY[cell] = ran(cell, tmp_path)
 
 
 @_cells("refused", "not on a CPU")
@@ -123,29 +46,3 @@ def test_a_wrong_launch_does_not_pass(harm: Harm, tmp_path: Path) -> None:
         with pytest.raises(AssertionError) as failed:
             answered(there, harm.cell, seconds)
     sys.stdout.write(f"\n{SUMMARY}{harm.title}: fails, {str(failed.value)[:120]}\n")
-
-
-def heard(there: Group, words: str) -> None:
-    """Wait until a pod says these words; once one has ended, the others have little time for it."""
-
-    def is_said() -> bool:
-        return words in answers.logs(there)
-
-    with suppress(TimeoutError):
-        until(lambda: is_said() or not all(map(alive, there.pods)), words, seconds=SECONDS, every=1)
-        until(is_said, words, every=1)
-    assert is_said(), f"nobody says {words!r}{said(there)}"
-
-
-def answered(there: Group, cell: Cell, seconds: float = SECONDS) -> float:
-    """Return when the group was ready; raise unless all places answer, with all ranks, and no other does."""
-    places = expected(there)
-    answers.become_ready(there, places, seconds)
-    ready = time.monotonic()
-    texts = answers.texts(there, places, 2 * cell.shape.engines)
-    assert answers.servers(there) == places
-    assert len(texts) == 1, texts
-    assert all(answers.computing(there)), f"a pod has no rank{said(there)}"
-    made = {place: answers.generated(there, place) for place in places}
-    assert all(len(each) == cell.shape.engines and all(each) for each in made.values()), made
-    return ready

@@ -16,6 +16,13 @@ from tests.cluster.testbed.build import cache_directory
 from tests.ray.install import WHOLE, alone, run
 
 INSTALLER: Final = "uv==0.13.9"
+FOR_GPUS: Final = (
+    *("cuda-python", "deepseek-recipe", "flash-attn-4", "flashinfer-python", "humming-kernels", "modelscope"),
+    *("nvidia-cutlass-dsl", "nvidia-mathdx", "nvshmem4py-cu13", "quack-kernels", "sgl-deep-ep"),
+    *("sgl-deep-gemm", "sgl-flash-mla", "sglang-kernel", "smg-grpc-servicer", "tilelang", "timm"),
+    *("tml-renderers", "torchcodec"),
+)
+"""What SGLang does not import on CPUs."""
 
 
 class Release(NamedTuple):
@@ -30,11 +37,18 @@ class Release(NamedTuple):
     """Requirements that replace its own on the same packages."""
     variables: tuple[tuple[str, str], ...] = ()
     """Variables of its image."""
+    command: tuple[str, ...] = ("vllm", "serve")
+    """Before the model."""
 
     @property
     def version(self) -> str:
         """Its version."""
         return self.package.partition("==")[2]
+
+    @property
+    def engine(self) -> str:
+        """Its engine, as the catalogue names it."""
+        return self.package.partition("==")[0].removesuffix("-cpu")
 
 
 def _cpu(version: str, ray: str, *instead: str, **variables: str) -> Release:
@@ -60,6 +74,24 @@ OLDEST: Final = _cpu(
     VLLM_CPU_OMP_THREADS_BIND="0|1",
 )
 """The last release without `--nnodes`."""
+
+SGLANG: Final = Release(
+    "sglang==0.5.23",
+    "lmsysorg/sglang:v0.5.23",
+    "2026-11-25",
+    (),
+    (
+        *("torch==2.14.1", "torchvision==0.29.2", "torchaudio==2.11.0", "triton==3.8.0"),
+        *(f"{one}; sys_platform == 'never'" for one in FOR_GPUS),
+    ),
+    (
+        ("SGLANG_USE_CPU_ENGINE", "1"),
+        ("SGLANG_CPU_OMP_THREADS_BIND", "0|1"),
+        ("SGLANG_NCCL_SO_PATH", "/nonexistent"),
+    ),
+    ("python3", "-m", "sglang.launch_server", "--model-path"),
+)
+"""Its kernels for CPUs are in no registry; `platform/sgl_kernel` has their names."""
 
 
 def install(release: Release, stream: TextIO) -> Path:

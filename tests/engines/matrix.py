@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from intent import Object
 from tests.builders.lws import PREFIX, container, lws, template
-from tests.engines.install import NEWEST, OLDEST, WITH_RAY, Release
+from tests.engines.install import NEWEST, OLDEST, SGLANG, WITH_RAY, Release
 from tests.engines.model import DENSE, WITH_EXPERTS
 
 Outcome = Literal["runs", "refused", "not on a CPU"]
@@ -49,6 +49,24 @@ EXTERNAL: Final = _data("external", 2, 1, "--data-parallel-external-lb", model=W
 EXTERNAL_DENSE: Final = _data("external of a dense model", 2, 1, "--data-parallel-external-lb")
 MULTI_PORT: Final = _data("multi-port", 4, 2, "--data-parallel-multi-port-external-lb", model=WITH_EXPERTS)
 
+ON_CPUS: Final = (
+    *("--device", "cpu", "--attention-backend", "torch_native", "--max-total-tokens", "4096"),
+    *("--host", "0.0.0.0", "--enable-metrics"),  # noqa: S104 - the pod's
+)
+"""Of SGLang, which listens on the loopback by itself."""
+OF_SGLANG: Final = Shape("tensor", ("--tp-size", "2", *ON_CPUS))
+STAGES: Final = Shape("pipeline", ("--pp-size", "2", *ON_CPUS))
+REPLICAS: Final = Shape("data", ("--dp-size", "2", *ON_CPUS))
+ATTENTION: Final = Shape(
+    "data of attention", ("--tp-size", "2", "--dp-size", "2", "--enable-dp-attention", *ON_CPUS)
+)
+OF_EXPERTS: Final = Shape("experts", ("--tp-size", "2", "--ep-size", "2", *ON_CPUS), WITH_EXPERTS)
+
+NO_PADDING: Final = "'TorchNativeAttnBackend' object has no attribute 'get_cpu_graph_seq_len_fill_value'"
+"""Without AMX there is no other attention on CPUs."""
+ALL_EXPERTS: Final = "index -1 is out of bounds for dimension 1 with size 4"
+"""Without AMX each rank takes all experts for its own."""
+
 
 class Cell(NamedTuple):
     """A launcher, a shape and a release, and what becomes of them."""
@@ -74,11 +92,13 @@ class Cell(NamedTuple):
 _TENSOR: Final = Cell(NATIVE, TENSOR, NEWEST)
 _DATA: Final = Cell(NATIVE, DATA, NEWEST)
 _SYMMETRIC: Final = Cell(SYMMETRIC, TENSOR, NEWEST, lifted=True, asked=True)
+_SGLANG: Final = Cell("sglang", OF_SGLANG, SGLANG, lifted=True)
+FIRST: Final = (_TENSOR, _SYMMETRIC, Cell(START, TENSOR, NEWEST, lifted=True, asked=True), _SGLANG)
+"""One of each launcher, in two environments: those of `make e2e`."""
 CELLS: Final = (
-    _TENSOR,
+    *FIRST,
     Cell(NATIVE, PIPELINE, NEWEST),
     _DATA,
-    _SYMMETRIC,
     Cell(NATIVE, EXPERTS, NEWEST, lifted=True),
     Cell(NATIVE, DATA, WITH_RAY, lifted=True),
     Cell(NATIVE, DATA, OLDEST, lifted=True),
@@ -86,6 +106,13 @@ CELLS: Final = (
     Cell(NATIVE, EXTERNAL, NEWEST, lifted=True),
     Cell(NATIVE, MULTI_PORT, NEWEST, lifted=True),
     Cell(START, OF_RAY, OLDEST, lifted=True),
+    Cell("sglang", STAGES, SGLANG, lifted=True),
+    Cell("sglang", ATTENTION, SGLANG, "not on a CPU", NO_PADDING, lifted=True),
+    Cell("sglang", OF_EXPERTS, SGLANG, "not on a CPU", ALL_EXPERTS, lifted=True),
+    Cell(
+        *("sglang", REPLICAS, SGLANG, "refused", "multi-node data-parallel replicas are not", "FI316"),
+        lifted=True,
+    ),
     Cell(NATIVE, EXTERNAL_DENSE, NEWEST, "refused", "Non-MoE models do not support external", "FI329"),
     Cell(
         NATIVE, MULTI_PORT, WITH_RAY, "refused", f"unrecognized arguments: {MULTI_PORT.arguments[4]}", "FI329"
@@ -131,6 +158,10 @@ HARMS: Final = (
         *("wrong-port-of-Ray", _SYMMETRIC, "workerTemplate", (f"{_LEADER}:6379",), (f"{_LEADER}:6380",)),
         said="Ray cluster at x-0.x.default:6380",
     ),
+    Harm(
+        *("wrong-port-of-SGLang", _SGLANG, "workerTemplate", (f"{_LEADER}:20000",), (f"{_LEADER}:20001",)),
+        said="x-0.x.default:20001",
+    ),
 )
 """At least one of each kind."""
 
@@ -141,8 +172,8 @@ def group(cell: Cell, model: str) -> Object:
         "requests": {"cpu": "1", "memory": "4Gi"},
         "limits": {"nvidia.com/gpu": str(cell.shape.gpus)},
     }
-    words = [model, *cell.shape.arguments]
-    engine = container(image=cell.release.image, command=["vllm", "serve"], args=words, resources=resources)
+    words, image = [*cell.release.command, model, *cell.shape.arguments], cell.release.image
+    engine = container(image=image, command=words[:2], args=words[2:], resources=resources)
     whole = lws(2, template(engine))
     if cell.asked:
         whole["metadata"]["annotations"][f"{PREFIX}launcher"] = cell.launcher
