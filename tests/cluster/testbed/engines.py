@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from intent import Object
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of, report, run_container
+from tests.cluster.testbed.images import Program
 from tests.cluster.testbed.network import Network, add_pod, ask, file_of, listens, start_container
 from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.probes import is_ready
@@ -34,11 +36,16 @@ class Engine:
     log: Path
 
 
-def run_pods(there: Network, namespace: str, *names: str) -> list[Engine]:
-    """Run pods that are stored, until they would be ready, and say so in their status."""
-    engines = [_start(there, _settled(there.cluster, namespace, name)) for name in names]
+def run_pods(
+    there: Network, namespace: str, *names: str, real: Program | None = None, seconds: float = PATIENCE
+) -> list[Engine]:
+    """Run pods that are stored, until they would be ready, and say so in their status.
+
+    A stand-in takes the place of their engines, unless their image has a real one.
+    """
+    engines = [_start(there, _settled(there.cluster, namespace, name), real) for name in names]
     for engine in engines:
-        until(partial(_is_up, there, engine), f"{engine.name} is ready")
+        until(partial(_is_up, there, engine), f"{engine.name} is ready", seconds=seconds)
         look(there, engine)
     return engines
 
@@ -75,14 +82,17 @@ def received(engine: Engine) -> list[Object]:
     return [json.loads(line) for line in engine.log.read_text().splitlines()] if engine.log.exists() else []
 
 
-def _start(there: Network, pod: Object) -> Engine:
-    """Start the sidecars of a pod, and a stand-in for its engine."""
+def _start(there: Network, pod: Object, real: Program | None) -> Engine:
+    """Start the sidecars of a pod, and its engine or a stand-in."""
     name, address = pod["metadata"]["name"], add_pod(there, name_of(pod))
     port = engine_port(pod["spec"]["containers"][0])
     engine = Engine(name, pod, address, port, file_of(there, name_of(pod), "jsonl"))
     for container in pod["spec"].get("initContainers", ()):
         if container.get("restartPolicy") == "Always":
             run_container(there, pod, container)
+    if real:
+        run_container(there, pod, pod["spec"]["containers"][0], own=real)
+        return engine
     words = ("-m", "tests.cluster.testbed.engine", name, str(port), str(engine.log))
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     start_container(there, name_of(pod), "engine", (sys.executable, *words), variables)

@@ -1,6 +1,6 @@
 """Services through which requests flow: engines in their pods, the picker that is rendered, a gateway."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -43,11 +43,15 @@ def namespace_on(there: Network) -> Iterator[str]:
         empty_namespace(there.cluster, namespace)
 
 
-def serve(there: Network, namespace: str, name: str, leaders: int) -> Service:
+def serve(
+    there: Network,
+    namespace: str,
+    name: str,
+    leaders: int,
+    run: Callable[..., list[Engine]] = run_pods,
+) -> Service:
     """Run the leaders of a service that is applied, its picker, and a gateway."""
-    engines = {
-        each.name: each for each in run_pods(there, namespace, *_leaders(there, namespace, name, leaders))
-    }
+    engines = {each.name: each for each in run(there, namespace, *_leaders(there, namespace, name, leaders))}
     picker = start_picker(there, namespace, f"{name}-epp")
     wait_picker(there, picker)
     return Service(there, namespace, name, engines, picker, start_gateway(there, namespace, picker))
