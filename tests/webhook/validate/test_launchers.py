@@ -174,7 +174,7 @@ def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> Non
         ("vllm-native", FINE, "29551", []),
         ("vllm-native", FINE, "6379", []),
         ("sglang", f"{SGLANG} --tp 16", "20000", ["FI311"]),
-        ("sglang", f"{SGLANG} --tp 16", "20005", ["FI529"]),
+        ("sglang", f"{SGLANG} --tp 16", "20006", ["FI529"]),
         ("sglang", f"{SGLANG} --tp 16", "8265", []),
     ],
 )
