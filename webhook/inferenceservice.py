@@ -15,6 +15,7 @@ from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import embedded
 from intent.inferenceservice.members import authored, leader_worker_sets
+from intent.inferenceservice.picker import arguments, removed
 from intent.inferenceservice.read import InferenceServiceIntent, ReadResult, read
 from intent.pickers.configuration import check_config
 from intent.service.allowed import brought, not_allowed
@@ -25,6 +26,8 @@ from intent.template import Templates
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
 
+Arguments = tuple[tuple[str, str], ...]
+"""Of the endpoint picker: each with its path in the router's template."""
 OF_A_PART: Final = frozenset({"FI735"})
 """Codes of rules about fields that are rendered as one annotation, for which admission has the same rules."""
 NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
@@ -77,9 +80,9 @@ def _findings(
             if reported.isdisjoint({(finding.path, ""), key}):
                 reported.add(key)
                 yield finding
-    asked, split = _configuration(service)
+    asked, _, split = _configuration(service)
     is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
-    same = known_service is not None and (is_kept or _configuration(known_service) == (asked, split))
+    same = known_service is not None and (is_kept or _configuration(known_service) == _configuration(service))
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
     yield from _of_routes(service)
     stays = known_service is not None and brought(known_service) == brought(service)
@@ -93,17 +96,20 @@ def _read(service: Object | None) -> ReadResult:
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:
-    """Check the author's endpoint picker configuration against the endpoint picker that gets it."""
-    asked, split = _configuration(service)
-    if service.router and asked.config:
-        where = f"spec.roles[{service.router.index}].endpointPickerConfig"
-        yield from check_config(asked.config, picker_of(asked, split=split, settings=settings), where)
+    """Check the author's configuration and flags against the endpoint picker that gets them."""
+    asked, given, split = _configuration(service)
+    if service.router:
+        where = f"spec.roles[{service.router.index}]"
+        picker = picker_of(asked, split=split, settings=settings)
+        yield from removed(given, f"{where}.template", picker)
+        if asked.config:
+            yield from check_config(asked.config, picker, f"{where}.endpointPickerConfig")
 
 
-def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
-    """Return the configuration and its endpoint picker, and whether the service is disaggregated."""
+def _configuration(service: InferenceServiceIntent) -> tuple[Routing, Arguments, bool]:
+    """Return the configuration, the endpoint picker's arguments, and whether roles are disaggregated."""
     split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
-    return (router.routing if router else NO_ROUTING), split
+    return (router.routing, tuple(arguments(router.template)), split) if router else (NO_ROUTING, (), split)
 
 
 def _of_routes(service: InferenceServiceIntent) -> Iterator[FieldError]:

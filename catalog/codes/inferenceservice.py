@@ -112,7 +112,8 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the template of the router changes what the endpoint picker depends on",
         "remove the field in the message, or use the one that it names",
-        "its Deployment, its Service and its rights need labels, flags and volumes that the controller sets",
+        "its Deployment, its Service and its rights need labels, flags and volumes that the controller sets; "
+        "or a flag is of another generation, and stops this one",
     ),
     "FI734": Code(
         "error",

@@ -69,7 +69,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the endpoint picker does not read this apiVersion or kind",
         "write the apiVersion and kind in the message",
-        "every generation of endpoint pickers reads one version",
+        "llm-d 0.9 and later have an apiVersion of their own, and read the other one too",
     ),
     "FI812": Code(
         "error",
@@ -106,7 +106,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "a parameter of a plugin stops the endpoint picker",
         "write what the message names instead",
-        "the parameter was renamed, or its value has the wrong type",
+        "the parameter was renamed, or its value has the wrong type; llm-d 0.9 and later refuse unknown ones",
     ),
     "FI818": Code(
         "warning",

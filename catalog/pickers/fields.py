@@ -2,7 +2,7 @@
 
 Endpoint pickers decode strictly: an unknown field, or a value of another type, stops them. Source:
 `apix/config/v1alpha1/endpointpickerconfig_types.go` of kubernetes-sigs/gateway-api-inference-extension
-v1.2.1, v1.3.1, v1.4.0, v1.5.0.
+v1.2.1, v1.3.1, v1.4.0, v1.5.0, and of llm-d/llm-d-router v0.9.0, v0.10.0.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ _THRESHOLDS: Final[Shape] = {
     "metricsStalenessThreshold": "anything",
 }
 _REFERENCE: Final[Shape] = {"pluginRef": "text"}
-_SOURCES: Final[Shape] = {"sources": [{"pluginRef": "text", "extractors": [_REFERENCE]}]}
+_SOURCES: Final[dict[str, Shape]] = {"sources": [{"pluginRef": "text", "extractors": [_REFERENCE]}]}
 _BAND: Final[dict[str, Shape]] = {
     "priority": "whole",
     "maxBytes": "anything",
@@ -61,16 +61,35 @@ def _fields(weight: str, **others: Shape) -> Fields:
 FIELDS_1_2: Final = _fields("whole")
 FIELDS_1_3: Final = _fields("whole", data=_SOURCES)
 FIELDS_1_4: Final = _fields("number", data=_SOURCES, flowControl=_FLOW)
+_FLOW_1_5: Final[dict[str, Shape]] = {
+    **_FLOW,
+    "maxRequests": "anything",
+    "defaultPriorityBand": _BAND_1_5,
+    "priorityBands": [_BAND_1_5],
+    "usageLimitPolicyPluginRef": "text",
+}
 FIELDS_1_5: Final = _fields(
-    "number",
-    saturationDetector=_REFERENCE,
-    dataLayer=_SOURCES,
-    parser=_REFERENCE,
-    flowControl={
-        **_FLOW,
-        "maxRequests": "anything",
-        "defaultPriorityBand": _BAND_1_5,
-        "priorityBands": [_BAND_1_5],
-        "usageLimitPolicyPluginRef": "text",
-    },
+    "number", saturationDetector=_REFERENCE, dataLayer=_SOURCES, parser=_REFERENCE, flowControl=_FLOW_1_5
 )
+_LAYER_0_9: Final[dict[str, Shape]] = {**_SOURCES, "injectDefaults": "flag", "discovery": _REFERENCE}
+_FLOW_0_9: Final[dict[str, Shape]] = {
+    **_FLOW_1_5,
+    "defaultNegativePriorityBand": _BAND_1_5,
+    "saturationDetector": _REFERENCE,
+}
+FIELDS_0_9: Final[Fields] = {
+    **FIELDS_1_5,
+    "dataLayer": _LAYER_0_9,
+    "flowControl": _FLOW_0_9,
+    "requestHandler": {"parsers": [_REFERENCE]},
+}
+"""Those of llm-d, from here on."""
+FIELDS_0_10: Final[Fields] = {
+    **FIELDS_0_9,
+    "dataLayer": {
+        **_LAYER_0_9,
+        "crossReplicaSyncerPluginRef": "text",
+        "crossReplicaSyncInterval": "anything",
+    },
+    "flowControl": {**_FLOW_0_9, "enableEviction": "flag"},
+}

@@ -1,5 +1,7 @@
 """Generations of endpoint pickers as data: flags, configuration and requirements, with sources.
 
+Those of llm-d 0.9 and 0.10 are by their sources (llm-d/llm-d-router): the tests run none of them.
+
 A generation is a row; to support another one, add a row. Sources are files of the tag in the image:
 `cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (fields),
 `pkg/epp/config/loader` (validation), `pkg/epp/server` (watched resources).
@@ -9,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from catalog.pickers.fields import FIELDS_1_2, FIELDS_1_3, FIELDS_1_4, FIELDS_1_5, Fields
+from catalog.pickers.fields import (
+    FIELDS_0_9,
+    FIELDS_0_10,
+    FIELDS_1_2,
+    FIELDS_1_3,
+    FIELDS_1_4,
+    FIELDS_1_5,
+    Fields,
+)
 from catalog.pickers.plugins import (
     GIE_1_2,
     GIE_1_3,
@@ -17,17 +27,23 @@ from catalog.pickers.plugins import (
     GIE_1_5,
     LLM_D_0_4,
     LLM_D_0_7,
+    LLM_D_0_9,
+    LLM_D_0_10,
+    PREFIX_PRODUCER,
     PREFIX_SCORER,
     Plugins,
 )
 
 CONFIG_KIND: Final = "EndpointPickerConfig"
 CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"
-"""The same for every row; llm-d 0.9 and later read `llm-d.ai/v1alpha1`."""
+ROUTER: Final = "llm-d.ai"
+ROUTER_API: Final = f"{ROUTER}/v1alpha1"
+"""The apiVersion of configurations since llm-d 0.9."""
 POOLS: Final = "inference.networking.k8s.io"
 OBJECTIVES: Final = "inference.networking.x-k8s.io"
 OBJECTIVES_API: Final = f"{OBJECTIVES}/v1alpha2"
-"""The InferenceObjectives that every row reads; llm-d 0.9 and later prefer those of `llm-d.ai/v1alpha2`."""
+"""Those that every row reads; llm-d 0.9 and later only where the cluster has no definition of `llm-d.ai`
+(`pkg/epp/server/controller_config.go`)."""
 OBJECTIVE_HEADER: Final = "x-gateway-inference-objective"
 """The header with which a client names its InferenceObjective; llm-d 0.9 and later know it too."""
 
@@ -75,6 +91,8 @@ class Picker:
     sidecar: SidecarRelease | None = None
     """None: it does not support prefill and decode."""
     plugins: Plugins = field(default_factory=dict)
+    apis: tuple[str, ...] = (CONFIG_API,)
+    """The versions of configurations that it reads; its own are of the first."""
     fields: Fields = field(default_factory=dict)
     """The fields of its configuration; any other one stops it."""
     gates: tuple[str, ...] = ()
@@ -85,12 +103,21 @@ class Picker:
     """Feature gates that stop it unless this field is set."""
     fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Parameters (plugin, parameter) that stop it, each with its replacement."""
+    strict: bool = False
+    """Whether a parameter that a plugin does not know stops it, unless the plugin reads none."""
+    completes: bool = False
+    """Whether it adds parsers, detectors and data sources that a configuration does not declare."""
     deciders: Mapping[str, str] = field(default_factory=dict)
     """Profile handlers that stop it without their decider, each with its default decider."""
+    sorts: bool = False
+    """Whether it makes plugins in the order of their dependencies, and not in that of declaration. Such a one
+    takes values of feature gates too (`flowControl=false`)."""
     panics: bool = False
     """Whether a picker plugin before a scorer without a weight is a nil pointer dereference."""
     flags: tuple[str, ...] = ()
     """In addition to those of every generation."""
+    removed: frozenset[str] = frozenset()
+    """Names of flags of other generations that stop it."""
     env: tuple[tuple[str, str], ...] = ()
     rights: tuple[PickerRight, ...] = ()
     needs: tuple[str, ...] = ()
@@ -135,11 +162,53 @@ _GATED: Final = {"data": "dataLayer"}
 _FIELDED: Final = {"dataLayer": "data"}
 """`pkg/epp/config/loader/configloader.go`: either without the other is an error (until 1.5)."""
 _IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
+_MOVED: Final = {
+    **{(PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}" for name in LLM_D_0_9[PREFIX_PRODUCER] or ()},
+    ("pd-profile-handler", "threshold"): "prefix-based-pd-decider",
+}
+"""Where parameters have gone since llm-d 0.9 (`pkg/epp/framework/plugins`)."""
+_NAMES: Final = frozenset(
+    f"{name}-metric"
+    for name in (
+        *("total-queued-requests", "total-running-requests", "kv-cache-usage-percentage"),
+        *("lora-info", "cache-info"),
+    )
+)
+_SCRAPES: Final = frozenset(
+    f"model-server-metrics-{name}" for name in ("port", "path", "scheme", "https-insecure-skip-verify")
+)
+"""Flags that are configured since: by core-metrics-extractor, and by metrics-data-source."""
+_OF_ROUTER: Final[tuple[PickerRight, ...]] = (
+    *_WATCHES,
+    _REWRITES,
+    (ROUTER, "inferenceobjectives"),
+    (ROUTER, "inferencemodelrewrites"),
+)
+"""Of either group, those whose definition exists."""
 _GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
 _LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
 _SIDECAR: Final = "ghcr.io/llm-d/llm-d-routing-sidecar"
+_ROUTER: Final = "ghcr.io/llm-d/llm-d-router-endpoint-picker"
+_DISAGG: Final = "ghcr.io/llm-d/llm-d-router-disagg-sidecar"
+"""The names since llm-d 0.9 (`.github/workflows/ci-release.yaml`)."""
 _STAGES: Final = ("prefiller", "decoder")
-"""Flags of sidecars: `cmd/pd-sidecar/main.go` (0.4), `pkg/sidecar/proxy/options.go` (0.7)."""
+"""Flags of sidecars: `cmd/pd-sidecar/main.go` (0.4), `pkg/sidecar/proxy/options.go` (from 0.7 on)."""
+
+
+def _sidecar(image: str, *connectors: str) -> SidecarRelease:
+    """Return a sidecar with the flags since llm-d 0.7."""
+    return SidecarRelease(
+        image,
+        "--kv-connector",
+        connectors,
+        tls={one: f"--enable-tls={one}" for one in _STAGES},
+        unverified={one: f"--tls-insecure-skip-verify={one}" for one in _STAGES},
+    )
+
+
+_ALWAYS: Final = "always-disagg-pd-decider"
+_DECIDED: Final = {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": _ALWAYS}}}
+_DECIDERS: Final = {"pd-profile-handler": "prefix-based-pd-decider", "disagg-profile-handler": ""}
 
 PICKERS: Final = {
     row.name: row
@@ -214,30 +283,52 @@ PICKERS: Final = {
         Picker(
             "llm-d-0.7",
             f"{_LLM_D}:v0.7.1",
-            SidecarRelease(
-                f"{_SIDECAR}:v0.7.1",
-                "--kv-connector",
-                ("nixlv2", "shared-storage", "sglang"),
-                tls={one: f"--enable-tls={one}" for one in _STAGES},
-                unverified={one: f"--tls-insecure-skip-verify={one}" for one in _STAGES},
-            ),
+            _sidecar(f"{_SIDECAR}:v0.7.1", "nixlv2", "shared-storage", "sglang"),
             plugins=LLM_D_0_7,
             fields=FIELDS_1_4,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
             fielded=_FIELDED,
-            deciders={"pd-profile-handler": "prefix-based-pd-decider", "disagg-profile-handler": ""},
+            deciders=_DECIDERS,
             fatal=_IN_TOKENS,
             env=(
                 ("OTEL_TRACES_SAMPLER_ARG", "0"),
             ),  # its own tracing has no switch (`pkg/telemetry/tracing.go`)
             rights=(*_WATCHES, _REWRITES),
-            disaggregation=Disaggregation(
-                ({"type": "disagg-headers-handler"}, {"type": "always-disagg-pd-decider"}),
-                {
-                    "type": "disagg-profile-handler",
-                    "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
-                },
-            ),
+            disaggregation=Disaggregation(({"type": "disagg-headers-handler"}, {"type": _ALWAYS}), _DECIDED),
+        ),
+        Picker(
+            "llm-d-0.9",
+            f"{_ROUTER}:v0.9.0",
+            _sidecar(f"{_DISAGG}:v0.9.0", "nixlv2", "shared-storage", "sglang", "mooncake"),
+            plugins=LLM_D_0_9,
+            apis=(ROUTER_API, CONFIG_API),
+            fields=FIELDS_0_9,
+            gates=("dataLayer", "flowControl"),
+            strict=True,
+            completes=True,
+            deciders=_DECIDERS,
+            fatal=_MOVED,
+            removed=_NAMES,
+            rights=_OF_ROUTER,
+            disaggregation=Disaggregation(({"type": _ALWAYS},), _DECIDED),
+        ),
+        Picker(
+            "llm-d-0.10",
+            f"{_ROUTER}:v0.10.0",
+            _sidecar(f"{_DISAGG}:v0.10.0", "nixlv2", "shared-storage", "sglang", "mooncake", "offloading"),
+            plugins=LLM_D_0_10,
+            apis=(ROUTER_API, CONFIG_API),
+            fields=FIELDS_0_10,
+            gates=("flowControl", "haPopulateNonLeaderDatastore"),
+            strict=True,
+            completes=True,
+            deciders=_DECIDERS,
+            sorts=True,
+            fatal=_MOVED,
+            flags=("--allow-experimental-plugins=true",),  # who names one in a configuration means it
+            removed=_NAMES | _SCRAPES,
+            rights=_OF_ROUTER,
+            disaggregation=Disaggregation(({"type": _ALWAYS},), _DECIDED),
         ),
     )
 }

@@ -78,7 +78,7 @@ def routing() -> Mapping[str, str]:
             "picker": f"`{row.name}`",
             "image": f"`{row.image.rpartition('/')[2]}`",
             "prefill and decode": "yes" if row.disaggregation else "no",
-            "reads": ", ".join(resource for _, resource in row.rights),
+            "reads": ", ".join(dict.fromkeys(resource for _, resource in row.rights)),
             "exits without": ", ".join(row.needs) or "-",
         }
         for row in PICKERS.values()

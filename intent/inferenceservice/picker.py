@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from posixpath import normpath
 from typing import Any, Final
 
+from catalog.pickers.generations import Picker
 from catalog.pickers.workload import (
     CONFIG_DIR,
     CONFIG_VOLUME,
@@ -28,6 +29,10 @@ SELECTOR: Final = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
 """Labels by which the Deployment and the Service find the pods."""
 LONGEST: Final = 63
 """Characters of a name in a message."""
+INSTEAD: Final = (
+    "configure core-metrics-extractor (names) or metrics-data-source (port, path, scheme) in a configuration "
+    "of your own"
+)
 OURS: Final = "is set by the controller, and must be absent"
 RESERVED: Final = {
     "serviceAccountName": "the rights of the endpoint picker are bound to the ServiceAccount <service>-epp",
@@ -108,6 +113,22 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
             yield _error(
                 f"{path}.volumeMounts[{at}].mountPath", "must be another path: the configuration is there"
             )
+
+
+def arguments(template: Object) -> Iterator[tuple[str, str]]:
+    """Yield the arguments of the endpoint picker, each with its path in the template."""
+    for at, container in enumerate(map(mapping, listed(mapping(template.get("spec")).get("containers")))):
+        for nth, argument in enumerate(listed(container.get("args"))):
+            if container.get("name") == CONTAINER:
+                yield f"spec.containers[{at}].args[{nth}]", text(argument)
+
+
+def removed(given: tuple[tuple[str, str], ...], path: str, row: Picker) -> Iterator[FieldError]:
+    """Report arguments with which a generation does not start."""
+    for where, argument in given:
+        if (flag := flag_name(argument)) in row.removed:
+            message = f"must be absent: --{flag} stops {row.name}; {INSTEAD}"
+            yield _error(f"{path}.{where}", message, argument)
 
 
 def _error(path: str, message: str, value: Any = None) -> FieldError:

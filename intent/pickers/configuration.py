@@ -1,10 +1,11 @@
 """Checks of a user's EndpointPickerConfig against a generation of endpoint pickers.
 
 An endpoint picker exits on an invalid configuration, long after admission, so admission reports it. Source:
-`pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.2.1 to v1.5.0. Messages begin
-with the path inside of the text: `plugins[0].type`.
+`pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.2.1 to v1.5.0, and of
+llm-d/llm-d-router v0.9.0 and v0.10.0. Messages begin with the path inside of the text: `plugins[0].type`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -12,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Picker
+from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker
 from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent import Object, yaml
 from intent.annotations import PICKER
@@ -38,6 +39,10 @@ DECIDERS: Final = (
 
 FLOW_CONTROL: Final = "flowControl"
 """The feature gate."""
+DETECTOR: Final = "utilization-detector"
+"""The saturation detector that is added where a configuration names none, or this one."""
+_VALUE: Final = re.compile(r"=\s*(?:1|t|true|0|f|false)\s*", re.IGNORECASE)
+"""A value of a feature gate (Go's `strconv.ParseBool`)."""
 
 Message = tuple[str, str]
 """A message and its code."""
@@ -95,9 +100,9 @@ def _read(config: str) -> tuple[Object, str]:
 
 def _kind(config: Object, picker: Picker) -> Iterator[Message]:
     """FI811: kind and apiVersion, if present, are those of the generation."""
-    for name, right in (("apiVersion", CONFIG_API), ("kind", CONFIG_KIND)):
-        if config.get(name) is not None and config[name] != right:
-            yield f"{name}: must be {right}, which {picker.name} reads", "FI811"
+    for name, right in (("apiVersion", picker.apis), ("kind", (CONFIG_KIND,))):
+        if config.get(name) is not None and config[name] not in right:
+            yield f"{name}: must be {right[0]}, which {picker.name} reads", "FI811"
 
 
 def _fields(config: Object, picker: Picker) -> Iterator[Message]:
@@ -132,10 +137,12 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Message]:
         known = picker.plugins.get(kind)
         for name in given:
             where = f"plugins[{at}].parameters.{name}"
-            instead = picker.fatal.get((kind, name))
-            if instead and given[name] and not given.get(instead.partition(",")[0]):
+            instead, unknown = picker.fatal.get((kind, name)), known is not None and name not in known
+            if instead and (picker.strict or (given[name] and not given.get(instead.partition(",")[0]))):
                 yield f"{where}: stops {picker.name}; use {instead}", "FI817"
-            elif known is not None and name not in known:
+            elif unknown and picker.strict and known:
+                yield f"{where}: stops {picker.name}{suggested(nearest(str(name), known))}", "FI817"
+            elif known is not None and unknown:
                 yield f"{where}: {picker.name} ignores it{suggested(nearest(str(name), known))}", "FI818"
             elif known is not None:
                 shape = PARAMETERS.get(name, "anything")
@@ -157,12 +164,21 @@ def _other_references(config: Object, picker: Picker) -> Iterator[Message]:
     """FI812, FI815: parser and data layer refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     wanted = [("parser", config["parser"])] if config.get("parser") is not None else []
+    parsers = listed(mapping(config.get("requestHandler")).get("parsers"))
+    wanted += [(f"requestHandler.parsers[{at}]", parser) for at, parser in enumerate(parsers)]
     sources = listed(mapping(config.get("dataLayer")).get("sources"))
     wanted += [(f"dataLayer.sources[{at}]", source) for at, source in enumerate(sources)]
     for where, reference in wanted if "parser" in picker.fields else ():
-        if (name := text(mapping(reference).get("pluginRef"))) not in names:
+        name = text(mapping(reference).get("pluginRef"))
+        added = picker.completes and where[:4] != "data" and name in picker.plugins
+        if name not in names and not added:
             yield _undeclared(f"{where}.pluginRef", name, names)
-    if config.get("dataLayer") is not None and not sources and "dataLayer" in picker.fields:
+    for where, of in (("", config), ("flowControl.", mapping(config.get("flowControl")))):
+        name = text(mapping(of.get("saturationDetector")).get("pluginRef"))
+        if picker.completes and name not in {"", DETECTOR, *names}:
+            yield _undeclared(f"{where}saturationDetector.pluginRef", name, (*names, DETECTOR))
+    needs = "dataLayer" in picker.fields and not picker.completes
+    if config.get("dataLayer") is not None and not sources and needs:
         yield f"dataLayer.sources: {picker.name} needs at least one source", "FI812"
 
 
@@ -171,8 +187,8 @@ def _undeclared(where: str, name: str, names: Iterable[str]) -> Message:
 
 
 def _deciders(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI815: the deciders of a handler are declared before it."""
-    before: set[str] = set()
+    """FI815: the deciders of a handler are declared, in most generations before it."""
+    before = {_name(plugin) for plugin in _plugins(config)} if picker.sorts else set()
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
         if kind in picker.deciders:
@@ -180,7 +196,8 @@ def _deciders(config: Object, picker: Picker) -> Iterator[Message]:
             asked = [name for key in DECIDERS if (name := text(named.get(key)))] or [picker.deciders[kind]]
             for name in asked:
                 if name and name not in before:
-                    yield f"plugins[{at}]: {kind} needs {name} among the plugins before it", "FI815"
+                    where = "among the plugins" if picker.sorts else "among the plugins before it"
+                    yield f"plugins[{at}]: {kind} needs {name} {where}", "FI815"
         before.add(_name(plugin))
 
 
@@ -233,7 +250,8 @@ def _weights(config: Object, picker: Picker) -> Iterator[Message]:
 def _gates(config: Object, picker: Picker) -> Iterator[Message]:
     """FI820: feature gates are registered, and set together with their fields."""
     for gate in listed(config.get("featureGates")):
-        if gate not in picker.gates:
+        name, equals, value = text(gate).partition("=") if picker.sorts else (gate, "", "")
+        if name not in picker.gates or (equals and not _VALUE.fullmatch(equals + value)):
             yield f"featureGates: {gate} must be one of {', '.join(picker.gates)} in {picker.name}", "FI820"
     for gate, name in picker.fielded.items():
         if gate in listed(config.get("featureGates")) and not config.get(name):

@@ -11,7 +11,7 @@ Rules of this file:
 from functools import lru_cache
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_API, CONFIG_KIND, PICKERS, Disaggregation, Picker
+from catalog.pickers.generations import CONFIG_KIND, PICKERS, Disaggregation, Picker
 from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
 from intent import Object, yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
@@ -40,7 +40,8 @@ MEANING: Final[dict[str, str]] = {
 _PARAMETERS: Final[dict[str, Object]] = {
     PREFIX_SCORER: {"maxPrefixBlocksToMatch": 256, "lruCapacityPerServer": 31250},
 }
-"""No block size: its name differs between generations, and each reads vLLM's from its metrics."""
+"""No block size: its name differs between generations, and each reads vLLM's from its metrics. Where the
+scorer has no such parameters, the defaults of its producer hold (llm-d 0.9: 131,072 tokens)."""
 _PROFILES: Final = ("prefill", "decode")
 """GIE 1.3 and later index the pods of the profile with the literal name `prefill` (`prefix/plugin.go`)."""
 
@@ -52,8 +53,8 @@ def preset(picker: Picker, strategy: str, *, adapters: bool = False) -> Object |
     """
     weights = _with_adapters(WEIGHTS[strategy]) if adapters else WEIGHTS[strategy]
     if strategy != DISAGGREGATION:
-        return _single(weights)
-    return _disaggregated(picker.disaggregation, weights) if picker.disaggregation else None
+        return _single(picker, weights)
+    return _disaggregated(picker, picker.disaggregation, weights) if picker.disaggregation else None
 
 
 def _with_adapters(weights: Weights) -> Weights:
@@ -77,37 +78,39 @@ def presets(picker: Picker) -> dict[str, Object]:
     return {strategy: config for strategy, config in found.items() if config is not None}
 
 
-def _single(weights: Weights) -> Object:
-    return _config([*_scorers(weights), {"type": MAX_SCORE}], {"default": _profile((), weights)})
+def _single(picker: Picker, weights: Weights) -> Object:
+    plugins = [*_scorers(picker, weights), {"type": MAX_SCORE}]
+    return _config(picker, plugins, {"default": _profile((), weights)})
 
 
-def _disaggregated(disaggregation: Disaggregation, weights: Weights) -> Object:
+def _disaggregated(picker: Picker, disaggregation: Disaggregation, weights: Weights) -> Object:
     filters = [{"type": f"{profile}-filter"} for profile in _PROFILES]
     plugins = [
         *disaggregation.before,
         *filters,
-        *_scorers(weights),
+        *_scorers(picker, weights),
         {"type": MAX_SCORE},
         disaggregation.handler,
     ]
-    return _config(plugins, {name: _profile((f"{name}-filter",), weights) for name in _PROFILES})
+    return _config(picker, plugins, {name: _profile((f"{name}-filter",), weights) for name in _PROFILES})
 
 
-def _config(plugins: list[Object], profiles: dict[str, list[Object]]) -> Object:
+def _config(picker: Picker, plugins: list[Object], profiles: dict[str, list[Object]]) -> Object:
     return {
-        "apiVersion": CONFIG_API,
+        "apiVersion": picker.apis[0],
         "kind": CONFIG_KIND,
         "plugins": plugins,
         "schedulingProfiles": [{"name": name, "plugins": refs} for name, refs in profiles.items()],
     }
 
 
-def _scorers(weights: Weights) -> list[Object]:
-    return [_plugin(name) for name, _ in weights]
+def _scorers(picker: Picker, weights: Weights) -> list[Object]:
+    return [_plugin(name, picker.plugins.get(name) or ()) for name, _ in weights]
 
 
-def _plugin(name: str) -> Object:
-    return {"type": name, "parameters": _PARAMETERS[name]} if name in _PARAMETERS else {"type": name}
+def _plugin(name: str, known: tuple[str, ...]) -> Object:
+    given = {key: value for key, value in _PARAMETERS.get(name, {}).items() if key in known}
+    return {"type": name, "parameters": given} if given else {"type": name}
 
 
 def _profile(filters: tuple[str, ...], weights: Weights) -> list[Object]:

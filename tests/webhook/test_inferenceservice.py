@@ -358,6 +358,22 @@ def test_a_configuration_is_checked_against_the_endpoint_picker_of_its_roles() -
     assert errors(check(configured(UNKNOWN, prefiller(), decoder()))) == []
 
 
+@pytest.mark.parametrize(("picker", "refused"), [("llm-d-0.9", 0), ("llm-d-0.10", 1)])
+def test_a_flag_that_a_generation_does_not_have_is_refused_where_it_comes(picker: str, refused: int) -> None:
+    args = ["--model-server-metrics-scheme=https", "--v=4"]
+    pods = {
+        "spec": {"containers": [{"name": "epp", "args": args}, {"name": "x", "image": "x", "args": args}]}
+    }
+    old = isvc(worker(), router(), annotations={"fusioninfer.io/picker": picker})
+    new = rewritten(changed(old, "metadata.generation", 1), "spec.roles.1.template", pods)
+
+    found = check(new, old)
+
+    where = "spec.roles[1].template.spec.containers[0].args[0]"
+    assert errors(found) == [(where, "FI733")] * refused
+    assert errors(check(rewritten(new, "spec.roles.0.replicas", 3), new)) == []
+
+
 def test_an_old_configuration_does_not_block_a_change_of_a_role() -> None:
     old = configured(UNKNOWN)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
-from catalog.pickers.generations import PICKERS
+from catalog.pickers.generations import PICKERS, SPLITTING
 from intent import Object
 from intent.service.member import member, sidecar_of
 from intent.settings import Settings
@@ -235,6 +235,15 @@ def test_a_sidecar_of_an_author_is_of_no_generation() -> None:
     members = [member(put(lws(2, pod, skip=skip, **DECODER))) for skip in ("sidecar", "shm")]
 
     assert [one and one.sidecar for one in members] == ["", "llm-d-0.4"]
+
+
+@pytest.mark.parametrize("name", SPLITTING)
+def test_the_image_of_a_sidecar_tells_its_generation_also_from_a_mirror(name: str) -> None:
+    file = lws(2, template(container()), **DECODER, picker=name)
+
+    found = jsonpatch.apply_patch(file, expand(file, None, Settings(picker_registry="corp:5000/mirror")))
+
+    assert sidecar_of(found) == name
 
 
 def test_a_sidecar_comes_where_a_write_without_admission_made_it_due() -> None:

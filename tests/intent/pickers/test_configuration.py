@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from catalog.pickers.generations import PICKERS, Picker
+from catalog.pickers.generations import PICKERS, SPLITTING, Picker
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
@@ -14,6 +14,7 @@ from intent.pickers.configuration import KEPT, LONGEST, check_config
 from sync.desired.strategies import preset, presets
 from tests.builders.pickerconfig import QUEUE, config, profile
 
+ROUTERS = ("llm-d-0.9", "llm-d-0.10")
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
 
 
@@ -88,9 +89,10 @@ def test_values_of_another_type_are_reported() -> None:
     ("field", "knows"),
     [
         ("data", {"gie-1.3", "gie-1.4", "llm-d-0.7"}),
-        ("dataLayer", {"gie-1.5"}),
-        ("flowControl", {"gie-1.4", "gie-1.5", "llm-d-0.7"}),
-        ("parser", {"gie-1.5"}),
+        ("dataLayer", {"gie-1.5", *ROUTERS}),
+        ("flowControl", {"gie-1.4", "gie-1.5", "llm-d-0.7", *ROUTERS}),
+        ("parser", {"gie-1.5", *ROUTERS}),
+        ("requestHandler", set(ROUTERS)),
     ],
 )
 def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
@@ -171,7 +173,8 @@ HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, p
         (
             also(ALWAYS["type"]),
             "FI814",
-            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.7",
+            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: "
+            + " or ".join(SPLITTING[1:]),
         ),
         (also("prefill-filter", "gie-1.2"), "FI814", ""),
         (also("decode-filter", "gie-1.2"), "FI814", ""),
@@ -290,7 +293,8 @@ def test_the_data_layer_of_1_3_needs_its_feature_gate() -> None:
 def test_the_feature_gate_of_the_data_layer_needs_its_field() -> None:
     value = config(featureGates=["dataLayer"])
 
-    assert {row for row in PICKERS if said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
+    refusing = {"gie-1.3", "gie-1.4", "llm-d-0.7", "llm-d-0.10"}  # the last has no such gate
+    assert {row for row in PICKERS if said(value, row)} == refusing
 
 
 def test_the_old_block_size_is_refused_by_later_generations() -> None:
@@ -305,6 +309,8 @@ def test_the_old_block_size_is_refused_by_later_generations() -> None:
         "gie-1.5": ["FI818"],
         "llm-d-0.4": [],
         "llm-d-0.7": ["FI817"],
+        "llm-d-0.9": ["FI817"],
+        "llm-d-0.10": ["FI817"],
     }
 
 
@@ -314,6 +320,69 @@ def test_a_parameter_without_effect_is_a_warning() -> None:
     assert [
         one.severity for one in check_config(yaml.dump(config(*QUEUE, plugin)), PICKERS["gie-1.2"], "")
     ] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "given", "code", "words"),
+    [
+        ("prefix-cache-scorer", {"lruCapacityPerServer": 0}, "FI817", "that of approx-prefix-cache-producer"),
+        ("approx-prefix-cache-producer", {"blockSize": 64}, "", ""),
+        ("max-score-picker", {"maxNumOfEndpoint": 1}, "FI817", "did you mean maxNumOfEndpoints?"),
+        ("queue-scorer", {"threshold": 1}, "FI818", "ignores it"),
+        ("utilization-detector", {"kvCacheUtilThreshold": 0.5}, "", ""),
+        ("pd-profile-handler", {"threshold": 0}, "FI817", "use prefix-based-pd-decider"),
+        ("disagg-profile-handler", {"deciders": {"prefil": "x"}}, "FI817", "deciders.prefil"),
+        ("static-usage-limit-policy", {"x": 1}, "", ""),
+    ],
+)
+@pytest.mark.parametrize("row", ROUTERS)
+def test_a_router_refuses_parameters_that_it_does_not_know(
+    row: str, plugin: str, given: Object, code: str, words: str
+) -> None:
+    beside = [{"type": "prefix-based-pd-decider"}, {"type": "queue-scorer"}][: 2 - (plugin == "queue-scorer")]
+
+    found = said(config(*beside, {"type": plugin, "parameters": given}), row)
+
+    assert [one for one, _ in found] == ([code] if code else [])
+    assert words in str(found)
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "message"),
+    [
+        ("llm-d-0.9", {"apiVersion": "llm-d.ai/v1alpha1"}, ""),
+        ("llm-d-0.10", {"apiVersion": "llm-d.ai/v1"}, "apiVersion: must be llm-d.ai/v1alpha1"),
+        ("llm-d-0.7", {"apiVersion": "llm-d.ai/v1alpha1"}, "inference.networking.x-k8s.io/v1alpha1"),
+        ("llm-d-0.9", {"dataLayer": {"injectDefaults": False}}, ""),
+        ("llm-d-0.9", {"requestHandler": {"parsers": [{"pluginRef": "anthropic-parser"}]}}, ""),
+        (
+            "llm-d-0.9",
+            {"requestHandler": {"parsers": [{"pluginRef": "x"}]}},
+            "parsers[0].pluginRef: x is not",
+        ),
+        ("llm-d-0.9", {"dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}, "sources[0]"),
+        ("llm-d-0.9", {"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}}}, ""),
+        ("llm-d-0.9", {"saturationDetector": {"pluginRef": "concurrency-detector"}}, "saturationDetector"),
+        ("llm-d-0.9", {"flowControl": {"enableEviction": True}}, "has no such field"),
+        ("llm-d-0.10", {"flowControl": {"enableEviction": True}}, ""),
+        ("llm-d-0.10", {"featureGates": ["haPopulateNonLeaderDatastore=false", "flowControl= True"]}, ""),
+        ("llm-d-0.10", {"featureGates": ["flowControl=maybe"]}, "flowControl=maybe must be one of"),
+        ("llm-d-0.9", {"featureGates": ["flowControl=true"]}, "flowControl=true must be one of"),
+    ],
+)
+def test_a_router_reads_other_configurations(row: str, fields: Object, message: str) -> None:
+    found = [one for _, one in said(config(**fields), row)]
+
+    assert len(found) == bool(message)
+    assert message in str(found)
+
+
+@pytest.mark.parametrize(("row", "words"), [("llm-d-0.9", "plugins before it"), ("llm-d-0.10", "")])
+def test_a_router_of_0_10_sorts_its_plugins(row: str, words: str) -> None:
+    handler = {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": ALWAYS["type"]}}}
+
+    assert words in str(said(config(*QUEUE, handler, ALWAYS), row))
+    assert [code for code, _ in said(config(*QUEUE, handler), row)] == ["FI815"]
 
 
 def test_a_picker_plugin_before_a_scorer_without_a_weight_is_refused() -> None:

@@ -76,6 +76,8 @@ def test_every_generation_supports_all_strategies_but_disaggregation() -> None:
         "gie-1.5": {DISAGGREGATION},
         "llm-d-0.4": set(),
         "llm-d-0.7": set(),
+        "llm-d-0.9": set(),
+        "llm-d-0.10": set(),
     }
 
 

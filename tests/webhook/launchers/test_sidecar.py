@@ -544,6 +544,11 @@ def flags(options: str, picker: str = "llm-d-0.7") -> list[str]:
             ],
         ),
         (
+            "connector=offloading,tls=prefiller",
+            "llm-d-0.10",
+            ["--kv-connector=offloading", "--secure-proxy=false", "--enable-tls=prefiller"],
+        ),
+        (
             "secretName=certs",
             "llm-d-0.7",
             ["--kv-connector=nixlv2", "--secure-proxy=true", "--cert-path=/etc/routing-proxy"],
@@ -586,6 +591,7 @@ def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
     [
         ({"sidecar": "connector=lmcache"}, "FI840", "nixlv2, shared-storage, sglang"),
         ({"sidecar": "connector=nixlv1"}, "FI840", "did you mean nixlv2?"),
+        ({"sidecar": "connector=offloading", "picker": "llm-d-0.9"}, "FI840", "mooncake"),
         ({"sidecar": "connector=shared-storage", "picker": "llm-d-0.4"}, "FI840", "lmcache"),
         ({"sidecar": "tls=decoder"}, "FI567", "--ssl-certfile"),
         ({"sidecar": "tls=prefiller,insecureSkipVerify=decoder"}, "FI568", "add decoder to tls"),
