@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from intent import Object
-from intent.annotations import COMPONENT_TYPE, LEADER_LABELS, SERVING_LABELS
+from intent.annotations import COMPONENT_TYPE, COMPONENT_TYPES, LEADER_LABELS, SERVING_LABELS
 from intent.gang import ENCODER
 from intent.service.member import Member
 from intent.service.routes import serving_members
@@ -22,7 +22,7 @@ class Endpoints(NamedTuple):
     ports: tuple[int, ...]
     everywhere: bool = False
     kind: str = ""
-    """The component type of the pods, if others of the service have their labels too."""
+    """The component type of the pods, if they are workers: prefillers and decoders share a pool."""
 
     @property
     def selector(self) -> Object:
@@ -36,14 +36,15 @@ def endpoints(
 ) -> Endpoints:
     """Return the endpoints of members, whose pods are `pods`: offline none, and None if they are not known.
 
-    `picks`: an endpoint picker reads from each pod which of the ports it serves on.
+    `picks`: an endpoint picker reads from each pod which of the ports it serves on. Pods of another component
+    type may outlive their member, and be there before it is known. Pods of none are of no LeaderWorkerSet.
     """
-    count, members = len(members), serving_members(members)
-    kinds = {one.component_type for one in members}
-    kind = members[0].component_type if len(members) < count and len(kinds) == 1 else ""
+    members = serving_members(members)
+    kind = "worker" if all(one.component_type == "worker" for one in members) else ""
     if pods is None:
         return Endpoints(members[0].ports[:1], kind=kind)
-    live = [pod for pod in pods if not pod.deleting and pod.component_type != ENCODER]
+    selected = {kind} if kind else {*COMPONENT_TYPES} - {ENCODER}
+    live = [pod for pod in pods if not pod.deleting and pod.component_type in selected]
     everywhere = all(one.serving.everywhere for one in members) and all(pod.everywhere for pod in live)
     ports = tuple(dict.fromkeys(port for one in members for port in one.ports))
     said = [_said(pod) for pod in live]

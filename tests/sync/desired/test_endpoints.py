@@ -101,7 +101,22 @@ def test_an_encoder_is_not_selected_and_changes_no_selector(served: tuple[Member
     assert api["spec"]["selector"]["fusioninfer.io/component-type"] == served[-1].component_type
     assert (pool.ports, pool.everywhere) == ((8000,), True)
     assert pool.selector.get("fusioninfer.io/component-type", "") == kind
+    assert pool == endpoints(served, pods)  # its pods may be there before it is known, and after it is gone
     assert endpoints((encoder, *served), None) == Endpoints((8000,), kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("other", "counts"), [({"component_type": ""}, set()), ({"component_type": "prefiller"}, {""})]
+)
+@pytest.mark.parametrize("served", [(worker(TWO),), (prefill(serving=TWO), decode(serving=TWO))])
+def test_pods_that_no_selector_finds_change_none(
+    served: tuple[Member, ...], other: dict[str, str], counts: set[str]
+) -> None:
+    pods = (BOTH, pod(everywhere=False, **other))
+
+    found = endpoints(served, pods, picks=True)
+
+    assert (found == endpoints(served, (BOTH,), picks=True)) is (found.kind not in counts)
 
 
 def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
