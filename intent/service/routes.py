@@ -178,13 +178,13 @@ MOST_PORTS: Final = 8
 
 
 def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
-    """FI809: the ports belong to the InferencePool, unless the endpoint picker reads them from each pod."""
-    counts = {len(one.ports) for one in members}
+    """FI809: the ports of all members are the same, unless pickers read them from pods."""
+    counts, is_shared = {len(one.ports) for one in members}, len({one.ports[0] for one in members}) < 2
     by_pod = picker.active_ports and 1 not in counts
     if not by_pod and len({one.ports for one in members}) > 1:
         ports = ", ".join(f"{one.name}: {said_ports(one.ports)}" for one in members)
         remedy = "use the same --port"
-        if len({one.ports[0] for one in members}) < 2:
+        if is_shared:
             flag = "--data-parallel-multi-port-external-lb"
             remedy = (
                 f"use {flag} on all, or on none" if 1 in counts else "use the same --data-parallel-size-local"
@@ -194,8 +194,9 @@ def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
         message = f"an InferencePool has at most {MOST_PORTS} ports: lower --data-parallel-size-local"
     else:
         return
-    for one in members:
-        yield Finding(one.subject, FieldError("spec.leaderWorkerTemplate", None, message, "FI809"))
+    is_routed = is_shared and not by_pod and min(counts) <= MOST_PORTS
+    error = FieldError("spec.leaderWorkerTemplate", None, message, "FI809", softened=is_routed)
+    yield from (Finding(one.subject, error) for one in members)
 
 
 def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:

@@ -138,22 +138,28 @@ def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
         ("gie-1.5", (worker(ALL), worker(ALL)), set()),
         ("gie-1.5", (worker(), worker()), set()),
         ("gie-1.5", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), set()),
-        ("gie-1.3", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), {"FI809"}),
-        ("gie-1.5", (worker(TWO), worker()), {"FI809"}),
+        ("gie-1.3", (worker(TWO), worker(replace(TWO, ports=(8000, 8001, 8002)))), {"warning"}),
+        ("gie-1.5", (worker(TWO), worker()), {"warning"}),
+        ("gie-1.5", (worker(TWO), worker(port=8001)), {"error"}),
         ("gie-1.5", (worker(replace(TWO, ports=tuple(range(8000, 8008)))),), set()),
-        ("gie-1.5", (worker(replace(TWO, ports=tuple(range(8000, 8009)))),), {"FI809"}),
+        ("gie-1.5", (worker(replace(TWO, ports=tuple(range(8000, 8009)))),), {"error"}),
+        ("gie-1.3", [worker(Serving(ports=tuple(range(80, 89 + more)))) for more in (0, 1)], {"error"}),
     ],
 )
-def test_members_with_other_ports_need_a_picker_that_reads_them_from_pods(
+def test_members_with_other_ports_are_reached_on_those_of_all_unless_pickers_read_them_from_pods(
     picker: str, members: tuple[Member, ...], found: set[str]
 ) -> None:
     revisions = tuple(
         replace(one, name=f"w-{at}", revision=f"{at}" * 8, group=f"r1-{at}") for at, one in enumerate(members)
     )
+    pods = tuple(pod(ports=",".join(map(str, one.serving.ports))) for one in members)
 
-    plan = desired_routes(KEY, revisions, None, Settings(picker=picker))
+    plan = desired_routes(KEY, revisions, None, Settings(picker=picker), pods=pods)
 
-    assert {one.error.code for one in plan.findings} == found
+    assert {one.error.severity for one in plan.findings if one.error.code == "FI809"} == found
+    assert plan.hold is (found == {"error"})
+    if found == {"warning"} and plan.routes:
+        assert {*plan.routes.endpoints.ports} == {*members[0].ports} & {*members[1].ports}
 
 
 @pytest.mark.parametrize(
