@@ -62,10 +62,12 @@ def _cpu(version: str, ray: str, *instead: str, beside: tuple[str, ...] = (), **
     )
 
 
+TORCH: Final = ("torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0")
+"""That of vLLM; SGLang names a newer one, and runs with this too. The files are there once: 5 GB."""
 NEWEST: Final = _cpu(
     "0.32.0",
     "2.60.0",
-    *("torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0", "nixl-cu12; sys_platform == 'never'"),
+    *(*TORCH, "nixl-cu12; sys_platform == 'never'"),
     beside=("nixl==1.5.1",),
 )
 WITH_RAY: Final = _cpu("0.17.1", "2.54.0", "torch==2.10.0", "torchvision==0.25.0", "triton==3.9.0")
@@ -86,7 +88,7 @@ SGLANG: Final = Release(
     "2026-11-25",
     (),
     (
-        *("torch==2.14.1", "torchvision==0.29.2", "torchaudio==2.11.0", "triton==3.8.0"),
+        *(*TORCH, "torchaudio==2.11.0"),
         *(f"{one}; sys_platform == 'never'" for one in FOR_GPUS),
     ),
     (

@@ -56,7 +56,7 @@ ON_CPUS: Final = (
 """Of SGLang, which listens on the loopback by itself."""
 OF_SGLANG: Final = Shape("tensor", ("--tp-size", "2", *ON_CPUS))
 STAGES: Final = Shape("pipeline", ("--pp-size", "2", *ON_CPUS))
-REPLICAS: Final = Shape("data", ("--dp-size", "2", *ON_CPUS))
+REPLICAS: Final = Shape("data", ("--tp-size", "2", "--dp-size", "2", *ON_CPUS), gpus=2)
 ATTENTION: Final = Shape(
     "data of attention", ("--tp-size", "2", "--dp-size", "2", "--enable-dp-attention", *ON_CPUS)
 )
