@@ -107,7 +107,7 @@ PARTS: Final = {
     ),
     "engines": _one(
         "real engines",
-        *(f"tests/{name}_check.py" for name in ("engines/engines", "cluster/transfer")),
+        *(f"tests/{name}_check.py" for name in ("engines/engines", "engines/faults", "cluster/transfer")),
     ),
     "vllm": _one("vLLM's parser", "tests/engine_parser/vllm_check.py"),
     "sglang": _one("SGLang's parser", "tests/engine_parser/sglang_check.py"),

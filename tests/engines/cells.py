@@ -43,14 +43,16 @@ VARIABLES: Final = {
 
 
 @contextmanager
-def begun(cell: Cell, folder: Path, harm: Callable[[Object], Object] = lambda one: one) -> Iterator[Group]:
-    """Start the group of a cell, as admission leaves it, or harmed after that."""
+def begun(
+    cell: Cell, folder: Path, harm: Callable[[Object], Object] = lambda one: one, late: float = 0
+) -> Iterator[Group]:
+    """Start the group of a cell, as admission leaves it, or harmed after that; its leader may be late."""
     programs = install(cell.release, sys.stderr)
     written = expanded(group(cell, str(write(cell.shape.model, programs.parent / "models"))))
     platform = {"PYTHONPATH": str(PLATFORM)} if cell.lifted else {"VLLM_PLUGINS": ""}
     cache = dict.fromkeys(("VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR"), str(programs.parent / "cache"))
     image = VARIABLES | cache | platform | dict(cell.release.variables)
-    with running(harm(written), programs, folder, image=image, stand_in=None) as there:
+    with running(harm(written), programs, folder, late=late, image=image, stand_in=None) as there:
         for pod in there.pods:
             os.setpriority(os.PRIO_PGRP, pod.pid, NICE)
             with suppress(OSError):

@@ -61,7 +61,8 @@ def running(
 ) -> Iterator[Group]:
     """Run a group with the programs of one folder; at the end no process is left, and so no namespace.
 
-    The leader's containers start `late` seconds after the workers'; its name is in DNS unless not `named`.
+    The leader's containers start `late` seconds after the workers', or before them if that is negative; its
+    name is in DNS unless not `named`.
     `image` has the variables of the image; without `stand_in` the programs have the engine itself.
     """
     records = folder / "records.json"
@@ -135,7 +136,7 @@ def said(group: Group) -> str:
 
 def _create_pods(group: Group) -> None:
     for rank, pod in enumerate(pods(group.lws)):
-        group.pods += (_start(pod, group, 0 if rank else group.late),)
+        group.pods += (_start(pod, group, max(0, -group.late if rank else group.late)),)
 
 
 def _delete_pods(group: Group) -> None:
