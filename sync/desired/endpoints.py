@@ -5,8 +5,8 @@ partition. So all pods of the groups are selected, and all of their ports, only 
 leader always serves.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Collection
+from typing import Final, NamedTuple
 
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, COMPONENT_TYPES, LEADER_LABELS, SERVING_LABELS
@@ -15,6 +15,8 @@ from intent.service.member import Member
 from intent.service.routes import serving_members
 from sync.observed.pod import ObservedPod
 
+WORKER: Final = "worker"
+
 
 class Endpoints(NamedTuple):
     """The pods of a service that answer, by their labels, and their ports, the first of which all have."""
@@ -22,7 +24,7 @@ class Endpoints(NamedTuple):
     ports: tuple[int, ...]
     everywhere: bool = False
     kind: str = ""
-    """The component type of the pods, if they are workers: prefillers and decoders share a pool."""
+    """The component type of workers, if there are pods of others: prefillers and decoders share a pool."""
 
     @property
     def selector(self) -> Object:
@@ -32,18 +34,20 @@ class Endpoints(NamedTuple):
 
 
 def endpoints(
-    members: tuple[Member, ...], pods: Iterable[ObservedPod] | None, *, picks: bool = False
+    members: tuple[Member, ...], pods: Collection[ObservedPod] | None, *, picks: bool = False
 ) -> Endpoints:
     """Return the endpoints of members, whose pods are `pods`: offline none, and None if they are not known.
 
     `picks`: an endpoint picker reads from each pod which of the ports it serves on. Pods of another component
     type may outlive their member, and be there before it is known. Pods of none are of no LeaderWorkerSet.
     """
+    there = {one.component_type for one in members} | {one.component_type for one in pods or ()} - {""}
     members = serving_members(members)
-    kind = "worker" if all(one.component_type == "worker" for one in members) else ""
+    is_worker = all(one.component_type == WORKER for one in members)
+    kind = WORKER if is_worker and there - {WORKER} else ""
     if pods is None:
         return Endpoints(members[0].ports[:1], kind=kind)
-    selected = {kind} if kind else {*COMPONENT_TYPES} - {ENCODER}
+    selected = {WORKER} if is_worker else {*COMPONENT_TYPES} - {ENCODER}
     live = [pod for pod in pods if not pod.deleting and pod.component_type in selected]
     everywhere = all(one.serving.everywhere for one in members) and all(pod.everywhere for pod in live)
     ports = tuple(dict.fromkeys(port for one in members for port in one.ports))

@@ -112,11 +112,13 @@ def test_an_encoder_is_not_selected_and_changes_no_selector(served: tuple[Member
 def test_pods_that_no_selector_finds_change_none(
     served: tuple[Member, ...], other: dict[str, str], counts: set[str]
 ) -> None:
-    pods = (BOTH, pod(everywhere=False, **other))
+    pods, is_worker = (BOTH, pod(everywhere=False, **other)), len(served) == 1
 
     found = endpoints(served, pods, picks=True)
 
-    assert (found == endpoints(served, (BOTH,), picks=True)) is (found.kind not in counts)
+    alone = endpoints(served, (BOTH,), picks=True)
+    assert (found.ports == alone.ports and found.everywhere == alone.everywhere) is (is_worker or not counts)
+    assert (alone.kind, found.kind) == ("", "worker" if is_worker and counts else "")
 
 
 def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:

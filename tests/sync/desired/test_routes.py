@@ -146,7 +146,7 @@ def made(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, .
 GATE: Final = {"parentRefs": [{"name": "gate"}]}
 MINE: Final = {"parentRefs": [{"name": "g"}]}
 MADE: Final[dict[str, tuple[Any, ...]]] = {
-    "the port is the leaders'": made("endpoints", Endpoints((81,), kind="worker"), worker(port=81)),
+    "the port is the leaders'": made("endpoints", Endpoints((81,)), worker(port=81)),
     "the operator's generation": made(
         "picker", PICKERS["gie-1.2"], worker(), settings=Settings(picker="gie-1.2")
     ),
