@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pytest
 
-from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.annotations import DISAGGREGATION
 from intent.pickers.configuration import check_config
@@ -21,6 +20,7 @@ from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of
 from tests.cluster.testbed.flows import namespace_on
+from tests.cluster.testbed.images import BUILT
 from tests.cluster.testbed.network import Network, remove_pods
 from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_picker
 from tests.cluster.testbed.processes import alive
@@ -59,8 +59,8 @@ EVERYWHERE: Final[Cases] = {
     "gate-prepare-data": config(featureGates=["prepareDataPlugins"]),
     "gate-data-layer": config(featureGates=["dataLayer"]),
     "characters": prefix(blockSize=64),
-    "old-handler": preset(PICKERS["llm-d-0.4"], DISAGGREGATION),
-    "new-handler": preset(PICKERS["llm-d-0.7"], DISAGGREGATION),
+    "old-handler": preset(BUILT["llm-d-0.4"], DISAGGREGATION),
+    "new-handler": preset(BUILT["llm-d-0.7"], DISAGGREGATION),
 }
 """On which generations differ."""
 SHARED: Final[Cases] = {
@@ -93,7 +93,7 @@ SHARED: Final[Cases] = {
 AGREEING: Final = ("gie-1.5", "llm-d-0.4")
 CASES: Final[Mapping[str, Cases]] = {
     row.name: {**presets(row), **EVERYWHERE, **(SHARED if row.name in AGREEING else {})}
-    for row in PICKERS.values()
+    for row in BUILT.values()
 }
 
 PARTS: Final = 3
@@ -105,14 +105,14 @@ def tried(row: str) -> list[str]:
     """Return what a generation is asked about: each strategy, a third of the rest, half of what is shared."""
     if WHOLE:
         return list(CASES[row])
-    some = list(EVERYWHERE)[(FIRST + list(PICKERS).index(row)) % PARTS :: PARTS]
+    some = list(EVERYWHERE)[(FIRST + list(BUILT).index(row)) % PARTS :: PARTS]
     shared = list(SHARED)[AGREEING.index(row) :: len(AGREEING)] if row in AGREEING else ()
-    return [*presets(PICKERS[row]), *some, *shared]
+    return [*presets(BUILT[row]), *some, *shared]
 
 
 def verdict(row: str, case: str) -> set[str]:
     """Return the codes of our errors."""
-    found = check_config(written(CASES[row][case]), PICKERS[row], "at")
+    found = check_config(written(CASES[row][case]), BUILT[row], "at")
     return {one.code for one in found if one.severity == "error"}
 
 
@@ -120,12 +120,12 @@ def written(case: Object | str | None) -> str:
     return case if isinstance(case, str) else yaml.dump(case)
 
 
-@pytest.fixture(scope="module", params=PICKERS)
+@pytest.fixture(scope="module", params=BUILT)
 def asked(request: pytest.FixtureRequest, served_network: Network) -> Iterator[tuple[str, dict[str, bool]]]:
     """A generation, and which configurations its picker starts with, rendered but for the configuration."""
     row, there = request.param, served_network
     with namespace_on(there) as namespace:
-        store(there, routes(namespace, "demo", PICKERS[row], written(config())))
+        store(there, routes(namespace, "demo", BUILT[row], written(config())))
         first = start_picker(there, namespace, "demo-epp")
         wait_picker(there, first)
         names = tried(row)
@@ -149,7 +149,7 @@ def has_settled(there: Network, picker: Picker) -> bool:
 def test_every_strategy_starts(asked: tuple[str, dict[str, bool]]) -> None:
     row, starts = asked
 
-    assert [strategy for strategy in presets(PICKERS[row]) if not starts[strategy]] == []
+    assert [strategy for strategy in presets(BUILT[row]) if not starts[strategy]] == []
 
 
 def test_a_denied_configuration_would_have_stopped_the_endpoint_picker(

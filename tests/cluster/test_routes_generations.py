@@ -4,13 +4,13 @@ from typing import Final
 
 import pytest
 
-from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from sync.desired.strategies import preset
 from tests.cluster.testbed.api import create, items, path
 from tests.cluster.testbed.engines import run_pods
 from tests.cluster.testbed.flows import ROUTE, namespace_on
 from tests.cluster.testbed.gateway import start_gateway
+from tests.cluster.testbed.images import BUILT
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.pickers import start_picker, wait_picker
 from tests.cluster.testbed.rendered import routes, store
@@ -18,7 +18,7 @@ from tests.tiers import WHOLE
 
 TRIED: Final = [
     (name, replicas)
-    for at, name in enumerate(PICKERS)
+    for at, name in enumerate(BUILT)
     for replicas in (1, 2)
     if WHOLE or replicas == 1 + at % 2
 ]
@@ -38,7 +38,7 @@ def test_an_endpoint_picker_serves_as_its_service_account(
     pod_network: Network, generation: str, replicas: int
 ) -> None:
     """One of several leads."""
-    row, api = PICKERS[generation], pod_network.cluster.api
+    row, api = BUILT[generation], pod_network.cluster.api
     with namespace_on(pod_network) as namespace:
         create(api, path("pods", namespace), ENGINE)
         run_pods(pod_network, namespace, "a")

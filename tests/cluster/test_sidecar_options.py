@@ -17,24 +17,20 @@ from typing import Final
 import pytest
 import trustme
 
-from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.container import ROUTING_PROXY
 from tests.builders.lws import container, lws, put, template
 from tests.cluster.testbed.build import Built
-from tests.cluster.testbed.images import binary_of
+from tests.cluster.testbed.images import BUILT, binary_of
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.processes import Process, alive, spawn, stop, tail
 from tests.cluster.testbed.wait import until
 from webhook.mutate.sidecar import CERTIFICATE_DIR, TRUSTED
 
-GENERATIONS: Final = [name for name, row in PICKERS.items() if row.sidecar]
+GENERATIONS: Final = [name for name, row in BUILT.items() if row.sidecar]
 CONNECTORS: Final = [
-    (name, connector)
-    for name in GENERATIONS
-    if (row := PICKERS[name].sidecar)
-    for connector in row.connectors
+    (name, connector) for name in GENERATIONS if (row := BUILT[name].sidecar) for connector in row.connectors
 ]
 TLS_ENGINE: Final = container(args=["org/M", "--ssl-certfile", "/tls.crt", "--ssl-keyfile", "/tls.key"])
 

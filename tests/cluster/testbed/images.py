@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from catalog.pickers.generations import PICKERS
 from tests.cluster.testbed.build import Built
 
 
@@ -29,6 +30,8 @@ IMAGES: Final = {
     "ghcr.io/llm-d/llm-d-routing-sidecar": "pd-sidecar",
 }
 """By the images' names; the tag is the release."""
+BUILT: Final = {name: row for name, row in PICKERS.items() if row.image.rpartition(":")[0] in IMAGES}
+"""The generations of endpoint pickers that the testbed has; the others are by their sources."""
 
 
 ON_THIS_MACHINE: Final = ("python:",)
