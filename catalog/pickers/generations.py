@@ -325,7 +325,7 @@ PICKERS: Final = {
             deciders=_DECIDERS,
             sorts=True,
             fatal=_MOVED,
-            flags=("--allow-experimental-plugins=true",),  # who names one in a configuration means it
+            flags=("--allow-experimental-plugins=true",),  # no preset has one: its author asks for it
             removed=_NAMES | _SCRAPES,
             rights=_OF_ROUTER,
             disaggregation=Disaggregation(({"type": _ALWAYS},), _DECIDED),
