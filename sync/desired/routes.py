@@ -37,6 +37,7 @@ from sync.desired.endpoints import Endpoints, endpoints
 from sync.desired.strategies import preset_text
 from sync.observed.configuration import Configuration, reference
 from sync.observed.pod import ObservedPod
+from sync.observed.routes import InferencePool
 
 
 def config_name(service: str) -> str:
@@ -114,7 +115,11 @@ class RoutePlan:
     routes: Routes | None = None
     """None: there should be none."""
     hold: bool = False
-    """Whether routes are left as they are: nothing is changed, created or deleted."""
+    """Whether routes are left as they are: nothing is created or deleted, and no more changed than the pool.
+
+    A pool goes on to select the pods that serve: what they serve is no part of what an author got wrong.
+    While the routes wait for a role it does not: a member that was ejected still owns it.
+    """
     findings: tuple[Finding, ...] = ()
     keeps_picker: bool = False
     """Whether the endpoint picker and its configuration are left as they are."""
@@ -129,11 +134,12 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     read: Configuration | None = None,
     pods: tuple[ObservedPod, ...] | None = (),
     picks: str = "",
+    pool: InferencePool | None = None,
 ) -> RoutePlan:
     """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
 
     `read` is the configuration that the router refers to, if it was read; `pods` are None if not known.
-    `picks` is the generation of the endpoint picker that there is.
+    `picks` is the generation of the endpoint picker that there is, and `pool` the pool of ours.
     """
     live = present(members)
     fitting = fitting_members(live)
@@ -162,12 +168,41 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     picker = _picker(wanted, live, pods, picks) if has_sidecars and is_there else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
-    if waits or unknown or any(one.error.severity == "error" for one in wrong):
-        return RoutePlan(hold=True, findings=(*hints, *wrong, *waits))
+    errors = {one.error.code for one in wrong if one.error.severity == "error"}
+    if waits or unknown or errors:
+        held = None
+        if pool and pool.split is is_split(fitting) and picks in PICKERS and not (waits or "FI809" in errors):
+            held = _pool(key, fitting, service, pods, PICKERS[picks], pool.kind)
+        return RoutePlan(held, hold=True, findings=(*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
     routes = _routes(key, fitting, service, routing, settings, pods, picker)
     return RoutePlan(routes, findings=(*hints, *wrong, *later), keeps_picker=keeps)
+
+
+def _pool(  # noqa: PLR0913, PLR0917 - what selects pods
+    key: ServiceKey,
+    members: tuple[Member, ...],
+    service: InferenceServiceIntent | None,
+    pods: tuple[ObservedPod, ...] | None,
+    picker: Picker,
+    kind: str = "",
+) -> Routes:
+    """Return what the pool is made of, beside this generation of the endpoint picker.
+
+    One that selects a component type goes on to do so while routes are held: pods of others may come.
+    """
+    found = endpoints(members, pods, picks=picker.active_ports)
+    return Routes(
+        *key,
+        picker=picker,
+        config="",
+        endpoints=found._replace(kind=found.kind or kind),
+        split=is_split(members),
+        pool=service.router.pool if service and service.router else "",
+        members=tuple(sorted((one.name, one.uid) for one in members)),
+        owner=(service.name, service.uid) if service else None,
+    )
 
 
 def _picker(
@@ -258,14 +293,11 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
     picker: Picker,
 ) -> Routes:
     router = service.router if service else None
-    pool = router.pool if router else ""
-    return Routes(
-        *key,
-        picker=picker,
-        config="" if pool else _config(picker.name, routing, members),
-        endpoints=endpoints(members, pods, picks=picker.active_ports),
+    pool = _pool(key, members, service, pods, picker)
+    return replace(
+        pool,
+        config="" if pool.pool else _config(picker.name, routing, members),
         objectives=tuple(_objectives(key[1], routing, service)),
-        split=is_split(members),
         replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
         destination_rule=settings.destination_rules and settings.secure_serving,
@@ -275,9 +307,6 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
         pods=_pods(settings),
         resources=settings.picker_resources,
         template=router.template if router else {},
-        pool=pool,
-        members=tuple(sorted((one.name, one.uid) for one in members)),
-        owner=(service.name, service.uid) if service else None,
     )
 
 

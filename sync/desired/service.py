@@ -27,7 +27,7 @@ from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
-from sync.desired.routes import config_name, desired_routes
+from sync.desired.routes import config_name, desired_routes, pool_name
 from sync.desired.scaling import left_alone, scaling_errors
 from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
@@ -39,6 +39,7 @@ from sync.kinds import (
     OBJECTIVE,
     OUTPUTS,
     POD,
+    POOL,
     ROUTE_KINDS,
     ROUTES,
     SERVICE_KIND,
@@ -47,6 +48,7 @@ from sync.kinds import (
 from sync.kinds import LWS as LWS_KIND
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import KIND as POD_GROUP
+from sync.observed.routes import InferencePool
 from sync.observed.snapshot import Situation, Snapshot
 
 
@@ -212,6 +214,7 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
         snapshot.configuration,
         _pods(snapshot),
         _picks(snapshot),
+        _pool(snapshot),
     )
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))
     if not settings.routes:
@@ -241,6 +244,12 @@ def _picks(snapshot: Snapshot) -> str:
     name = picker_name(snapshot.situation.key[1])
     rows = rows_of(snapshot, OUTPUTS[DEPLOYMENT.kind])
     return next((row.projection.picker for row in rows if row.applied and row.name == name), "")
+
+
+def _pool(snapshot: Snapshot) -> InferencePool | None:
+    """Return the service's InferencePool that the controller applied, if there is one."""
+    name = pool_name(snapshot.situation.key[1])
+    return next((row.projection for row in rows_of(snapshot, POOL) if row.applied and row.name == name), None)
 
 
 def _of_picker(snapshot: Snapshot) -> frozenset[tuple[str, str]]:

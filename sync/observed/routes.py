@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intent import Object
-from intent.annotations import PICKER
+from intent.annotations import COMPONENT_TYPE, PICKER
 from intent.shapes import listed, mapping, number, strings, text
 from sync.observed.condition import ObservedCondition, conditions, current, generation
 
@@ -107,17 +107,25 @@ def _prefix(spec: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InferencePool:
-    """The answers of gateways about one InferencePool; empty until a route refers to it."""
+    """What one InferencePool selects, and the answers of gateways; empty until a route refers to it."""
 
     name: str
     answers: tuple[ParentStatus, ...] = ()
+    kind: str = ""
+    """The component type that it selects; empty: any."""
+    split: bool = False
+    """Whether prefillers and decoders share it: without its endpoint picker it is closed."""
 
 
 def project_pool(obj: Object) -> InferencePool:
     """Project an InferencePool."""
-    metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
+    metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     found = answers(status.get("parents"), text(metadata.get("namespace")), generation(obj))
-    return InferencePool(text(metadata.get("name")), found)
+    labels = mapping(mapping(spec.get("selector")).get("matchLabels"))
+    mode = mapping(spec.get("endpointPickerRef")).get("failureMode")
+    return InferencePool(
+        text(metadata.get("name")), found, text(labels.get(COMPONENT_TYPE)), split=mode == "FailClose"
+    )
 
 
 @dataclass(frozen=True, slots=True)

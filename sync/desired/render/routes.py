@@ -183,9 +183,11 @@ The pool comes before the Deployment: without it an endpoint picker is not alive
 
 
 def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
-    """Render every object of the plan of a service's routes."""
+    """Render every object of the plan of a service's routes; of held ones the pool."""
     routes = plan.routes
     if routes is None:
         return ()
+    if plan.hold:
+        return (inference_pool(routes),)
     parts = (part(routes) for part, is_wanted in PARTS if is_wanted(routes))
     return (*parts, *objectives(routes))

@@ -9,6 +9,7 @@ from intent import Object
 from intent.annotations import Routing
 from intent.budget import MEMBERS as MOST
 from intent.errors import Subject
+from intent.served import LEADERS, Serving
 from intent.service.member import Member
 from sync.desired.gang import Refusal
 from sync.desired.service import ALL, SETS, Desired, desired_state
@@ -16,7 +17,7 @@ from sync.desired.strategies import preset_text
 from sync.kinds import LWS, OUTPUTS, POD, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.snapshot import Situation, Snapshot
-from tests.sync.samples import KEY, SETTINGS, decode, inference_service, prefill, role, routed
+from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed
 
 MEMBERS = (prefill(), decode())
 SPLIT = Routing("pd-disaggregation", gateway="gate")
@@ -241,3 +242,63 @@ def test_a_configuration_that_an_endpoint_picker_is_kept_with_is_made_anew_once_
 
     assert ("Deployment", "r1-epp") in desired.held_objects
     assert ("ConfigMap" in kinds(desired)) is not is_there
+
+
+def there(desired: Desired) -> dict[str, tuple[Any, ...]]:
+    """Return the rows of the pool and of the endpoint picker, as they are once they were applied."""
+    fields = {"managedFields": [{"manager": "fusioninfer", "operation": "Apply"}]}
+    stored = [one | {"metadata": one["metadata"] | fields} for one in desired.objects]
+    return {
+        kind: tuple(OUTPUTS[kind].project(one) for one in stored if one["kind"] == kind)
+        for kind in ("InferencePool", "Deployment")
+    }
+
+
+EVERYWHERE: Final = Serving(everywhere=True)
+CACHED: Final = Routing("prefix-cache")
+WORKER: Final = member("w", serving=EVERYWHERE, routing=CACHED)
+OTHERWISE: Final = member("e", "encoder", created="2027-01-01", routing=Routing("queue-size"))
+HALVES: Final = (prefill(serving=EVERYWHERE, routing=SPLIT), decode(serving=EVERYWHERE, routing=SPLIT))
+QUEUED: Final = replace(SPLIT, gateway="another")
+OF_LEADERS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+OF_ALL: Final = {"fusioninfer.io/serves": "all"}
+OF_WORKERS: Final = {"fusioninfer.io/component-type": "worker"}
+HELD: Final[dict[str, tuple[tuple[Member, ...], tuple[Member, ...], Object | None]]] = {
+    "an encoder comes": ((WORKER,), (WORKER, OTHERWISE), OF_ALL | OF_WORKERS),
+    "its workers serve no more": (
+        (WORKER,),
+        (replace(WORKER, serving=LEADERS), OTHERWISE),
+        OF_LEADERS | OF_WORKERS,
+    ),
+    "an encoder goes": (
+        (WORKER, replace(OTHERWISE, routing=CACHED)),
+        (replace(WORKER, serving=LEADERS), member("v", role_name="v", routing=QUEUED)),
+        OF_LEADERS | OF_WORKERS,
+    ),
+    "one half serves by leaders": (
+        HALVES,
+        (replace(HALVES[0], serving=LEADERS, routing=QUEUED), HALVES[1]),
+        OF_LEADERS,
+    ),
+    "a prefiller waits for a decoder": (HALVES, (replace(HALVES[0], serving=LEADERS),), None),
+    "a worker becomes two halves": ((WORKER,), (replace(HALVES[0], routing=QUEUED), HALVES[1]), None),
+    "two halves become a worker": (HALVES, (WORKER, OTHERWISE), None),
+    "its members share no port": (HALVES, (replace(HALVES[0], port=1), HALVES[1]), None),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "selector"), HELD.values(), ids=HELD)
+def test_a_pool_of_held_routes_goes_on_to_select_the_pods_that_serve(
+    before: tuple[Member, ...], after: tuple[Member, ...], selector: Object | None
+) -> None:
+    """What pods serve is no part of what its authors got wrong, but other kinds need another picker."""
+    rows = there(desired_state(snapshot(None, before), SETTINGS))
+
+    found = desired_state(snapshot(None, after, **rows), SETTINGS)
+
+    pools = [
+        one["spec"]["selector"]["matchLabels"] for one in found.objects if one["kind"] in ROUTES - {"Service"}
+    ]
+    assert pools == ([{"fusioninfer.io/service": "r1", **selector}] if selector else [])
+    assert (found.held, {one.subject.name for one in found.of_routes} > set()) == (SETS | ROUTES, True)
+    assert "InferencePool" not in kinds(desired_state(snapshot(None, after), SETTINGS))
