@@ -244,7 +244,8 @@ def _shared_data(launch: Launch) -> Iterator[FieldError]:
     tensor = read_size(launch, TENSOR)
     if not flags.last(SHARED_DATA):
         message = (
-            f"must be used with --{SHARED_DATA} over several pods: add it, or remove {spelled(launch, flag)}"
+            f"must be used with --{SHARED_DATA} over several pods: add it (SGLang 0.5.22 and later: write "
+            f"--attn-dp-size instead of both), or remove {spelled(launch, flag)}"
         )
         yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
     elif tensor and tensor % data:
