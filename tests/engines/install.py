@@ -70,7 +70,15 @@ NEWEST: Final = _cpu(
     *(*TORCH, "nixl-cu12; sys_platform == 'never'"),
     beside=("nixl==1.5.1",),
 )
-WITH_RAY: Final = _cpu("0.17.1", "2.54.0", "torch==2.10.0", "torchvision==0.25.0", "triton==3.9.0")
+EARLIER: Final = _cpu("0.28.0", "2.60.0", *TORCH)
+"""The first release whose data parallelism with `--nnodes` is repaired."""
+WITH_RAY: Final = _cpu(
+    "0.17.1",
+    "2.54.0",
+    *("torch==2.10.0", "torchvision==0.25.0", "triton==3.9.0"),
+    CUDA_VISIBLE_DEVICES="0",
+    RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES="1",
+)
 """The last release whose image has Ray."""
 OLDEST: Final = _cpu(
     "0.11.0.post2",

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from intent import Object
 from tests.builders.lws import PREFIX, container, lws, template
-from tests.engines.install import NEWEST, OLDEST, SGLANG, WITH_RAY, Release
+from tests.engines.install import EARLIER, NEWEST, OLDEST, SGLANG, WITH_RAY, Release
 from tests.engines.model import DENSE, WITH_EXPERTS
 
 Outcome = Literal["runs", "refused", "not on a CPU"]
@@ -105,7 +105,11 @@ CELLS: Final = (
     Cell(NATIVE, HYBRID, NEWEST),
     Cell(NATIVE, EXTERNAL, NEWEST, lifted=True),
     Cell(NATIVE, MULTI_PORT, NEWEST, lifted=True),
+    Cell(NATIVE, DATA, EARLIER),
+    Cell(NATIVE, EXTERNAL, EARLIER, lifted=True),
+    Cell(NATIVE, MULTI_PORT, EARLIER, lifted=True),
     Cell(START, OF_RAY, OLDEST, lifted=True),
+    Cell(SYMMETRIC, TENSOR, WITH_RAY, lifted=True),
     Cell("sglang", STAGES, SGLANG, lifted=True),
     Cell("sglang", ATTENTION, SGLANG, "not on a CPU", NO_PADDING, lifted=True),
     Cell("sglang", OF_EXPERTS, SGLANG, "not on a CPU", ALL_EXPERTS, lifted=True),

@@ -24,6 +24,7 @@ class Ranks(CpuPlatform):  # type: ignore[misc] # vLLM is not installed where ty
         super().check_and_update_config(vllm_config)
         if asked == "ray":
             parallel.distributed_executor_backend = asked
+            parallel.worker_cls = "fusioninfer_cpu.worker.Worker"
 
     @classmethod
     def device_count(cls) -> int:
