@@ -107,7 +107,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
     if routing.strategy == DISAGGREGATION:
         yield from _without_sidecar(members)
         yield from _other_sidecar(members, picker, settings) if routing.picker else ()
-    yield from tuple(_ports(members, picker)) or _idle(members)
+    yield from tuple(unlike_ports(members, picker)) or _idle(members)
 
 
 def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> FieldError | None:
@@ -177,7 +177,7 @@ MOST_PORTS: Final = 8
 """The most ports of an InferencePool (`api/v1/inferencepool_types.go`)."""
 
 
-def _ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
+def unlike_ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
     """FI809: the ports of all members are the same, unless pickers read them from pods."""
     counts, is_shared = {len(one.ports) for one in members}, len({one.ports[0] for one in members}) < 2
     by_pod = picker.active_ports and 1 not in counts

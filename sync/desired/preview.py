@@ -52,7 +52,12 @@ def preview(  # noqa: PLR0913, PLR0917 - the kinds of objects that files may hav
     }
     members, autoscalers = tuple(members), tuple(autoscalers)
     found = services(members)
-    requests = {(one.namespace, one.name): _cached(one) for one in inferenceservices}
+    requests = {
+        (one.namespace, one.name): CachedInferenceService(
+            one.namespace, one.name, one.uid, one.generation, intent=one
+        )
+        for one in inferenceservices
+    }
     keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
     named = {(one.namespace, one.name): one.subject for one in members}
     snapshots = [
@@ -99,13 +104,3 @@ def _templates(
     found = {name: known[name] for name in value.base_refs if name in known}
     rows = {name: cached_template(one, "") for name, one in found.items() if not isinstance(one, Unavailable)}
     return NamedTemplates(value.base_refs, rows)
-
-
-def _cached(service: InferenceServiceIntent) -> CachedInferenceService:
-    return CachedInferenceService(
-        namespace=service.namespace,
-        name=service.name,
-        uid=service.uid,
-        generation=service.generation,
-        intent=service,
-    )

@@ -7,6 +7,7 @@ routes of a DisaggregatedSet span its revisions: old pods get requests until the
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
@@ -28,6 +29,7 @@ from intent.service.routes import (
     oldest_of,
     picker_of,
     serving_members,
+    unlike_ports,
     unreachable,
     waiting,
 )
@@ -35,9 +37,12 @@ from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.desired.endpoints import Endpoints, endpoints
 from sync.desired.strategies import preset_text
+from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, reference
 from sync.observed.pod import ObservedPod
 from sync.observed.routes import InferencePool
+
+NO_PICKER: Final = Picker("", "", active_ports=False)
 
 
 def config_name(service: str) -> str:
@@ -115,11 +120,7 @@ class RoutePlan:
     routes: Routes | None = None
     """None: there should be none."""
     hold: bool = False
-    """Whether routes are left as they are: nothing is created or deleted, and no more changed than the pool.
-
-    A pool goes on to select the pods that serve: what they serve is no part of what an author got wrong.
-    While the routes wait for a role it does not: a member that was ejected still owns it.
-    """
+    """Whether routes are left as they are: nothing is created or deleted, nothing changed but the pool."""
     findings: tuple[Finding, ...] = ()
     keeps_picker: bool = False
     """Whether the endpoint picker and its configuration are left as they are."""
@@ -134,12 +135,12 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     read: Configuration | None = None,
     pods: tuple[ObservedPod, ...] | None = (),
     picks: str = "",
-    pool: InferencePool | None = None,
+    pool: CachedObject[InferencePool] | None = None,
 ) -> RoutePlan:
     """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
 
     `read` is the configuration that the router refers to, if it was read; `pods` are None if not known.
-    `picks` is the generation of the endpoint picker that there is, and `pool` the pool of ours.
+    `picks` is the generation of the endpoint picker that there is, `pool` the pool of ours (`held_pool`).
     """
     live = present(members)
     fitting = fitting_members(live)
@@ -168,11 +169,8 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     picker = _picker(wanted, live, pods, picks) if has_sidecars and is_there else wanted
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
-    errors = {one.error.code for one in wrong if one.error.severity == "error"}
-    if waits or unknown or errors:
-        held = None
-        if pool and pool.split is is_split(fitting) and picks in PICKERS and not (waits or "FI809" in errors):
-            held = _pool(key, fitting, service, pods, PICKERS[picks], pool.kind)
+    if waits or unknown or any(one.error.severity == "error" for one in wrong):
+        held = held_pool(key, members, service, settings, pods, picks, pool)
         return RoutePlan(held, hold=True, findings=(*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
@@ -180,29 +178,32 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     return RoutePlan(routes, findings=(*hints, *wrong, *later), keeps_picker=keeps)
 
 
-def _pool(  # noqa: PLR0913, PLR0917 - what selects pods
+def held_pool(  # noqa: PLR0913, PLR0917 - what selects pods
     key: ServiceKey,
     members: tuple[Member, ...],
     service: InferenceServiceIntent | None,
+    settings: Settings,
     pods: tuple[ObservedPod, ...] | None,
-    picker: Picker,
-    kind: str = "",
-) -> Routes:
-    """Return what the pool is made of, beside this generation of the endpoint picker.
+    picks: str,
+    stored: CachedObject[InferencePool] | None,
+) -> Routes | None:
+    """Return what the pool of held routes is made of; None if it is left alone, or there is none.
 
-    One that selects a component type goes on to do so while routes are held: pods of others may come.
+    It goes on to select the pods that serve: what they serve is no part of what an author got wrong. Other
+    halves of a service need another picker. One that selects a component type goes on to do so: pods of
+    others may come. The owners of `stored` stay: they were ejected, and its other routes have them too.
     """
-    found = endpoints(members, pods, picks=picker.active_ports)
-    return Routes(
-        *key,
-        picker=picker,
-        config="",
-        endpoints=found._replace(kind=found.kind or kind),
-        split=is_split(members),
-        pool=service.router.pool if service and service.router else "",
-        members=tuple(sorted((one.name, one.uid) for one in members)),
-        owner=(service.name, service.uid) if service else None,
-    )
+    fitting = fitting_members(present(members))
+    served, picker = serving_members(fitting), PICKERS.get(picks, NO_PICKER)
+    if stored is None or stored.projection.split is not is_split(fitting):
+        return None
+    errors = (one for one in unlike_ports(served, picker) if one.error.severity == "error")
+    if not served or any(waiting(served)) or any(errors):
+        return None
+    found = _routes(key, fitting, service, NO_ROUTING, settings, pods, picker)
+    owners = {*found.members, *((one.name, one.uid) for one in stored.owners)}
+    kind = found.endpoints.kind or stored.projection.kind
+    return replace(found, endpoints=found.endpoints._replace(kind=kind), members=tuple(sorted(owners)))
 
 
 def _picker(
@@ -293,11 +294,14 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
     picker: Picker,
 ) -> Routes:
     router = service.router if service else None
-    pool = _pool(key, members, service, pods, picker)
-    return replace(
-        pool,
-        config="" if pool.pool else _config(picker.name, routing, members),
+    pool = router.pool if router else ""
+    return Routes(
+        *key,
+        picker=picker,
+        config="" if pool else _config(picker.name, routing, members),
+        endpoints=endpoints(members, pods, picks=picker.active_ports),
         objectives=tuple(_objectives(key[1], routing, service)),
+        split=is_split(members),
         replicas=routing.picker_replicas or settings.picker_replicas,
         secure_serving=settings.secure_serving,
         destination_rule=settings.destination_rules and settings.secure_serving,
@@ -307,13 +311,18 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
         pods=_pods(settings),
         resources=settings.picker_resources,
         template=router.template if router else {},
+        pool=pool,
+        members=tuple(sorted((one.name, one.uid) for one in members)),
+        owner=(service.name, service.uid) if service else None,
     )
 
 
 def _config(picker: str, routing: Routing, members: tuple[Member, ...]) -> str:
     """Return the author's EndpointPickerConfig, or that of the strategy."""
     has_adapters = any(one.has_adapters for one in members)
-    return routing.config or preset_text(picker, routing.strategy, adapters=has_adapters)
+    return (
+        preset_text(picker, routing.strategy, adapters=has_adapters) if routing.strategy else routing.config
+    )
 
 
 def _objectives(

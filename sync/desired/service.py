@@ -11,7 +11,7 @@ Rules of this file:
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from intent import Object, budget
 from intent.annotations import PRIORITY, SERVICE
@@ -43,13 +43,17 @@ from sync.kinds import (
     ROUTE_KINDS,
     ROUTES,
     SERVICE_KIND,
+    Kind,
     rows_of,
 )
 from sync.kinds import LWS as LWS_KIND
+from sync.observed.cached import CachedObject
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.routes import InferencePool
 from sync.observed.snapshot import Situation, Snapshot
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,8 @@ def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...
     """Desire the PodGroup of the existing members: those of the author and those of the controller."""
     decided = plan(situation, settings)
     for refusal in refusals:
-        if refusal.kind == POD_GROUP and _concerns(refusal, situation):
+        is_of_all = refusal.code == TOO_OLD or not refusal.name
+        if refusal.kind == POD_GROUP and (is_of_all or refusal.name == situation.pod_group):
             decided = plan_after_refusal(decided, refusal, situation, settings)
     return Desired(
         gang_objects(decided),
@@ -171,11 +176,6 @@ def _gang(situation: Situation, settings: Settings, refusals: tuple[Refusal, ...
         findings=decided.findings,
         requeue_after=decided.requeue_after,
     )
-
-
-def _concerns(refusal: Refusal, situation: Situation) -> bool:
-    """Return whether a refusal concerns a gang: that of its own PodGroup, and one that Volcano causes."""
-    return refusal.name in {"", situation.pod_group} or refusal.code == TOO_OLD
 
 
 def _api(snapshot: Snapshot, settings: Settings) -> Desired:
@@ -187,9 +187,7 @@ def _api(snapshot: Snapshot, settings: Settings) -> Desired:
     decided = desired_api(
         *(snapshot.situation.key, snapshot.members, snapshot.value, settings, snapshot.namesakes),
         pods=_pods(snapshot),
-        is_made=any(
-            row.applied and row.name == api_name(name) for row in rows_of(snapshot, OUTPUTS[SERVICE_KIND])
-        ),
+        is_made=_ours(snapshot, OUTPUTS[SERVICE_KIND], api_name(name)) is not None,
     )
     return Desired(
         api_objects(decided),
@@ -203,19 +201,13 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the routes of the router; if no author can be read, nothing changes."""
     if _has_no_author(snapshot):
         return Desired(held=ROUTES)
+    key, members, pods, pool = snapshot.situation.key, snapshot.members, _pods(snapshot), _pool(snapshot)
+    picker = _ours(snapshot, DEPLOYMENT, picker_name(key[1]))
+    picks = picker.projection.picker if picker else ""
     if snapshot.value and snapshot.routed is None:
         return Desired(held=ROUTES, of_routes=tuple(not_routed(snapshot)) if settings.routes else ())
-    decided = desired_routes(
-        snapshot.situation.key,
-        snapshot.members,
-        snapshot.routed,
-        settings,
-        snapshot.namesakes,
-        snapshot.configuration,
-        _pods(snapshot),
-        _picks(snapshot),
-        _pool(snapshot),
-    )
+    known = snapshot.namesakes, snapshot.configuration
+    decided = desired_routes(key, members, snapshot.routed, settings, *known, pods, picks, pool)
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))
     if not settings.routes:
         kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
@@ -239,17 +231,15 @@ def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str
     return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
 
 
-def _picks(snapshot: Snapshot) -> str:
-    """Return the generation of the service's endpoint picker, by its label; empty if there is none."""
-    name = picker_name(snapshot.situation.key[1])
-    rows = rows_of(snapshot, OUTPUTS[DEPLOYMENT.kind])
-    return next((row.projection.picker for row in rows if row.applied and row.name == name), "")
+def _ours(snapshot: Snapshot, kind: Kind[CachedObject[P]], name: str) -> CachedObject[P] | None:
+    """Return the row of an object of the service that the controller applied, if there is one."""
+    return next((row for row in rows_of(snapshot, kind) if row.applied and row.name == name), None)
 
 
-def _pool(snapshot: Snapshot) -> InferencePool | None:
-    """Return the service's InferencePool that the controller applied, if there is one."""
-    name = pool_name(snapshot.situation.key[1])
-    return next((row.projection for row in rows_of(snapshot, POOL) if row.applied and row.name == name), None)
+def _pool(snapshot: Snapshot) -> CachedObject[InferencePool] | None:
+    """Return the service's InferencePool that the controller applied, with the owners that were ejected."""
+    row, ejected = _ours(snapshot, POOL, pool_name(snapshot.situation.key[1])), _ejected(snapshot)
+    return row and replace(row, owners=tuple(one for one in row.owners if one.uid in ejected))
 
 
 def _of_picker(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
@@ -270,13 +260,10 @@ def _pods(snapshot: Snapshot) -> tuple[ObservedPod, ...] | None:
 
 
 def _has_no_author(snapshot: Snapshot) -> bool:
-    """Return whether the InferenceService cannot be read, or all members were ejected."""
-    return bool(snapshot.service and snapshot.value is None) or _is_ejected(snapshot)
-
-
-def _is_ejected(snapshot: Snapshot) -> bool:
-    """Return whether all members were ejected, and one of them owns routes, which are deleted with it."""
-    return not (snapshot.service or present(snapshot.members)) and bool(_of_ejected(snapshot))
+    """Return whether the InferenceService cannot be read, or all members were ejected and own routes."""
+    if snapshot.service:
+        return snapshot.value is None
+    return not present(snapshot.members) and bool(_of_ejected(snapshot))
 
 
 def _of_ejected(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
@@ -284,14 +271,19 @@ def _of_ejected(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
 
     Members are ejected one after the other, and the first one may be the one whose annotations want routes.
     """
-    rows = rows_of(snapshot, LWS_KIND)
-    ejected = {row.uid for row in rows if row.projection.ejected and not row.deleting}
+    ejected = _ejected(snapshot)
     return frozenset(
         (kind.kind, row.name)
         for kind in ROUTE_KINDS
         for row in rows_of(snapshot, kind)
         if any(owner.uid in ejected for owner in row.owners)
     )
+
+
+def _ejected(snapshot: Snapshot) -> frozenset[str]:
+    """Return the uids of the ejected LeaderWorkerSets that are not being deleted."""
+    rows = rows_of(snapshot, LWS_KIND)
+    return frozenset(row.uid for row in rows if row.projection.ejected and not row.deleting)
 
 
 def _on_the_router(

@@ -15,7 +15,9 @@ from sync.desired.gang import Refusal
 from sync.desired.service import ALL, SETS, Desired, desired_state
 from sync.desired.strategies import preset_text
 from sync.kinds import LWS, OUTPUTS, POD, ROUTES
+from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import cached_inferenceservice
+from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed
 
@@ -295,10 +297,24 @@ def test_a_pool_of_held_routes_goes_on_to_select_the_pods_that_serve(
     rows = there(desired_state(snapshot(None, before), SETTINGS))
 
     found = desired_state(snapshot(None, after, **rows), SETTINGS)
+    alone = desired_state(snapshot(None, after, InferencePool=rows["InferencePool"]), SETTINGS)
 
-    pools = [
-        one["spec"]["selector"]["matchLabels"] for one in found.objects if one["kind"] in ROUTES - {"Service"}
-    ]
-    assert pools == ([{"fusioninfer.io/service": "r1", **selector}] if selector else [])
+    pools = [one for one in found.objects if one["kind"] in ROUTES - {"Service"}]
+    assert [one for one in alone.objects if one["kind"] in ROUTES - {"Service"}] == pools
+    selectors = [one["spec"]["selector"]["matchLabels"] for one in pools]
+    assert selectors == ([{"fusioninfer.io/service": "r1", **selector}] if selector else [])
     assert (found.held, {one.subject.name for one in found.of_routes} > set()) == (SETS | ROUTES, True)
     assert "InferencePool" not in kinds(desired_state(snapshot(None, after), SETTINGS))
+
+
+def test_the_pool_of_held_routes_keeps_an_owner_that_was_ejected() -> None:
+    """Its other routes have this owner too, and stay with it: without the pool they lead nowhere."""
+    other = prefill("q", role_name="prefill-2", routing=SPLIT)
+    rows = there(desired_state(snapshot(None, (*HALVES, other)), SETTINGS))
+    gone = CachedObject(*KEY, "uid-p", projection=LeaderWorkerSetProjection(None, HALVES[0]))
+
+    left = (replace(other, routing=QUEUED), HALVES[1])
+    found = desired_state(snapshot(None, left, LeaderWorkerSet=(gone,), **rows), SETTINGS)
+
+    (pool,) = [one for one in found.objects if one["kind"] == "InferencePool"]
+    assert [one["name"] for one in pool["metadata"]["ownerReferences"]] == ["d", "p", "q"]

@@ -8,11 +8,11 @@ import pytest
 from intent import Object
 from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice.read import InferenceServiceIntent, read
-from sync.desired.preview import _cached
 from sync.desired.render.workloads import leader_worker_sets
 from sync.desired.service import desired_state
 from sync.desired.templates import outdated, versioned
 from sync.observed.cached import CachedObject
+from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.observed.snapshot import Situation, Snapshot
@@ -47,7 +47,8 @@ def stored(version: str) -> CachedObject[LeaderWorkerSetProjection]:
 
 def snapshot(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> Snapshot:
     rows = {"LeaderWorkerSet": (stored(version),)} if version else {}
-    return Snapshot(Situation(("team-a", "svc"), ()), _cached(value), rows, templates=templates)
+    cached = CachedInferenceService("team-a", "svc", value.uid, intent=value)
+    return Snapshot(Situation(("team-a", "svc"), ()), cached, rows, templates=templates)
 
 
 def version_of(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> str:
@@ -167,13 +168,11 @@ def test_one_of_author_and_templates_decides_how_requests_are_routed(own: Object
 
 
 def test_of_two_templates_the_later_one_decides() -> None:
-    value = replace(
-        service(worker(), {"name": "router", "componentType": "router"}, baseRefs=["base", "more"])
-    )
+    value = service(worker(), {"name": "router", "componentType": "router"}, baseRefs=["base", "more"])
     rows = row(router={"endpointPickerConfig": "x"}), row("more", router={"strategy": "queue-size"})
     found = Snapshot(
         Situation(("team-a", "svc"), ()),
-        _cached(value),
+        CachedInferenceService("team-a", "svc", intent=value),
         templates=NamedTemplates(("base", "more"), {one.name: one for one in rows}),
     ).routed
 
