@@ -27,7 +27,7 @@ from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
-from sync.desired.routes import config_name, desired_routes, pool_name
+from sync.desired.routes import RoutePlan, config_name, desired_routes, held_pool, pool_name
 from sync.desired.scaling import left_alone, scaling_errors
 from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
@@ -205,7 +205,9 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     picker = _ours(snapshot, DEPLOYMENT, picker_name(key[1]))
     picks = picker.projection.picker if picker else ""
     if snapshot.value and snapshot.routed is None:
-        return Desired(held=ROUTES, of_routes=tuple(not_routed(snapshot)) if settings.routes else ())
+        held_routes = held_pool(key, members, snapshot.value, settings, pods, picks, pool)
+        findings = tuple(not_routed(snapshot)) if settings.routes else ()
+        return Desired(route_objects(RoutePlan(held_routes, hold=True)), ROUTES, of_routes=findings)
     known = snapshot.namesakes, snapshot.configuration
     decided = desired_routes(key, members, snapshot.routed, settings, *known, pods, picks, pool)
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))

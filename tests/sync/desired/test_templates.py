@@ -8,9 +8,12 @@ import pytest
 from intent import Object
 from intent.applied import TemplateVersion, recorded
 from intent.inferenceservice.read import InferenceServiceIntent, read
+from intent.served import LEADERS, Serving
+from intent.service.member import Member
 from sync.desired.render.workloads import leader_worker_sets
 from sync.desired.service import desired_state
 from sync.desired.templates import outdated, versioned
+from sync.kinds import POOL, ROUTES
 from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
@@ -197,6 +200,23 @@ def test_routes_stay_while_a_template_is_not_known(templates: NamedTemplates) ->
     assert [one.error.code for one in desired.of_routes] == ["FI977"]
     assert {"HTTPRoute", "InferencePool", "Gateway"} <= desired.held
     assert not {one["kind"] for one in desired.objects} & {"HTTPRoute", "InferencePool", "Gateway"}
+
+
+def test_the_pool_goes_on_to_select_the_pods_that_serve_while_a_template_is_not_known() -> None:
+    first = snapshot(service(worker(), router()), named(row()))
+    engine = Member("team-a", "svc-inference", "svc", serving=Serving(everywhere=True))
+    made = desired_state(replace(first, situation=Situation(("team-a", "svc"), (engine,))), SETTINGS)
+    fields = {"managedFields": [{"manager": "fusioninfer", "operation": "Apply"}]}
+    pools = [one | {"metadata": one["metadata"] | fields} for one in made.objects if one["kind"] == POOL.kind]
+    alone = Situation(("team-a", "svc"), (replace(engine, serving=LEADERS),))
+    rows = {POOL.kind: tuple(map(POOL.project, pools))}
+
+    found = desired_state(replace(first, situation=alone, rows=rows, templates=named()), SETTINGS)
+
+    (pool,) = [one for one in found.objects if one["kind"] in ROUTES - {"Service"}]
+    labels = {"fusioninfer.io/service": "svc", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
+    assert pool["spec"]["selector"]["matchLabels"] == labels
+    assert pool["metadata"]["ownerReferences"] == pools[0]["metadata"]["ownerReferences"]
 
 
 def test_a_template_without_a_part_for_routers_keeps_nothing_of_it() -> None:
