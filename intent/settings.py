@@ -28,7 +28,7 @@ class Settings:
     """The version of the scheduler, e.g. `1.14.1`; empty: read from its image."""
     picker: str = "gie-1.5"
     """The default endpoint picker generation of services without prefill and decode."""
-    disaggregated_picker: str = "llm-d-0.7"
+    disaggregated_picker: str = "llm-d-0.10"
     """The default endpoint picker generation of services with prefillers and decoders."""
     picker_replicas: int = 1
     """The default number of endpoint picker replicas; with more than one they elect a leader."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_API, PICKERS
+from catalog.pickers.generations import PICKERS
 from importer.kserve.account import Account
 from importer.kserve.variables import child_name
 from importer.leaves import Leaf, Tree, at, origins, plain, value_at
@@ -18,10 +18,8 @@ _POOL: Final = default("a rule without backends leads to the pool of the service
 _SERVICE: Final = default(f"the Service of the leaders has the port {API_PORT}")
 _OVERRIDES: Final = ("resources", "env", "envFrom", "imagePullPolicy")
 """Fields of the endpoint picker's container that hold for any release of it."""
-PICKER: Final = "llm-d-0.7"
-"""The release of the endpoint picker that is the nearest to KServe's, for a configuration of its author."""
-THEIR_API: Final = "llm-d.ai/v1alpha1"
-"""The API of configurations from llm-d 0.9 on; earlier releases read the other one."""
+PICKER: Final = "llm-d-0.10"
+"""The release of the endpoint picker of KServe after 0.20, for a configuration of its author."""
 GATEWAY_API: Final = "gateway.networking.k8s.io"
 
 
@@ -56,8 +54,7 @@ def router(service: str, spec: Tree, authors: Tree, *, split: bool, account: Acc
 
 def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
     """Return an EndpointPickerConfig as a text, which all its leaves made; nothing if no release reads it."""
-    written = text(inline.value) if isinstance(inline, Leaf) else yaml.dump(plain(inline))
-    config = written.replace(THEIR_API, CONFIG_API, 1)
+    config = text(inline.value) if isinstance(inline, Leaf) else yaml.dump(plain(inline))
     findings = check_config(config, PICKERS[PICKER], "")
     error = next((one for one in findings if one.severity == "error"), None)
     if error is None:

@@ -25,8 +25,7 @@ ROLES: Final = (
     prefiller(multinode=None, template=ENGINE),
     decoder(multinode=None, replicas=2, template=ENGINE),
 )
-CHOSEN: Final[dict[str, Object]] = {"llm-d-0.7": {}, "llm-d-0.4": {"fusioninfer.io/picker": "llm-d-0.4"}}
-"""By generation, what has to be said to get it: nothing for the one that there is by itself."""
+CHOSEN: Final = ("llm-d-0.7", "llm-d-0.4")
 FAILED: Final = {"llm-d-0.7": (200, False), "llm-d-0.4": (500, None)}
 """What comes back where a prefiller fails, and whether a cache is handed over: since 0.7 the decoder does the
 work itself (`pkg/sidecar/proxy/connector_nixlv2.go`)."""
@@ -39,7 +38,7 @@ IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 def split(served_network: Network, request: pytest.FixtureRequest) -> Iterator[Service]:
     add_gpu_nodes(served_network.cluster, 3)
     with namespace_on(served_network) as namespace:
-        annotations = CHOSEN[request.param]
+        annotations = {"fusioninfer.io/picker": request.param}
         add_gateway(served_network.cluster, namespace)
         apply(served_network.cluster, namespace, isvc(*ROLES, name=NAME, annotations=annotations))
         yield serve(served_network, namespace, NAME, 3)

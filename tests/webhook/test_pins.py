@@ -168,9 +168,7 @@ UNDUE: Final = replace(NEXT, disaggregated_picker="gie-1.5")
 def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
     pod = template(container(image="corp/llm:1", readinessProbe=PROBE))
     stored = put(lws(2, pod, component_type="decoder", strategy="pd-disaggregation"))
-    stored = json.loads(
-        json.dumps(stored).replace("llm-d-routing-sidecar:v0.7", "llm-d-routing-sidecar:v0.5")
-    )
+    stored = json.loads(json.dumps(stored).replace("disagg-sidecar:v0.10", "disagg-sidecar:v0.5"))
     live = changed(stored, f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/m"}])
 
     found = jsonpatch.apply_patch(live, expand(live, stored, UNDUE))

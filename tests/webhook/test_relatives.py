@@ -193,8 +193,8 @@ KINDS: Final[dict[str, Kind]] = {
         leading=on({}),
         mended="FI303",
     ),
-    "a connector that the sidecar lacks": Kind(
-        f"{TWO} {NIXL.replace('Nixl', 'Mooncake')}", "FI840", notes=DECODER
+    "a connector with a protocol of its own": Kind(
+        f"{TWO} {NIXL.replace('Nixl', 'Mooncake')}", "", f"{MOVED}mooncake", notes=DECODER
     ),
     "a decoder by hand": Kind(
         f"{CROSSING} {NODES} {NIXL}", "", f"{MOVED}nixlv2; !^worker: .*8200", notes=DECODER, mended="FI502"

@@ -288,7 +288,7 @@ PODS: Final = {
 FOLLOWED: Final = {
     "the sidecar in the template": ("llm-d-0.4", "", (), "gie-1.5", "llm-d-0.4", False),
     "the endpoint picker beside an unknown sidecar": ("", "", (), "llm-d-0.4", "llm-d-0.4", False),
-    "no endpoint picker that cannot split": ("", "", (), "gie-1.5", "llm-d-0.7", False),
+    "no endpoint picker that cannot split": ("", "", (), "gie-1.5", "llm-d-0.10", False),
     "pods with the old sidecar": ("llm-d-0.7", "", ("llm-d-0.7", "llm-d-0.4", ""), "", "llm-d-0.4", True),
     "pods with the new one": ("llm-d-0.7", "", ("llm-d-0.7", ""), "llm-d-0.4", "llm-d-0.7", False),
     "a copy of an old pod": ("llm-d-0.7", "", ("llm-d-0.7", "a copy"), "llm-d-0.7", "llm-d-0.7", False),

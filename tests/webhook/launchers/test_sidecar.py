@@ -12,7 +12,7 @@ from intent import Object
 from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
-from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, lws, put, template
 from webhook import digest as digests
 from webhook.check import check
 from webhook.expand import expand
@@ -249,6 +249,7 @@ def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(port: str, 
         ("ExampleConnector", "", "shared-storage", []),
         ("LMCacheConnectorV1", "", "nixlv2", []),
         ("NixlConnector", "connector=shared-storage", "", ["FI840"]),
+        ("MooncakeConnector", "", "mooncake", []),
         ("MooncakeConnector", "", "", ["FI840"]),
     ],
 )
@@ -258,6 +259,7 @@ def test_the_protocol_of_a_sidecar_follows_the_connector(
     transfer = f'{{"kv_connector": "{connector}", "kv_role": "kv_consumer"}}'
     one = container(args=["M", "-tp", "8", "--kv-transfer-config", transfer])
     live = decoder(one, sidecar=options) if options else decoder(one)
+    live["metadata"]["annotations"] |= {} if protocol else {f"{PREFIX}picker": "llm-d-0.7"}
 
     assert [code for code in codes(live) if code.startswith("FI8")] == found
     if protocol:

@@ -22,7 +22,9 @@ def image(obj: Object) -> str:
 
 
 def test_the_sidecar_is_pulled_from_the_registry_of_the_operator() -> None:
-    assert image(expanded(DECODER, MIRRORED)) == "mirror.example.com/llm-d/llm-d-routing-sidecar:v0.7.1"
+    assert (
+        image(expanded(DECODER, MIRRORED)) == "mirror.example.com/llm-d/llm-d-router-disagg-sidecar:v0.10.0"
+    )
 
 
 def test_an_expanded_decoder_keeps_the_image_that_it_has() -> None:
