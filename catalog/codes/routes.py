@@ -151,6 +151,14 @@ ROWS: Final[dict[str, Code]] = {
         "use the same load balancing on prefiller and decoder, or write the label in the message",
         "all pods of one member serve, not all of another, and an InferencePool selects by one label",
     ),
+    "FI825": Code(
+        "warning",
+        "the image of the endpoint picker is gone from its registry",
+        "choose the generation in the message with fusioninfer.io/picker, on every decoder; or have the "
+        "operator set disaggregatedPicker or picker, or pickerRegistry to a mirror",
+        "its project has renamed its images, and gives the old ones to nobody any more; what runs stays, and "
+        "a node that has the image starts it",
+    ),
     "FI830": Code(
         "warning",
         "a LeaderWorkerSet has the name of the service's Service",

@@ -346,5 +346,17 @@ def release_of(image: str) -> str:
     return f"{name}:{'.'.join(tag.split('.')[:2])}"
 
 
+GONE: Final = frozenset({_LLM_D})
+"""Images that their registry gives to nobody any more, whatever the tag: kserve/kserve#6215,
+ai-runway/airunway#402, vllm-project/semantic-router#3408 (September 2026). Mirrors may have them. Of the
+sidecars of the same releases no such report is known.
+"""
+
+
+def is_gone(image: str) -> bool:
+    """Return whether an image is known to be gone from its registry."""
+    return image.partition("@")[0].rpartition(":")[0] in GONE
+
+
 SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}
 """The generation of a sidecar by `release_of` its image."""

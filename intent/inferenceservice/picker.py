@@ -115,6 +115,12 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
             )
 
 
+def has_image(template: Object) -> bool:
+    """Return whether the author names the image of the endpoint picker."""
+    containers = map(mapping, listed(mapping(template.get("spec")).get("containers")))
+    return any(one.get("name") == CONTAINER and one.get("image") for one in containers)
+
+
 def arguments(template: Object) -> Iterator[tuple[str, str]]:
     """Yield the arguments of the endpoint picker, each with its path in the template."""
     for at, container in enumerate(map(mapping, listed(mapping(template.get("spec")).get("containers")))):

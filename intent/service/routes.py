@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker
+from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker, is_gone, pulled_from
 from intent.annotations import (
     DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
@@ -221,6 +221,28 @@ def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:
 def said_ports(ports: tuple[int, ...]) -> str:
     """Return ports, which follow each other, for a message."""
     return f"{ports[0]} to {ports[-1]}" if len(ports) > 1 else str(ports[0])
+
+
+def gone(picker: Picker, routing: Routing, settings: Settings, *, split: bool) -> FieldError | None:
+    """FI825: the image of the endpoint picker is not known to be gone.
+
+    `settings` are the operator's own: where their generation is that one, another is theirs to choose.
+    """
+    image = pulled_from(settings.picker_registry, picker.image)
+    if not is_gone(image):
+        return None
+    *_, newest = (row.name for row in PICKERS.values() if not is_gone(row.image))
+    field, default = "picker", settings.picker
+    if split:
+        field, default = "disaggregatedPicker", settings.disaggregated_picker
+    is_theirs = not routing.picker and picker.name == default
+    theirs = f"have the operator set {field} to {newest}, or choose it here"
+    choose = theirs if is_theirs else f"choose {newest} here"
+    message = (
+        f"{image} is gone: an endpoint picker that starts on a node without it does not run; {choose}, "
+        "or have the operator set pickerRegistry to a mirror that has it"
+    )
+    return FieldError(path(PICKER), None, message, "FI825")
 
 
 def named_like_picker(name: str, service: str) -> FieldError | None:

@@ -13,6 +13,7 @@ from catalog.pickers.generations import PICKERS, Picker
 from intent import Object
 from intent.annotations import NO_ROUTING, PICKER, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
+from intent.inferenceservice.picker import has_image
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lora import label_of
 from intent.names import POOL_ENDING, picker_name
@@ -22,6 +23,7 @@ from intent.service.member import Member, ServiceKey
 from intent.service.routes import (
     contradictions,
     disagreements,
+    gone,
     is_split,
     keeping,
     merged_routing,
@@ -146,7 +148,7 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     fitting = fitting_members(live)
     served = serving_members(fitting)
     routing = _router_routing(service, read) if service else merged_routing(live)
-    settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
+    operators, settings = settings, keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
     router = service.router if service else None
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
     if not settings.routes:
@@ -173,6 +175,9 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         held = held_pool(key, members, service, settings, pods, picks, pool)
         return RoutePlan(held, hold=True, findings=(*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
+    is_ours = router is None or not (router.pool or has_image(router.template))
+    lost = gone(picker, routing, operators, split=is_split(fitting)) if is_ours else None
+    later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
     routes = _routes(key, fitting, service, routing, settings, pods, picker)
     return RoutePlan(routes, findings=(*hints, *wrong, *later), keeps_picker=keeps)

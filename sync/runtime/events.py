@@ -77,6 +77,7 @@ REASONS: Final = {
     "FI822": "PrefillersNotRemembered",
     "FI823": "SidecarOfAnotherPicker",
     "FI824": "PodsWithoutRequests",
+    "FI825": "PickerImageGone",
     "FI830": "ServiceNameTaken",
     "FI831": "ServiceNameTooLong",
     "FI832": "PortsDisagree",

@@ -20,7 +20,7 @@ from fusioninfer.cluster.check.facts import (
 from fusioninfer.cluster.check.row import When
 from fusioninfer.cluster.reader import Reader, why
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import PICKER, SERVICE
 from intent.names import api_path
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
@@ -36,6 +36,7 @@ SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
 SETTINGS: Final = "fusioninfer-settings"
 CONFIG_MAP: Final = OUTPUTS["ConfigMap"]
 ALL_SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets"
+ALL_DEPLOYMENTS: Final = "/apis/apps/v1/deployments"
 SERVICES: Final = "/apis/fusioninfer.io/v1alpha1/inferenceservices"
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -144,6 +145,7 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
     lists = {
         "services": (SERVICES, ""),
         "sets": (ALL_SETS, SERVICE),
+        "pickers": (ALL_DEPLOYMENTS, PICKER),
         "slices": (slices, f"kubernetes.io/service-name={service[1]}"),
     }
     read = await asyncio.gather(

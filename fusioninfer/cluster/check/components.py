@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from catalog.pickers.generations import is_gone
 from fusioninfer.cluster.check.facts import (
     LWS_RESOURCE,
     OURS,
@@ -10,12 +11,13 @@ from fusioninfer.cluster.check.facts import (
     available,
     handles,
     image_version,
+    images,
     lws_webhooks,
     name_of,
     parsed,
     webhooks,
 )
-from fusioninfer.cluster.check.row import BOTH, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.check.row import BOTH, INSTALLED, Check, Judgement, fails, holds, unknown
 from intent import Object, yaml
 from intent.shapes import listed, mapping, text
 from sync.observed import volcano
@@ -23,6 +25,8 @@ from sync.observed import volcano
 KUBERNETES: Final = (1, 30)
 """The first release in which `matchConditions` and ValidatingAdmissionPolicy are stable."""
 LWS_TESTED: Final = (0, 9, 0)
+LISTED: Final = 4
+"""The most objects that are named."""
 SERVED: Final = {
     "lws": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     "podgroups": ("scheduling.volcano.sh/v1beta1", "podgroups"),
@@ -164,6 +168,20 @@ def _volcano_admission(facts: Facts) -> Judgement:
     names = (text(one.get("name")) for each in configurations for one in webhooks(each))
     found = any("podgroup" in name and name.endswith(".volcano.sh") for name in names)
     return holds() if found else fails("no webhook of Volcano for PodGroups")
+
+
+# --- routes -----------------------------------------------------------------------------------------
+
+
+def _picker_images(facts: Facts) -> Judgement:
+    found = [
+        f"{text(mapping(one.get('metadata')).get('namespace'))}/{name_of(one)} {image}"
+        for one in facts.answer("pickers").objects
+        for image in images(one)
+        if is_gone(image)
+    ]
+    more = f", and {len(found) - LISTED} more" if len(found) > LISTED else ""
+    return fails(f"{', '.join(found[:LISTED])}{more}") if found else holds()
 
 
 # --- others -----------------------------------------------------------------------------------------
@@ -309,6 +327,16 @@ CHECKS: Final = (
         "install the Gateway API Inference Extension if services need routes (docs/routing.md)",
         "warning",
         needs=("resources/inferencepools",),
+    ),
+    Check(
+        "picker-images",
+        "Routes",
+        "no endpoint picker has an image that is gone from its registry",
+        _picker_images,
+        "set pickerRegistry to a mirror, or choose another fusioninfer.io/picker (docs/routing.md)",
+        "warning",
+        INSTALLED,
+        needs=("pickers",),
     ),
     Check(
         "other-webhooks",

@@ -83,6 +83,11 @@ def image_version(deployment: Object, container: str = "") -> str:
     return read_image(text(chosen[0].get("image"))).tag if chosen else ""
 
 
+def images(deployment: Object) -> list[str]:
+    """Return the images of a Deployment's containers."""
+    return [text(one.get("image")) for one in _containers(deployment)]
+
+
 def flags(deployment: Object) -> list[str]:
     """Return the arguments of a Deployment's containers."""
     return [word for one in _containers(deployment) for word in strings(one.get("args"))]

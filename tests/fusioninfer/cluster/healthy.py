@@ -139,6 +139,7 @@ def facts() -> Facts:
         "lease": one(lease()),
         "services": Answer(()),
         "sets": Answer(()),
+        "pickers": Answer(()),
         "secret": one(secret(serving())),
         "settings": one({"data": {"settings.yaml": "# launcher: auto\n"}}),
         "policy": one({"spec": {}}),

@@ -10,6 +10,7 @@ import trustme
 import yaml
 from cryptography.x509 import load_pem_x509_certificate
 
+from catalog.pickers.generations import PICKERS
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Rights
 from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
@@ -124,6 +125,16 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
     "volcano-webhooks": (reading("validating", ABSENT), "no webhook of Volcano for PodGroups"),
     "gateway-api": (reading("resources/httproutes", NOT_SERVED), "httproutes is not served"),
     "inference-extension": (reading("resources/inferencepools", NOT_SERVED), "inferencepools is not served"),
+    "picker-images": (
+        reading(
+            "pickers",
+            {
+                "metadata": {"namespace": "a", "name": "r1-epp"},
+                "spec": {"template": {"spec": {"containers": [{"image": PICKERS["llm-d-0.7"].image}]}}},
+            },
+        ),
+        "a/r1-epp ghcr.io/llm-d/llm-d-inference-scheduler:v0.7.1",
+    ),
     "other-webhooks": (with_mutator, "kyverno/mutate.kyverno.svc"),
     "mutating-configuration": (without("mutating", "mutate.fusioninfer.io"), "it does not exist"),
     "validating-configuration": (without("validating", "validate.fusioninfer.io"), "it does not exist"),

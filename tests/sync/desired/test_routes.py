@@ -1,5 +1,6 @@
 """The plan of a service's routes, and what blocks it."""
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -106,11 +107,11 @@ PLANS: Final[dict[str, Case]] = {
         "held FI805 d p", prefill(), DECODES, settings=Settings(disaggregated_picker="gie-1.5")
     ),
     "the common picker has its sidecar": case(
-        "routes", prefill(), decode(routing=replace(PD, picker="llm-d-0.7"))
+        "routes", prefill(), decode(routing=replace(PD, picker="llm-d-0.9"))
     ),
     "the default picker remembers prefillers": case("routes", prefill(), DECODES),
     "one that forgets them": case(
-        "routes FI822 d p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
+        "routes FI822 FI825 d d p p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
     ),
     "a strategy and a configuration": case("held FI804 w", worker(routing=Routing("queue-size", config="x"))),
     "a gateway without a strategy": case(
@@ -334,6 +335,43 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
     assert (rolling.hold, rolling.keeps_picker, rolled.keeps_picker) == (False, True, False)
     assert without.routes is not None
     assert (without.routes.picker.name, without.keeps_picker) == ("llm-d-0.7", False)
+
+
+OLD: Final = replace(SETTINGS, disaggregated_picker="llm-d-0.7")
+OWN: Final[Object] = {"spec": {"containers": [{"name": "epp", "image": "corp/epp:1"}]}}
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "chosen", "settings", "words"),
+    [
+        ("llm-d-0.7", "", SETTINGS, "v0.7.1 is gone: .*; choose llm-d-0.10 here, or"),
+        ("llm-d-0.7", "llm-d-0.7", OLD, "; choose llm-d-0.10 here, or"),
+        ("llm-d-0.7", "", OLD, "have the operator set disaggregatedPicker to llm-d-0.10"),
+        ("llm-d-0.7", "", replace(OLD, picker_registry="ghcr.io"), "is gone"),
+        ("llm-d-0.7", "", replace(OLD, picker_registry="corp:5000/mirror"), ""),
+        ("llm-d-0.9", "", SETTINGS, ""),
+    ],
+)
+def test_a_picker_whose_image_is_gone_is_said_on_each_member(
+    sidecar: str, chosen: str, settings: Settings, words: str
+) -> None:
+    members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
+
+    found = desired_routes(KEY, members, None, settings)
+
+    lost = [one.error for one in found.findings if one.error.code == "FI825"]
+    assert len(lost) == (len(members) if words else 0)
+    assert all(re.search(words, one.message) and one.severity == "warning" for one in lost)
+    assert found.routes is not None
+
+
+@pytest.mark.parametrize(("router", "said"), [({}, True), ({"template": OWN}, False), ({"pool": "x"}, False)])
+def test_an_image_of_the_author_is_not_called_gone(router: Object, *, said: bool) -> None:
+    service = isvc(strategy="queue-size", picker="llm-d-0.7", **router)
+
+    found = desired_routes(KEY, (worker(),), service, SETTINGS)
+
+    assert ("FI825" in {one.error.code for one in found.findings}) is said
 
 
 def test_a_sidecar_of_an_author_says_no_generation() -> None:
