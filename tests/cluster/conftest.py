@@ -191,14 +191,6 @@ def templated_network(templated: Cluster) -> Iterator[Network]:
 
 
 @pytest.fixture(scope="session")
-def pod_network(routed: Cluster) -> Iterator[Network]:
-    """A network of pods beside that cluster."""
-    _require_namespaces()
-    with network(routed) as there:
-        yield there
-
-
-@pytest.fixture(scope="session")
 def served(routed: Cluster) -> Cluster:
     """That cluster with all of ours."""
     _start_admission(routed)
@@ -207,9 +199,11 @@ def served(routed: Cluster) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def served_network(served: Cluster, pod_network: Network) -> Network:  # noqa: ARG001 - ours are there first
-    """The network of pods beside that cluster with all of ours."""
-    return pod_network
+def served_network(served: Cluster) -> Iterator[Network]:
+    """A network of pods beside that cluster with all of ours."""
+    _require_namespaces()
+    with network(served) as there:
+        yield there
 
 
 @pytest.fixture(scope="module")

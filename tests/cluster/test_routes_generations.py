@@ -35,20 +35,20 @@ ENGINE: Final[Object] = {
 
 @pytest.mark.parametrize(("generation", "replicas"), TRIED)
 def test_an_endpoint_picker_serves_as_its_service_account(
-    pod_network: Network, generation: str, replicas: int
+    served_network: Network, generation: str, replicas: int
 ) -> None:
     """One of several leads."""
-    row, api = BUILT[generation], pod_network.cluster.api
-    with namespace_on(pod_network) as namespace:
+    row, api = BUILT[generation], served_network.cluster.api
+    with namespace_on(served_network) as namespace:
         create(api, path("pods", namespace), ENGINE)
-        run_pods(pod_network, namespace, "a")
+        run_pods(served_network, namespace, "a")
         config = yaml.dump(preset(row, "queue-size"))
-        store(pod_network, routes(namespace, "demo", row, config, http_route=ROUTE, replicas=replicas))
-        picker = start_picker(pod_network, namespace, "demo-epp")
-        wait_picker(pod_network, picker)
-        gateway = start_gateway(pod_network, namespace, picker)
+        store(served_network, routes(namespace, "demo", row, config, http_route=ROUTE, replicas=replicas))
+        picker = start_picker(served_network, namespace, "demo-epp")
+        wait_picker(served_network, picker)
+        gateway = start_gateway(served_network, namespace, picker)
 
-        answer = ask(pod_network, gateway, "/v1/completions", {"model": "stand-in", "prompt": "Hello"})
+        answer = ask(served_network, gateway, "/v1/completions", {"model": "stand-in", "prompt": "Hello"})
         leases = items(api, path("leases", namespace))
 
     assert (answer.status, dict(answer.body)["engine"]) == (200, "a")
