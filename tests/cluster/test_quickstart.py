@@ -21,6 +21,7 @@ from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.containers import name_of, report, run_container
+from tests.cluster.testbed.controllers import configured
 from tests.cluster.testbed.flows import Service, namespace_on, serve
 from tests.cluster.testbed.leaders import ready_endpoint, with_leader
 from tests.cluster.testbed.network import Network, add_pod
@@ -140,8 +141,11 @@ def test_the_worker_has_the_arguments_that_the_page_shows(started: tuple[Started
 
 @pytest.fixture(scope="module")
 def behind_gateway(nodes: Network) -> Iterator[Service]:
-    """Apply prefill and decode of the page; run its sidecars and its endpoint picker, and a gateway."""
-    with namespace_on(nodes) as namespace:
+    """Apply prefill and decode of the page; run its sidecars and its endpoint picker, and a gateway.
+
+    The operator has chosen a generation that the testbed has: it has not the one of the defaults.
+    """
+    with configured(nodes.cluster, disaggregatedPicker="llm-d-0.7"), namespace_on(nodes) as namespace:
         applied(nodes.cluster, namespace, GATEWAY)
         yield serve(nodes, namespace, "qwen-pd", 3)
 

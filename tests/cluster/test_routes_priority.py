@@ -50,7 +50,7 @@ SERVICES: Final = {
     "gie-1.5": of_inference_service,
     "llm-d-0.7": of_leader_worker_set,
 }
-"""How the oldest generation, the newest, and the one for prefill and decode are asked for."""
+"""How the oldest generation, the newest of its project, and one for prefill and decode are asked for."""
 
 
 @dataclass(frozen=True, slots=True)

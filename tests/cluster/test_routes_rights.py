@@ -18,7 +18,7 @@ from tests.cluster.testbed.rendered import routes, store
 from tests.cluster.testbed.wait import until
 
 ROWS: Final = ("gie-1.5", "llm-d-0.7")
-"""Both that are used where nobody chooses."""
+"""The default one, and the newest for prefill and decode that the testbed has."""
 RIGHTS: Final = [
     (row, resource) for row in ROWS for resource in (*(name for _, name in PICKERS[row].rights), "leases")
 ]

@@ -83,7 +83,8 @@ def split(served_network: Network) -> Iterator[Service]:
     with namespace_on(served_network) as namespace:
         add_gateway(served_network.cluster, namespace)
         routed = router(strategy="pd-disaggregation", httproute=ROUTE)
-        apply(served_network.cluster, namespace, isvc(routed, *roles, name=NAME))
+        chosen = {"fusioninfer.io/picker": "llm-d-0.7"}  # the testbed has not the default one
+        apply(served_network.cluster, namespace, isvc(routed, *roles, name=NAME, annotations=chosen))
         yield serve(served_network, namespace, NAME, 2, partial(run_pods, real=engine(), seconds=SECONDS))
     remove_nodes(served_network.cluster)
 
