@@ -154,8 +154,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI825": Code(
         "warning",
         "the image of the endpoint picker is gone from its registry",
-        "choose the generation in the message with fusioninfer.io/picker, on every decoder; or have the "
-        "operator set disaggregatedPicker or picker, or pickerRegistry to a mirror",
+        "choose the generation in the message with fusioninfer.io/picker, on every decoder, which restarts "
+        "those with the old sidecar; or have the operator set pickerRegistry to a mirror",
         "its project has renamed its images, and gives the old ones to nobody any more; what runs stays, and "
         "a node that has the image starts it",
     ),

@@ -355,7 +355,7 @@ sidecars of the same releases no such report is known.
 
 def is_gone(image: str) -> bool:
     """Return whether an image is known to be gone from its registry."""
-    return image.partition("@")[0].rpartition(":")[0] in GONE
+    return image.partition("@")[0].partition(":")[0] in GONE
 
 
 SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}

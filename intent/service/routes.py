@@ -226,18 +226,17 @@ def said_ports(ports: tuple[int, ...]) -> str:
 def gone(picker: Picker, routing: Routing, settings: Settings, *, split: bool) -> FieldError | None:
     """FI825: the image of the endpoint picker is not known to be gone.
 
-    `settings` are the operator's own: where their generation is that one, another is theirs to choose.
+    Another `disaggregatedPicker` of the operator is no remedy: stored decoders keep their generation.
     """
     image = pulled_from(settings.picker_registry, picker.image)
     if not is_gone(image):
         return None
     *_, newest = (row.name for row in PICKERS.values() if not is_gone(row.image))
-    field, default = "picker", settings.picker
+    choose = f"choose {newest} here"
     if split:
-        field, default = "disaggregatedPicker", settings.disaggregated_picker
-    is_theirs = not routing.picker and picker.name == default
-    theirs = f"have the operator set {field} to {newest}, or choose it here"
-    choose = theirs if is_theirs else f"choose {newest} here"
+        choose = f"choose {newest} for every decoder, which restarts those with a sidecar of {picker.name}"
+    elif not routing.picker:
+        choose += ", or have the operator set picker to it"
     message = (
         f"{image} is gone: an endpoint picker that starts on a node without it does not run; {choose}, "
         "or have the operator set pickerRegistry to a mirror that has it"

@@ -148,7 +148,7 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     fitting = fitting_members(live)
     served = serving_members(fitting)
     routing = _router_routing(service, read) if service else merged_routing(live)
-    operators, settings = settings, keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
+    settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
     router = service.router if service else None
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
     if not settings.routes:
@@ -176,7 +176,7 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
         return RoutePlan(held, hold=True, findings=(*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
     is_ours = router is None or not (router.pool or has_image(router.template))
-    lost = gone(picker, routing, operators, split=is_split(fitting)) if is_ours else None
+    lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
     later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
     routes = _routes(key, fitting, service, routing, settings, pods, picker)

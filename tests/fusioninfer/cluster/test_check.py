@@ -86,6 +86,7 @@ OUR_PODS: Final = (
     deployment("fusioninfer-webhook", "webhook", "fusioninfer:0.1.0", 0),
     deployment("fusioninfer-sync", "sync", "fusioninfer:0.1.0", 0),
 )
+GONE: Final = PICKERS["llm-d-0.7"].image, "ghcr.io/llm-d/llm-d-inference-scheduler@sha256:1"
 FAILURES: Final[dict[str, tuple[Change, str]]] = {
     "kubernetes-version": (reading("version", {"gitVersion": "v1.29.9"}), "v1.29.9"),
     "lws-served": (
@@ -130,10 +131,10 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
             "pickers",
             {
                 "metadata": {"namespace": "a", "name": "r1-epp"},
-                "spec": {"template": {"spec": {"containers": [{"image": PICKERS["llm-d-0.7"].image}]}}},
+                "spec": {"template": {"spec": {"containers": [{"image": one} for one in GONE]}}},
             },
         ),
-        "a/r1-epp ghcr.io/llm-d/llm-d-inference-scheduler:v0.7.1",
+        ", ".join(f"a/r1-epp {one}" for one in GONE),
     ),
     "other-webhooks": (with_mutator, "kyverno/mutate.kyverno.svc"),
     "mutating-configuration": (without("mutating", "mutate.fusioninfer.io"), "it does not exist"),

@@ -339,17 +339,18 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
 
 OLD: Final = replace(SETTINGS, disaggregated_picker="llm-d-0.7")
 OWN: Final[Object] = {"spec": {"containers": [{"name": "epp", "image": "corp/epp:1"}]}}
+REMEDY: Final = "v0.7.1 is gone: .*; choose llm-d-0.10 for every decoder, .* a sidecar of llm-d-0.7, or"
 
 
 @pytest.mark.parametrize(
     ("sidecar", "chosen", "settings", "words"),
     [
-        ("llm-d-0.7", "", SETTINGS, "v0.7.1 is gone: .*; choose llm-d-0.10 here, or"),
-        ("llm-d-0.7", "llm-d-0.7", OLD, "; choose llm-d-0.10 here, or"),
-        ("llm-d-0.7", "", OLD, "have the operator set disaggregatedPicker to llm-d-0.10"),
+        ("llm-d-0.7", "", SETTINGS, REMEDY),
+        ("llm-d-0.7", "llm-d-0.7", OLD, REMEDY),
+        ("llm-d-0.7", "", OLD, REMEDY),  # another choice of the operator would leave the decoder as it is
         ("llm-d-0.7", "", replace(OLD, picker_registry="ghcr.io"), "is gone"),
         ("llm-d-0.7", "", replace(OLD, picker_registry="corp:5000/mirror"), ""),
-        ("llm-d-0.9", "", SETTINGS, ""),
+        ("llm-d-0.9", "", SETTINGS, ""),  # the endpoint picker is the old one until the old pod has gone
     ],
 )
 def test_a_picker_whose_image_is_gone_is_said_on_each_member(
@@ -357,7 +358,7 @@ def test_a_picker_whose_image_is_gone_is_said_on_each_member(
 ) -> None:
     members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
 
-    found = desired_routes(KEY, members, None, settings)
+    found = desired_routes(KEY, members, None, settings, pods=(PODS["llm-d-0.7"],))
 
     lost = [one.error for one in found.findings if one.error.code == "FI825"]
     assert len(lost) == (len(members) if words else 0)
@@ -365,13 +366,23 @@ def test_a_picker_whose_image_is_gone_is_said_on_each_member(
     assert found.routes is not None
 
 
-@pytest.mark.parametrize(("router", "said"), [({}, True), ({"template": OWN}, False), ({"pool": "x"}, False)])
-def test_an_image_of_the_author_is_not_called_gone(router: Object, *, said: bool) -> None:
-    service = isvc(strategy="queue-size", picker="llm-d-0.7", **router)
+@pytest.mark.parametrize(
+    ("router", "words"),
+    [
+        ({"picker": "llm-d-0.4"}, "choose llm-d-0.10 here, or have the operator set pickerReg"),
+        ({}, "choose llm-d-0.10 here, or have the operator set picker to it, or"),
+        ({"template": OWN}, ""),
+        ({"pool": "x"}, ""),
+    ],
+)
+def test_an_image_of_the_author_is_not_called_gone(router: Object, words: str) -> None:
+    service = isvc(strategy="queue-size", **router)
 
-    found = desired_routes(KEY, (worker(),), service, SETTINGS)
+    found = desired_routes(KEY, (worker(),), service, replace(SETTINGS, picker="llm-d-0.7"))
 
-    assert ("FI825" in {one.error.code for one in found.findings}) is said
+    lost = [one.error.message for one in found.findings if one.error.code == "FI825"]
+    assert len(lost) == bool(words)
+    assert all(words in one for one in lost)
 
 
 def test_a_sidecar_of_an_author_says_no_generation() -> None:
