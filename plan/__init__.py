@@ -1,6 +1,6 @@
 """What starts on which nodes: the groups of services that the scheduler would place, by simulation. Pure.
 
-`amounts`   resources as whole numbers
+`amounts`   resources as whole numbers          `devices` those that a pod claims (DRA)
 `demand`    what a pod template asks of a node      `supply`  what a node has
 `placing`   selectors, affinity, taints             `scoring` which node the scheduler prefers
 `pool`      nodes of equal state, counted together  `workload` services, their roles and groups

@@ -17,6 +17,8 @@ MEMORY: Final = "memory"
 PODS: Final = "pods"
 UNLIMITED: Final = 10**30
 """Stands for a resource of which a node has as much as anybody asks for, since it was not given."""
+CLASSES: Final = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com", "tpu.google.com")
+"""The device classes (DRA) of whole accelerators, by the names that their drivers install."""
 
 
 def amounts(table: Any) -> Amounts:
@@ -43,9 +45,14 @@ def largest(one: Amounts, other: Amounts) -> Amounts:
     return {name: max(one.get(name, 0), other.get(name, 0)) for name in (*one, *other)}
 
 
+def is_device(name: str) -> bool:
+    """Return whether a resource is an accelerator, or a device class of accelerators."""
+    return is_accelerator(name) or name in CLASSES
+
+
 def accelerators(table: Amounts) -> int:
     """Return how many accelerators a table has, of all resources together."""
-    return sum(amount for name, amount in table.items() if is_accelerator(name)) // UNIT
+    return sum(amount for name, amount in table.items() if is_device(name)) // UNIT
 
 
 def shown(name: str, amount: int) -> str:

@@ -38,7 +38,7 @@ class Cycle:
 
     def run(self, everyone: Sequence[Progress]) -> None:
         """Place what fits."""
-        waiting = [one for one in everyone if not one.complete and not one.workload.waits]
+        waiting = [one for one in everyone if not one.complete and not one.workload.stays]
         place_singly([one for one in waiting if not one.workload.gang], self.pool, self.order)
         queue = [
             (self._order(one), at) for at, one in enumerate(waiting) if one.workload.gang and _is_valid(one)

@@ -9,7 +9,7 @@ from plan.words import capacity, status
 
 
 def as_data(plan: Forecast) -> dict[str, Any]:
-    """Render a plan; every step is a row, also where nothing changes."""
+    """Render a plan; every step is a row, also where nothing changes. A number that is not known is null."""
     return {
         "complete": plan.complete,
         "services": [_service(plan, at) for at in range(len(plan.workloads))],
@@ -36,7 +36,10 @@ def as_data(plan: Forecast) -> dict[str, Any]:
             {"nodes": one.tried, "like": one.shape, "starts": [_group(plan, key) for key in one.starts]}
             for one in plan.further
         ],
-        "idle": {"gpus": plan.idle.accelerators, "heldByWholeGroups": plan.idle.held},
+        "idle": {
+            "gpus": None if plan.unknown else plan.idle.accelerators,
+            "heldByWholeGroups": None if plan.unknown else plan.idle.held,
+        },
         "notes": list(plan.notes),
     }
 
@@ -56,7 +59,7 @@ def _service(plan: Forecast, at: int) -> dict[str, Any]:
                 "size": role.size,
                 "replicas": role.replicas,
                 "required": role.required,
-                "gpusOfAGroup": plan.accelerators((at, (number, 0))),
+                "gpusOfAGroup": None if one.unknown else plan.accelerators((at, (number, 0))),
             }
             for number, role in enumerate(one.roles)
         ],

@@ -11,6 +11,7 @@ from typing import Final
 from intent import Object
 from intent.shapes import listed, mapping, number, strings, text
 from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, amounts, largest, total
+from plan.devices import Templates, devices
 
 ASSUMED: Final = {CPU: 100, MEMORY: 200 * 2**20 * UNIT}
 """What a container without a request counts for where nodes are compared."""
@@ -49,7 +50,7 @@ class Demand:
     """What one pod asks for."""
 
     requests: tuple[tuple[str, int], ...]
-    """Thousandths by resource, sorted; one of `pods` among them."""
+    """Thousandths by resource and device class, sorted; one of `pods` among them."""
     compared: tuple[int, int] = (0, 0)
     """CPU and memory as they count where nodes are compared."""
     selector: tuple[tuple[str, str], ...] = ()
@@ -61,6 +62,8 @@ class Demand:
     scheduler: str = DEFAULT_SCHEDULER
     unmodelled: tuple[str, ...] = ()
     """What it has that a plan does not model."""
+    unknown: tuple[str, ...] = ()
+    """Why it is not known which devices it claims."""
 
     @property
     def best_effort(self) -> bool:
@@ -68,13 +71,19 @@ class Demand:
         return all(name == PODS or not amount for name, amount in self.requests)
 
 
-def demand(template: Object, priorities: Mapping[str, int] | None = None) -> Demand:
-    """Read a pod template. `priorities`: the values of PriorityClasses."""
+def demand(
+    template: Object,
+    priorities: Mapping[str, int] | None = None,
+    claims: Templates | None = None,
+    namespace: str = "",
+) -> Demand:
+    """Read a pod template. `priorities`: the values of PriorityClasses; `claims`: as `devices` takes them."""
     spec = mapping(template.get("spec"))
     node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
     known = SYSTEM_PRIORITIES | dict(priorities or {})
-    asked = requests(spec) | {PODS: UNIT}
+    claimed = devices(spec, claims, namespace)
+    asked = requests(spec) | claimed.counted | {PODS: UNIT}
     compared = requests(spec, ASSUMED)
     return Demand(
         requests=tuple(sorted(asked.items())),
@@ -85,7 +94,8 @@ def demand(template: Object, priorities: Mapping[str, int] | None = None) -> Dem
         tolerations=tuple(_toleration(mapping(one)) for one in listed(spec.get("tolerations"))),
         priority=known.get(text(spec.get("priorityClassName")), 0),
         scheduler=text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
-        unmodelled=tuple(_unmodelled(template, known)),
+        unmodelled=tuple(_unmodelled(template, known, selected=claimed.selected)),
+        unknown=claimed.unknown,
     )
 
 
@@ -160,7 +170,7 @@ def _toleration(one: Object) -> Toleration:
 # --- what a plan leaves out -------------------------------------------------------------------------
 
 
-def _unmodelled(template: Object, priorities: Mapping[str, int]) -> Iterator[str]:
+def _unmodelled(template: Object, priorities: Mapping[str, int], *, selected: bool) -> Iterator[str]:
     """Yield what may keep a pod from nodes, or order it, and is not modelled."""
     spec = mapping(template.get("spec"))
     affinity = mapping(spec.get("affinity"))
@@ -169,7 +179,7 @@ def _unmodelled(template: Object, priorities: Mapping[str, int]) -> Iterator[str
     has = {
         "affinity between pods": affinity.get("podAffinity") or affinity.get("podAntiAffinity"),
         "topology spread constraints": spec.get("topologySpreadConstraints"),
-        "resource claims (DRA)": spec.get("resourceClaims"),
+        "selectors and constraints of resource claims (DRA)": selected,
         "scheduling gates": spec.get("schedulingGates"),
         "volumes that are bound to some nodes": any(
             one.get("persistentVolumeClaim") or one.get("ephemeral") for one in volumes

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from intent.accelerators import is_accelerator
-from plan.amounts import UNIT
+from plan.amounts import UNIT, is_device
 from plan.missing import MOST_SHAPES, Further, Idle, Shortage, further, idle, shapes, shortages, trial
 from plan.pool import first
 from plan.progress import DEFAULT, Order, Placed
@@ -64,11 +63,16 @@ class Forecast:
         """Whether every group starts."""
         return sum(len(one.groups) for one in self.workloads) == len(self.steps[-1].started)
 
+    @property
+    def unknown(self) -> bool:
+        """Whether it is not known of a workload which devices it takes."""
+        return any(one.unknown for one in self.workloads)
+
     def accelerators(self, key: WorkloadGroup) -> int:
         """Return how many accelerators a group has."""
         role = self.workloads[key[0]].roles[key[1][0]]
         each = [role.leader, *([role.worker] * (role.size - 1))]
-        return sum(amount for one in each for name, amount in one.requests if is_accelerator(name)) // UNIT
+        return sum(amount for one in each for name, amount in one.requests if is_device(name)) // UNIT
 
 
 def forecast(
@@ -120,7 +124,7 @@ def _sizes(count: int, present: int) -> list[int]:
 
 def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterator[ForecastStep]:
     count = 0
-    offered = [at for at, name in enumerate(end.pool.resources) if is_accelerator(name)]
+    offered = [at for at, name in enumerate(end.pool.resources) if is_device(name)]
     detailed = len(end.progress) <= DETAILED
     for size in sizes:
         end.add(nodes[count:size])
@@ -132,7 +136,7 @@ def _steps(end: Simulation, nodes: Sequence[Supply], sizes: list[int]) -> Iterat
 def _alone(end: Simulation) -> Iterator[tuple[int, frozenset[int]]]:
     """Yield for each blocked workload the required roles of which a group would fit by itself."""
     for at, one in enumerate(end.progress):
-        if one.workload.gang and not one.workload.waits and not one.is_ready:
+        if one.workload.gang and not one.workload.stays and not one.is_ready:
             needed = [role for role, its in enumerate(one.workload.roles) if one.ready[role] < its.required]
             yield at, frozenset(role for role in needed if not trial(end, one, [(role, 0)]).reason)
 
@@ -165,6 +169,7 @@ def _is_mixed(one: Workload) -> bool:
 def _notes(
     workloads: Sequence[Workload], nodes: Sequence[Supply], ties: int, sizes: list[int]
 ) -> Iterator[str]:
+    yield from (one.unknown for one in workloads if one.unknown)
     for one in workloads:
         unmodelled = {
             what for role in one.roles for pod in (role.leader, role.worker) for what in pod.unmodelled

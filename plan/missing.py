@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from intent.accelerators import is_accelerator
-from plan.amounts import PODS, UNIT, shown
+from plan.amounts import PODS, UNIT, is_device, shown
 from plan.placing import NAME
 from plan.pool import NodePool
 from plan.progress import Progress
@@ -108,7 +107,7 @@ def _next(one: Progress) -> list[GroupKey]:
 def shortages(end: Simulation) -> Iterator[Shortage]:
     """Yield what each workload lacks that has not started as a whole."""
     for at, one in enumerate(end.progress):
-        if one.complete:
+        if one.complete or (one.workload.unknown and not one.workload.waits):
             continue
         groups = tuple(_next(one))
         empty = [its.role for its in one.workload.roles if its.replicas < its.required]
@@ -177,7 +176,7 @@ def shapes(end: Simulation, nodes: Sequence[Supply]) -> dict[str, tuple[int, Sup
 
 def further(end: Simulation, nodes: Sequence[Supply]) -> Iterator[Further]:
     """Yield for shapes of nodes how many more of it start something, and what; usable ones come first."""
-    pending = [one for one in end.progress if not one.complete and not one.workload.waits]
+    pending = [one for one in end.progress if not one.complete and not one.workload.stays]
     useful = {words: _most_useful(end.pool, kind, pending) for words, (kind, _) in shapes(end, nodes).items()}
     chosen = sorted(useful, key=lambda words: not useful[words]) if pending else []
     for words in chosen[:MOST_SHAPES]:
@@ -235,11 +234,11 @@ def _starts(end: Simulation, like: Supply, count: int) -> frozenset[WorkloadGrou
 
 def idle(end: Simulation) -> Idle:
     """Return what is free, and what pending pods could have of it if they were placed one by one."""
-    offered = [at for at, name in enumerate(end.pool.resources) if is_accelerator(name)]
+    offered = [at for at, name in enumerate(end.pool.resources) if is_device(name)]
     free = sum(count * max(0, state[1][at]) for state, count in end.pool.classes for at in offered) // UNIT
     trial, held, full = end.pool.copy(), 0, set[int]()
     for one in end.progress:
-        for key in one.pending if free and not one.workload.waits else ():
+        for key in one.pending if free and not one.workload.stays else ():
             for pod in one.workload.pods(key):
                 number = one.numbers[key[0]][bool(pod)]
                 if pod in one.placed.get(key, {}) or number in full:
@@ -247,7 +246,5 @@ def idle(end: Simulation) -> Idle:
                 if trial.place(number, KUBERNETES) is None:
                     full.add(number)
                 else:
-                    held += sum(
-                        amount for name, amount in trial.demands[number].requests if is_accelerator(name)
-                    )
+                    held += sum(amount for name, amount in trial.demands[number].requests if is_device(name))
     return Idle(free, held // UNIT)

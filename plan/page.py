@@ -151,6 +151,8 @@ def _node(plan: Forecast, node: Supply, pods: list[tuple[WorkloadGroup, int]]) -
     if other := accelerators(node.used):
         others = counted(other, "GPU")
         yield f'<div class="slot other" data-other="{other}">other pods<small>{others}</small></div>'
-    if (free := whole - used) > 0:
+    if plan.unknown:
+        yield '<div class="slot free">free<small>not known</small></div>'
+    elif (free := whole - used) > 0:
         yield f'<div class="slot free" data-free="{free}">free<small>{counted(free, "GPU")}</small></div>'
     yield "</div></div>"

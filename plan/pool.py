@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
 
-from intent.accelerators import is_accelerator
-from plan.amounts import CPU, MEMORY, UNLIMITED
+from plan.amounts import CPU, MEMORY, UNLIMITED, is_device
 from plan.demand import Demand
 from plan.placing import NAME, Obstacle, disliked, keys, obstacle, preference
 from plan.scoring import BALANCED, ResourceUse, Scoring, preferred, score, tainted
@@ -242,4 +241,4 @@ class NodePool:
 
 def _absent(name: str, node: Supply) -> int:
     """Return how much a node has of a resource that it does not list."""
-    return UNLIMITED if node.partial and not is_accelerator(name) else 0
+    return UNLIMITED if node.partial and not is_device(name) else 0

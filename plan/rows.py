@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from plan.forecast import Forecast, ForecastStep
-from plan.words import capacity, mark, started, status
+from plan.words import NOT_KNOWN, capacity, mark, started, status
 from plan.workload import Workload
 
 MOST_COLUMNS = 12
@@ -57,10 +57,12 @@ def cells(plan: Forecast, step: ForecastStep, at: int) -> tuple[str, ...]:
     one = plan.workloads[at]
     if len(one.groups) <= MOST_COLUMNS:
         return tuple(
-            mark(step, at, (role, group))
+            mark(plan, step, at, (role, group))
             for role, its in enumerate(one.roles)
             for group in range(its.replicas)
         )
+    if capacity(plan, step, at) is None:
+        return (NOT_KNOWN,) * len(_parts(one))
     counts = started(plan, step, at)
     return tuple(
         f"{sum(counts[role] for role in roles)} of {sum(one.roles[role].replicas for role in roles)}"
@@ -81,12 +83,13 @@ def table(plan: Forecast, at: int) -> list[tuple[str, ...]]:
     found = [("nodes", "GPUs", *columns(plan, at), "capacity", "status")]
     for each in intervals(plan, lambda step: (cells(plan, step, at), status(plan, step, at))):
         step = each.first
+        percentage = capacity(plan, step, at)
         found.append(
             (
                 each.nodes,
                 each.accelerators,
                 *cells(plan, step, at),
-                f"{capacity(plan, step, at)}%",
+                NOT_KNOWN if percentage is None else f"{percentage}%",
                 status(plan, step, at),
             )
         )
@@ -94,18 +97,23 @@ def table(plan: Forecast, at: int) -> list[tuple[str, ...]]:
 
 
 def overview(plan: Forecast) -> list[tuple[str, ...]]:
-    """Return a table of all workloads: how many are full, partial, and blocked."""
-    found: list[tuple[str, ...]] = [("nodes", "GPUs", "full", "partial", "blocked", "groups")]
+    """Return a table of all workloads: how many are full, partial, blocked, and not known if any are."""
+    states = ("full", "partial", "blocked", *((NOT_KNOWN,) if plan.unknown else ()))
+    found: list[tuple[str, ...]] = [("nodes", "GPUs", *states, "groups")]
     for each in intervals(plan, lambda step: step.started):
-        counts = _states(plan, each.first)
+        counts = _states(plan, each.first)[: len(states)]
         groups = f"{len(each.first.started)} of {sum(len(one.groups) for one in plan.workloads)}"
         found.append((each.nodes, each.accelerators, *map(str, counts), groups))
     return found
 
 
-def _states(plan: Forecast, step: ForecastStep) -> tuple[int, int, int]:
-    """Count the workloads that are full, partial, and blocked."""
-    by_workload = [sum(started(plan, step, at)) for at in range(len(plan.workloads))]
-    full = sum(has == len(one.groups) for has, one in zip(by_workload, plan.workloads, strict=True))
-    blocked = sum(not has and bool(one.groups) for has, one in zip(by_workload, plan.workloads, strict=True))
-    return full, len(by_workload) - full - blocked, blocked
+def _states(plan: Forecast, step: ForecastStep) -> tuple[int, int, int, int]:
+    """Count the workloads that are full, partial, blocked, and not known."""
+    found = [
+        (capacity(plan, step, at) is None, sum(started(plan, step, at)), len(one.groups))
+        for at, one in enumerate(plan.workloads)
+    ]
+    unknown = sum(is_unknown for is_unknown, _, _ in found)
+    full = sum(has == count for _, has, count in found)
+    blocked = sum(not has and count > 0 for is_unknown, has, count in found if not is_unknown)
+    return full, len(found) - full - blocked - unknown, blocked, unknown

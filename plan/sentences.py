@@ -32,8 +32,8 @@ def counted(count: int, noun: str) -> str:
 def size(plan: Forecast, at: int) -> str:
     """Return how large a service is: the title of its table."""
     one = plan.workloads[at]
-    gpus = sum(plan.accelerators((at, key)) for key in one.groups)
-    return f"{one.title}: {counted(len(one.groups), 'group')}, {counted(gpus, 'GPU')}"
+    gpus = counted(sum(plan.accelerators((at, key)) for key in one.groups), "GPU")
+    return f"{one.title}: {counted(len(one.groups), 'group')}, {'GPUs not known' if one.unknown else gpus}"
 
 
 def short(plan: Forecast, at: int) -> str:
@@ -74,6 +74,8 @@ def further(plan: Forecast) -> Iterator[str]:
 def idle(plan: Forecast) -> str:
     """Return what is free at the end."""
     free = plan.idle.accelerators
+    if plan.unknown:
+        return "idle GPUs: not known"
     if not free:
         return "idle GPUs: 0"
     held = plan.idle.held

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from intent import Object
-from intent.accelerators import is_accelerator
 from intent.shapes import labels, listed, mapping, metadata, text
-from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, shown, total
+from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, is_device, shown, total
 from plan.demand import ASSUMED, requests
 
 MOST_NODES: Final = 100_000
@@ -150,7 +149,7 @@ def _shape(part: str) -> tuple[int, int, str, dict[str, str]]:
     count, gpus, resource, named = matched.groups()
     if int(gpus) > MOST_GPUS:
         raise ShapeError(f"{part[:80]!r}: no node has more than {MOST_GPUS} accelerators")
-    if resource and not is_accelerator(resource):
+    if resource and not is_device(resource):
         raise ShapeError(f"{part[:80]!r}: {resource[:80]!r} is no accelerator; list nodes with --nodes-file")
     return int(count), int(gpus), resource or "", dict(_labels(named))
 

@@ -9,19 +9,24 @@ LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W", "encoder": "E
 SCHEDULED: Final = "scheduled"
 PENDING: Final = "pending"
 UNCERTAIN: Final = "uncertain"
+NOT_KNOWN: Final = "not known"
 
 
-def mark(step: ForecastStep, at: int, key: GroupKey) -> str:
+def mark(plan: Forecast, step: ForecastStep, at: int, key: GroupKey) -> str:
     """Return whether a group of a workload has started."""
     if (at, key) in step.started:
         return SCHEDULED
+    if plan.workloads[at].unknown:
+        return NOT_KNOWN
     return UNCERTAIN if (at, key) in step.uncertain else PENDING
 
 
-def capacity(plan: Forecast, step: ForecastStep, at: int) -> int:
-    """Return the percentage of the groups of a workload that have started."""
-    count = len(plan.workloads[at].groups)
-    return 100 * sum(started(plan, step, at)) // count if count else 100
+def capacity(plan: Forecast, step: ForecastStep, at: int) -> int | None:
+    """Return the percentage of the groups of a workload that have started; None if it is not known."""
+    count, has = len(plan.workloads[at].groups), sum(started(plan, step, at))
+    if plan.workloads[at].unknown and has < count:
+        return None
+    return 100 * has // count if count else 100
 
 
 def started(plan: Forecast, step: ForecastStep, at: int) -> list[int]:
@@ -35,6 +40,8 @@ def status(plan: Forecast, step: ForecastStep, at: int) -> str:
     counts = started(plan, step, at)
     if sum(counts) == len(one.groups):
         return "Full capacity" if one.groups else "No replicas"
+    if one.unknown:
+        return "Not known"
     if one.waits:
         return "Waiting (no PodGroup)"
     if any(counts):

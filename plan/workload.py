@@ -59,6 +59,18 @@ class Workload:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @cached_property
+    def unknown(self) -> str:
+        """Why it is not known whether its pods have room, so that none is placed; empty if it is."""
+        pods = (pod for role in self.roles for pod in (role.leader, role.worker)[: role.size])
+        why = "; ".join(dict.fromkeys(why for pod in pods for why in pod.unknown))
+        return why and f"{self.title}: not known whether its pods have room: {why}"
+
+    @property
+    def stays(self) -> bool:
+        """Whether none of its pods is placed."""
+        return bool(self.waits or self.unknown)
+
+    @cached_property
     def groups(self) -> tuple[GroupKey, ...]:
         """All groups, in the order in which the scheduler tries them, required ones aside."""
         found = [(role, group) for role, one in enumerate(self.roles) for group in range(one.replicas)]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from intent import Object
-from intent.accelerators import is_accelerator
 from intent.annotations import (
     COMPONENT_TYPE,
     COMPONENT_TYPES,
@@ -22,6 +21,7 @@ from intent.lws import read_revision
 from intent.quantity import whole
 from intent.service.member import member
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
+from plan.amounts import is_device
 from plan.demand import DEFAULT_SCHEDULER, demand
 from plan.workload import MOST_GROUPS, RolePods, Workload
 from sync.observed.pod_group import KIND as POD_GROUP
@@ -32,6 +32,7 @@ GangKey = tuple[str, str]
 """The label with the index of a pod in its group; that of a leader is 0."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
 PRIORITY_CLASS: Final = "PriorityClass"
+CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 VOLCANO: Final = "volcano"
 MOST_SIZE: Final = 4096
 
@@ -54,17 +55,23 @@ class Gangs:
 
     priorities: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[GangKey, Object] = field(default_factory=dict)
+    templates: Mapping[tuple[str, str], Object] | None = None
+    """The templates of claims (DRA); None: the nodes do not say which devices they have."""
     bound: Mapping[tuple[str, str], frozenset[tuple[int, int]]] = field(default_factory=dict)
     """Group and worker index of the pods on nodes, by namespace and name of their LeaderWorkerSet."""
 
 
-def workloads(objects: Iterable[Object], pods: Iterable[Object] = ()) -> tuple[Workload, ...]:
+def workloads(
+    objects: Iterable[Object], pods: Iterable[Object] = (), *, devices: bool = False
+) -> tuple[Workload, ...]:
     """Return the services of expanded objects, in the order of their first LeaderWorkerSet.
 
-    `pods`: those of the cluster; the ones on nodes count as started. Raises `TooManyPodsError`.
+    `pods`: those of the cluster; the ones on nodes count as started. `devices`: whether the nodes have those
+    that pods claim (DRA). Raises `TooManyPodsError`.
     """
     objects = tuple(objects)
-    known = Gangs(_priorities(objects), _pod_groups(objects), _bound(pods))
+    templates = _by_name(objects, CLAIM_TEMPLATE) if devices else None
+    known = Gangs(_priorities(objects), _by_name(objects, POD_GROUP), templates, _bound(pods))
     sets: dict[GangKey, list[Object]] = {}
     for one in objects:
         if one.get("kind") == LWS:
@@ -82,7 +89,7 @@ def accelerators(planned: Iterable[Workload]) -> tuple[str, ...]:
         for role in one.roles
         for pod in (role.leader, role.worker)
         for name, amount in pod.requests
-        if amount and is_accelerator(name)
+        if amount and is_device(name)
     }
     return tuple(sorted(names))
 
@@ -132,6 +139,7 @@ def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:
     spec, marks = mapping(lws.get("spec")), labels(lws)
     size = _bounded(mapping(spec.get("leaderWorkerTemplate")).get("size"), MOST_SIZE, lws)
     leader, worker = _templates(lws)
+    namespace = text(metadata(lws).get("namespace"))
     component = text(marks.get(COMPONENT_TYPE))
     replicas = _bounded(spec.get("replicas"), MOST_GROUPS, lws)
     required = policy.required if policy and (replicas or read_revision(marks)) else 0
@@ -141,10 +149,10 @@ def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:
         component=next((one for one in COMPONENT_TYPES if one == component), "worker"),
         size=size,
         replicas=replicas,
-        leader=demand(leader, known.priorities),
-        worker=demand(worker, known.priorities),
+        leader=demand(leader, known.priorities, known.templates, namespace),
+        worker=demand(worker, known.priorities, known.templates, namespace),
         required=required,
-        bound=known.bound.get((text(metadata(lws).get("namespace")), _name(lws)), frozenset()),
+        bound=known.bound.get((namespace, _name(lws)), frozenset()),
     )
 
 
@@ -205,11 +213,10 @@ def _priorities(objects: Iterable[Object]) -> dict[str, int]:
     return found
 
 
-def _pod_groups(objects: Iterable[Object]) -> dict[GangKey, Object]:
+def _by_name(objects: Iterable[Object], kind: str) -> dict[tuple[str, str], Object]:
+    """Return the objects of a kind by namespace and name."""
     return {
-        (text(metadata(one).get("namespace")), _name(one)): one
-        for one in objects
-        if one.get("kind") == POD_GROUP
+        (text(metadata(one).get("namespace")), _name(one)): one for one in objects if one.get("kind") == kind
     }
 
 

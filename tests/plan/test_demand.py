@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from plan.amounts import CPU, MEMORY
+from plan.amounts import CPU, MEMORY, PODS
 from plan.demand import demand, requests
 from tests.plan.services import GPU, template
 
@@ -87,7 +87,6 @@ def test_what_is_not_modelled_is_named() -> None:
     assert found == (
         "affinity between pods",
         "topology spread constraints",
-        "resource claims (DRA)",
         "scheduling gates",
         "volumes that are bound to some nodes",
         "the overhead of a RuntimeClass",
@@ -98,3 +97,15 @@ def test_what_is_not_modelled_is_named() -> None:
 def test_a_plain_pod_has_nothing_that_is_not_modelled() -> None:
     assert demand(template(8, priorityClassName="high"), {"high": 7}).unmodelled == ()
     assert demand(template(8, priorityClassName="high"), {"high": 7}).priority == 7
+
+
+def test_claimed_devices_are_requests_of_their_class() -> None:
+    request = {"exactly": {"deviceClassName": "gpu.amd.com", "count": 2, "selectors": [{"cel": {}}]}}
+    claims = {("", "gpus"): {"spec": {"spec": {"devices": {"requests": [request]}}}}}
+    asked = template(0, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+
+    found, unknown = demand(asked, claims=claims), demand(asked)
+
+    assert dict(found.requests) == {"gpu.amd.com": 2000, PODS: 1000}
+    assert found.unmodelled == ("selectors and constraints of resource claims (DRA)",)
+    assert (bool(found.unknown), bool(unknown.unknown)) == (False, True)

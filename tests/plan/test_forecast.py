@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from plan.data import as_data
 from plan.forecast import Forecast, forecast
+from plan.rows import overview, table
+from plan.sentences import idle, size
 from plan.supply import Taint
 from plan.words import status
 from plan.workload import Workload
@@ -273,6 +276,62 @@ def test_without_nodes_a_plan_has_one_row() -> None:
 
     assert [(step.nodes, len(step.started)) for step in plan.steps] == [(0, 0)]
     assert plan.shortages[0].reason.endswith("there is no node")
+
+
+def test_a_service_of_which_claims_are_not_known_is_on_no_node_and_others_are() -> None:
+    claims = gang("x", role("worker", 1, pod=replace(pod(1), unknown=("claim gpus: why",))))
+
+    plan = forecast([claims, gang("a", WORKER)], nodes("3x8"))
+
+    assert started(plan) == {"a/worker"}
+    assert (plan.complete, plan.unknown) == (False, True)
+    assert [status(plan, step, 0) for step in plan.steps] == ["Not known"] * 4
+    assert [status(plan, step, 1) for step in plan.steps][2:] == ["Full capacity"] * 2
+    assert (plan.shortages, plan.further) == ((), ())
+    assert plan.notes[0] == "x: not known whether its pods have room: claim gpus: why"
+    assert (idle(plan), size(plan, 0)) == ("idle GPUs: not known", "x: 1 group, GPUs not known")
+    assert overview(plan)[0] == ("nodes", "GPUs", "full", "partial", "blocked", "not known", "groups")
+    assert overview(plan)[-1] == ("2-3", "16-24", "1", "0", "0", "1", "1 of 2")
+
+
+@pytest.mark.parametrize("replicas", [1, 13])
+def test_cells_and_capacity_are_not_known_unless_all_pods_are_on_nodes(replicas: int) -> None:
+    one = role("worker", 1, replicas, pod=replace(pod(1), unknown=("claim gpus: why",)))
+    there = replace(one, bound=frozenset((at, 0) for at in range(replicas)))
+
+    unknown, known = (table(forecast([gang("x", its)], nodes("1x8")), 0) for its in (one, there))
+
+    assert unknown[1:] == [("0-1", "0-8", "not known", "not known", "Not known")]
+    assert known[1][-2:] == ("100%", "Full capacity")
+
+
+def test_the_claims_of_workers_count_where_there_are_workers() -> None:
+    unknown = replace(pod(), unknown=("claim gpus: why",))
+
+    found = [gang("x", replace(role("worker", size), worker=unknown)).unknown for size in (1, 2)]
+
+    assert found == ["", "x: not known whether its pods have room: claim gpus: why"]
+
+
+def test_accelerators_of_a_device_plugin_are_no_devices_of_a_class() -> None:
+    claims = gang("x", role("worker", 1, pod=replace(pod(0), requests=(("gpu.nvidia.com", 1000),))))
+
+    plan = forecast([claims], nodes("1x8"))
+
+    assert plan.shortages[0].reason == "a pod requests 1 gpu.nvidia.com; of 1 node, 1 without gpu.nvidia.com"
+
+
+def test_numbers_that_are_not_known_are_null() -> None:
+    claims = gang("x", role("worker", 1, pod=replace(pod(1), unknown=("claim gpus: why",))))
+
+    found = as_data(forecast([claims], nodes("1x8")))
+
+    assert found["idle"] == {"gpus": None, "heldByWholeGroups": None}
+    assert found["services"][0]["roles"][0]["gpusOfAGroup"] is None
+    assert [(row["services"][0]["capacity"], row["services"][0]["status"]) for row in found["rows"]] == [
+        (None, "Not known"),
+        (None, "Not known"),
+    ]
 
 
 def test_what_is_not_modelled_is_a_note() -> None:

@@ -9,7 +9,7 @@ import pytest
 from plan.forecast import Forecast, forecast
 from plan.page import as_page
 from plan.rows import table
-from tests.plan.services import GPU, gang, nodes, role
+from tests.plan.services import GPU, gang, nodes, pod, role
 
 VOID = {"img", "meta"}
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
@@ -131,6 +131,16 @@ def test_pods_of_others_are_drawn() -> None:
 
     assert [one.get("data-other") for _, one in found.attributes if "data-other" in one] == ["3"]
     assert found.free.total() == 5
+
+
+def test_what_is_free_is_not_known_where_claims_are_not() -> None:
+    claims = gang("x", role("worker", 1, pod=replace(pod(1), unknown=("claim gpus: why",))))
+
+    text = as_page(forecast([claims], nodes("1x8")))
+
+    assert "free<small>not known</small>" in text
+    assert "claim gpus: why" in text
+    assert "data-free" not in text
 
 
 def test_more_nodes_than_can_be_looked_at_are_counted() -> None:

@@ -18,6 +18,12 @@ def test_shapes_are_added_in_their_order() -> None:
     assert found[2].labels == {"pool": "h100", "zone": ""}
 
 
+def test_a_shape_may_have_a_device_class() -> None:
+    (given,), (named,) = parse_shapes("1x8", ["gpu.amd.com"]), parse_shapes("1x4:gpu.nvidia.com", [])
+
+    assert (given.allocatable["gpu.amd.com"], accelerators(named.allocatable)) == (8000, 4)
+
+
 def test_zero_nodes_are_no_nodes() -> None:
     assert nodes("0x8") == ()
 

@@ -83,8 +83,8 @@ def plan(  # noqa: PLR0913 - each is a flag
 
     Findings about the files go to standard error.
 
-    Exit code 0: every group starts; 1: a group does not, or an object would be denied, or there are warnings
-    with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
+    Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
+    or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
     from fusioninfer.files import documents, offline  # noqa: PLC0415 - other subcommands start without them
     from fusioninfer.files.report import Report  # noqa: PLC0415 - the same
@@ -123,11 +123,11 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
     from plan.forecast import forecast  # noqa: PLC0415 - as above
 
     try:
-        planned = workloads(objects)
+        planned = workloads(objects, devices=True)
         if not planned:
             exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
         nodes = _nodes(source, accelerators(planned))
-        if source.is_live:
+        if source.shapes is None:
             planned = workloads((*objects, *nodes.objects), nodes.pods)
     except TooManyPodsError as error:
         exit_unreadable(error)

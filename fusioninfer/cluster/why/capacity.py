@@ -62,7 +62,8 @@ def missing(case: Case) -> str:
         return ""
     there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
     plan = forecast(planned, there, present=len(there))
-    lines = (*(room(plan, one) for one in plan.shortages if one.pods), *further(plan))
+    unknown = (one.unknown for one in plan.workloads if one.unknown)
+    lines = (*unknown, *(room(plan, one) for one in plan.shortages if one.pods), *further(plan))
     return "".join(f". {line}" for line in lines)
 
 

@@ -246,6 +246,24 @@ def test_a_replica_beyond_the_first_that_waits_only_degrades() -> None:
     assert (first.reason, first.effect) == ("PartlyScheduled", "degrades")
 
 
+def test_claimed_devices_have_no_room_that_is_known() -> None:
+    asked = {"limits": {"nvidia.com/gpu": "8"}}
+    claims = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
+
+    def said(**fields: Any) -> str:
+        def ask(obj: Object) -> None:
+            own = {"containers": [{"name": "vllm", "resources": asked}], **fields}
+            obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= own
+
+        return found(both(with_sets(ask), with_pods(*HELD), reading("nodes", node("gpu-0", 8))))[0].message
+
+    known, unknown = said(), said(resourceClaims=claims)
+
+    assert "would start prefill" in known
+    assert "would start" not in unknown
+    assert "r1: not known whether its pods have room: claim gpus: Node objects do not say" in unknown
+
+
 def test_the_container_that_ended_first_is_the_cause() -> None:
     later, earlier = "2026-06-01T00:00:09Z", "2026-06-01T00:00:01Z"
     crashed = with_pods(unready(LEADER, ended(1, at=later)), unready(WORKER, ended(7, at=earlier)))

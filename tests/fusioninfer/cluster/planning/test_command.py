@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from intent import Object
+from tests.builders.lws import container, lws, template
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
@@ -164,6 +166,102 @@ def test_a_scheduler_that_is_not_modelled_is_named() -> None:
     assert [note in one for one in found] == [False, True]
 
 
+# --- resource claims (DRA) ---------------------------------------------------------------------------
+
+CLASS: Final = "gpu.nvidia.com"
+OWN: Final = {"name": "gpus", "resourceClaimTemplateName": "four-gpus"}
+FOUR: Final = {"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": 4}}
+SIDECAR: Final = {"name": "s", "image": "s", "resources": {"claims": [{"name": "gpus", "request": "gpu"}]}}
+
+
+def pods(*others: Any, claim: Object | None = OWN) -> Object:
+    """Return a template of pods that claim devices."""
+    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "claims": [{"name": "gpus"}] if claim else []}
+    return template(container(resources=resources), *others, resourceClaims=[claim] if claim else [])
+
+
+def claiming(
+    *requests: Object,
+    version: str = "v1",
+    worker: Object | None = None,
+    leader: Object | None = None,
+    namespace: str = "",
+) -> str:
+    """Return a service of two pods that claim devices, and the template of their claims."""
+    service = lws(2, worker or pods(), leader, launcher="none")
+    service["metadata"] |= {"name": "dra"} | ({"namespace": "llm"} if namespace else {})
+    service["spec"]["replicas"] = 1
+    made = {
+        "apiVersion": f"resource.k8s.io/{version}",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "four-gpus"} | ({"namespace": namespace} if namespace else {}),
+        "spec": {"spec": {"devices": {"requests": requests or [FOUR]}}},
+    }
+    return f"{json.dumps(service)}\n---\n{json.dumps(made)}"
+
+
+CLAIMS: Final = {
+    "v1": (claiming(), 8),
+    "v1beta1": (claiming({"name": "gpu", "deviceClassName": CLASS, "count": 4}, version="v1beta1"), 8),
+    "two requests": (claiming(*({"name": name, "deviceClassName": CLASS, "count": 2} for name in "ab")), 8),
+    "a claim of two containers": (claiming(worker=pods(SIDECAR)), 8),
+    "a claim of the leader alone": (claiming(worker=pods(claim=None), leader=pods()), 4),
+    "a template of the namespace": (claiming(namespace="llm"), 8),
+}
+"""A service, and how many devices its group claims."""
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claimed_devices_are_counted_if_the_template_is_in_the_files(name: str) -> None:
+    service, count = CLAIMS[name]
+
+    found = json.loads(plan("-", "--nodes", "4x4", "-q", "-o", "json", stdin=service).stdout)
+
+    assert found["services"][0]["roles"][0]["gpusOfAGroup"] == count
+    assert found["nodes"][0]["has"] == "4 gpu.nvidia.com"
+    full = [row["nodes"] for row in found["rows"] if row["services"][0]["status"] == "Full capacity"]
+    assert full[0] == count // 4
+    assert found["idle"]["gpus"] == 16 - count
+
+
+NOT_KNOWN: Final = {
+    "all devices": claiming({"name": "gpu", "exactly": {"deviceClassName": CLASS, "allocationMode": "All"}}),
+    "alternatives": claiming({"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}),
+    "a class of no accelerators": claiming({"name": "nic", "exactly": {"deviceClassName": "rdma"}}),
+    "a claim that is shared": claiming(worker=pods(claim={"name": "gpus", "resourceClaimName": "four-gpus"})),
+    "a template that is missing": claiming().partition("\n---\n")[0],
+    "a template of another namespace": claiming(namespace="other"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_KNOWN)
+@pytest.mark.parametrize("output", ["text", "json", "html"])
+def test_claims_that_cannot_be_counted_are_said_to_be_not_known(name: str, output: str) -> None:
+    result = plan("-", "--nodes", "4x4", "-q", "-o", output, stdin=NOT_KNOWN[name])
+
+    assert result.exit_code == 1
+    assert "not known whether its pods have room: claim gpus: " in result.stdout
+    assert "Not known" in result.stdout
+    assert not re.search(r"Full capacity|100%|idle GPUs: [0-9]|data-free", result.stdout)
+
+
+def test_nodes_of_a_file_do_not_say_which_devices_they_have(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.json"
+    file.write_text(json.dumps(node("a")))
+
+    result = plan("-", "--nodes-file", str(file), "-q", stdin=claiming())
+
+    assert result.exit_code == 1
+    assert "claim gpus: Node objects do not say which devices there are" in result.stdout
+
+
+def test_of_devices_and_accelerators_a_shape_must_say_which_it_has() -> None:
+    result = plan(*FILES, "-", "--nodes", "4x4", "-q", stdin=claiming())
+
+    assert result.exit_code == 2
+    assert "the services request gpu.nvidia.com, nvidia.com/gpu; say which" in result.stderr
+
+
 # --- a cluster --------------------------------------------------------------------------------------
 
 
@@ -226,3 +324,14 @@ async def test_pods_that_may_not_be_listed_are_exit_code_2(cluster: Api, kubecon
 
     assert result.exit_code == 2
     assert "cannot list pods of the cluster" in result.stderr
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_the_devices_of_a_cluster_are_not_known(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    file = kubeconfig.parent / "service.yaml"
+    file.write_text(claiming())
+
+    result = await asyncio.to_thread(plan, str(file), "--kubeconfig", str(kubeconfig), "-n", "llm", "-q")
+
+    assert "idle GPUs: not known" in result.stdout
+    assert "claim gpus: Node objects do not say which devices there are" in result.stdout
