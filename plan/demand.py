@@ -10,7 +10,7 @@ from typing import Final
 
 from intent import Object
 from intent.shapes import listed, mapping, number, strings, text
-from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, amounts, largest, total
+from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, largest, total
 from plan.devices import Templates, devices
 
 ASSUMED: Final = {CPU: 100, MEMORY: 200 * 2**20 * UNIT}
@@ -84,7 +84,7 @@ def demand(
     known = SYSTEM_PRIORITIES | dict(priorities or {})
     claimed = devices(spec, claims, namespace)
     asked = requests(spec) | claimed.counted | {PODS: UNIT}
-    compared = requests(spec, ASSUMED)
+    compared, has_others = requests(spec, ASSUMED), bool(claimed.unknown and accelerators(asked))
     return Demand(
         requests=tuple(sorted(asked.items())),
         compared=(compared.get(CPU, 0), compared.get(MEMORY, 0)),
@@ -94,8 +94,8 @@ def demand(
         tolerations=tuple(_toleration(mapping(one)) for one in listed(spec.get("tolerations"))),
         priority=known.get(text(spec.get("priorityClassName")), 0),
         scheduler=text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
-        unmodelled=tuple(_unmodelled(template, known, selected=claimed.selected)),
-        unknown=claimed.unknown,
+        unmodelled=tuple(_unmodelled(template, known, selected=claimed.selected, has_others=has_others)),
+        unknown=() if has_others else claimed.unknown,
     )
 
 
@@ -170,7 +170,9 @@ def _toleration(one: Object) -> Toleration:
 # --- what a plan leaves out -------------------------------------------------------------------------
 
 
-def _unmodelled(template: Object, priorities: Mapping[str, int], *, selected: bool) -> Iterator[str]:
+def _unmodelled(
+    template: Object, priorities: Mapping[str, int], *, selected: bool, has_others: bool
+) -> Iterator[str]:
     """Yield what may keep a pod from nodes, or order it, and is not modelled."""
     spec = mapping(template.get("spec"))
     affinity = mapping(spec.get("affinity"))
@@ -180,6 +182,7 @@ def _unmodelled(template: Object, priorities: Mapping[str, int], *, selected: bo
         "affinity between pods": affinity.get("podAffinity") or affinity.get("podAntiAffinity"),
         "topology spread constraints": spec.get("topologySpreadConstraints"),
         "selectors and constraints of resource claims (DRA)": selected,
+        "claims (DRA) beside its accelerators, such as those of networks": has_others,
         "scheduling gates": spec.get("schedulingGates"),
         "volumes that are bound to some nodes": any(
             one.get("persistentVolumeClaim") or one.get("ephemeral") for one in volumes
