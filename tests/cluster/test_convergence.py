@@ -17,8 +17,9 @@ from tests.laws.convergence.clients import BY_HAND, SCALE, TOOLS
 from tests.laws.convergence.walk import drawn
 
 SEED: Final = 1
-NUMBERS: Final = (8, 12, 15, 18, 29, 58, 69, 82, 88, 98)
-"""Together they have every client, and another webhook before and after ours."""
+NUMBERS: Final = (8, 12, 15, 18, 29, 58, 69, 82, 88, 97, 98, 99, 191)
+"""Together they have every client, and another webhook before and after ours. In the last ones files and
+`kubectl annotate` take our annotations away."""
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def test_the_sequences_have_every_client_and_every_place_of_another_webhook() ->
 
     assert {step.client for one in sequences for step in one.steps} == {*TOOLS, *BY_HAND, SCALE}
     assert {one.other for one in sequences} == set(OTHERS)
+    assert {"opted_in", "opt out"} <= {step.change for one in sequences for step in one.steps}
 
 
 def test_every_step_equals_the_simulated_one(found: list[Result]) -> None:
