@@ -5,7 +5,6 @@ What each says of every other trouble is in `tests/fusioninfer/cluster`, over th
 
 import copy
 import json
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -17,13 +16,15 @@ from click.testing import CliRunner
 from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import cleaned
 from intent import Object
-from intent.annotations import PREFIX, QUEUE_NAME
+from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.admissions import trust
-from tests.cluster.testbed.api import create, delete, get, items, patch, path
+from tests.cluster.testbed.api import create, delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
+from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.written import named
 
 HOME: Final = "fusioninfer-system"
 MANAGER: Final = ("lws-system", "lws-controller-manager")
@@ -38,8 +39,6 @@ DEPLOYMENTS: Final = (
 
 PATIENCE: Final = 300.0
 """Seconds until the cluster has done something: it has little time on a busy machine."""
-STAYS: Final = 3.0
-"""Seconds for which a queue must keep its state: the scheduler runs every second."""
 UNUSUAL: Final = {"kubernetes-version": "unknown", "volcano-webhooks": "warning"}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 OF_CALLERS: Final = {"webhook-callers": "warning"}
@@ -56,9 +55,9 @@ class Done(NamedTuple):
     errors: str
 
 
-def run(cluster: Cluster, *words: str, stdin: str = "", identity: str = "admin") -> Done:
+def run(cluster: Cluster, *words: str, stdin: str = "") -> Done:
     """Run a subcommand with JSON as its output."""
-    options = ["--output=json", f"--kubeconfig={kubeconfig(cluster, identity)}"]
+    options = ["--output=json", f"--kubeconfig={kubeconfig(cluster)}"]
     done = CliRunner().invoke(main, [*words, *options], input=stdin)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -118,16 +117,11 @@ def available(cluster: Cluster, namespace: str, name: str) -> int:
     return int(status.get("availableReplicas", 0))
 
 
-def states(cluster: Cluster, *words: str, identity: str = "admin") -> dict[str, str]:
-    """Run `check` and return the state of each check."""
-    return {one["name"]: one["state"] for one in run(cluster, "check", *words, identity=identity).value}
-
-
 def wrong_are(cluster: Cluster, expected: set[str]) -> bool:
     """Wait until these checks are errors and no others; the API server reads configurations with a delay."""
 
     def errors() -> set[str]:
-        return {name for name, state in states(cluster).items() if state == "error"}
+        return {one["name"] for one in run(cluster, "check").value if one["state"] == "error"}
 
     return until(lambda: errors() == expected, f"{expected} are errors", seconds=PATIENCE)
 
@@ -152,29 +146,15 @@ def test_a_wrong_ca_bundle_is_an_error_and_the_webhook_does_not_answer(installed
 # --- why --------------------------------------------------------------------------------------------
 
 
-def role(name: str, component_type: str, size: int = 2) -> Object:
+ENGINE: Final = container(
+    args=["org/m", "--tensor-parallel-size", "16"], resources={"limits": {"nvidia.com/gpu": "8"}}
+)
+
+
+def role(name: str, component_type: str) -> Object:
     """Return a LeaderWorkerSet of the service qwen; each pod asks for 8 GPUs."""
-    engine = {
-        "name": "vllm",
-        "image": "vllm/vllm-openai:v0.17.1",
-        "command": ["vllm", "serve", "org/m", "--tensor-parallel-size", str(8 * size)],
-        "resources": {"limits": {"nvidia.com/gpu": "8"}},
-    }
-    known = {"service": "qwen", "component-type": component_type, "launcher": "ray-start"}
-    return {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "metadata": {"name": name, "annotations": {PREFIX + key: value for key, value in known.items()}},
-        "spec": {
-            "replicas": 1,
-            "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": {"containers": [engine]}}},
-        },
-    }
-
-
-def apply(cluster: Cluster, namespace: str, *objects: Object) -> None:
-    for one in objects:
-        kubectl(cluster, "apply", "--namespace", namespace, "--filename=-", stdin=json.dumps(one))
+    known = {"service": "qwen", "component_type": component_type, "launcher": "ray-start"}
+    return named(lws(2, template(ENGINE), **known), name)
 
 
 def reason(cluster: Cluster, namespace: str, name: str = "qwen") -> str:
@@ -184,17 +164,9 @@ def reason(cluster: Cluster, namespace: str, name: str = "qwen") -> str:
     return str(done.value["cause"]["reason"]) if done.value["cause"] else ""
 
 
-def becomes(cluster: Cluster, namespace: str, wanted: str, name: str = "qwen") -> str:
-    """Ask until the dominant cause is as wanted; return the last one."""
-    last = ""
-
-    def asked() -> bool:
-        nonlocal last
-        last = reason(cluster, namespace, name)
-        return last == wanted
-
-    until(asked, f"the cause is {wanted}", seconds=PATIENCE)
-    return last
+def explained(cluster: Cluster, namespace: str, wanted: str) -> None:
+    """Wait until the dominant cause is as wanted."""
+    until(lambda: reason(cluster, namespace) == wanted, f"the cause is {wanted}", seconds=PATIENCE)
 
 
 @pytest.fixture
@@ -206,99 +178,39 @@ def space(served: Cluster, routed_namespace: str) -> Iterator[str]:
             delete(served.api, path("nodes", "", node["metadata"]["name"]))
 
 
-def report(cluster: Cluster, namespace: str, name: str, **container: Any) -> None:
-    """Set the status of a pod's container, as the kubelet does."""
-    where = path("pods", namespace, name)
-    status = get(cluster.api, where)["status"]
-    conditions = [one for one in status["conditions"] if one["type"] not in {"Ready", "ContainersReady"}]
-    unready = {"type": "Ready", "status": "False"}
-    statuses = [
-        {"name": one["name"], "image": "", "imageID": "", "restartCount": 0, "ready": False, **container}
-        for one in get(cluster.api, where)["spec"]["containers"]
-    ]
-    body = {"status": {"conditions": [*conditions, unready], "containerStatuses": statuses}}
-    patch(cluster.api, path("pods", namespace, name, "status"), body)
+def test_why_follows_a_service_from_its_first_role_until_it_serves(served: Cluster, space: str) -> None:
+    apply(served, space, role("p", "prefiller"))
+    explained(served, space, "WaitingForRole")
 
-
-@pytest.fixture
-def queue(served: Cluster, space: str) -> Iterator[str]:
-    """An open queue of its own, with the name of the namespace: many tests use the default one."""
-    queues = path("queues", "")
-    definition = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
-    create(served.api, queues, {**definition, "metadata": {"name": space}, "spec": {"weight": 1}})
-    set_state(served, space, "Open")
-    yield space
-    delete(served.api, f"{queues}/{space}")
-
-
-def in_queue(lws: Object, queue: str) -> Object:
-    """Return the LeaderWorkerSet with a queue."""
-    annotations = {**lws["metadata"]["annotations"], QUEUE_NAME: queue}
-    return {**lws, "metadata": {**lws["metadata"], "annotations": annotations}}
-
-
-def set_state(cluster: Cluster, queue: str, state: str) -> None:
-    """Open or close a queue until it stays so: the scheduler may write the status that it read before."""
-    since = time.monotonic()
-
-    def stays() -> bool:
-        nonlocal since
-        if get(cluster.api, path("queues", "", queue)).get("status", {}).get("state") != state:
-            patch(cluster.api, path("queues", "", queue, "status"), {"status": {"state": state}})
-            since = time.monotonic()
-        return time.monotonic() - since > STAYS
-
-    until(stays, f"the queue is {state}")
-
-
-def test_why_follows_a_service_from_its_first_role_to_its_last_crash(
-    served: Cluster, space: str, queue: str
-) -> None:
-    apply(served, space, in_queue(role("p", "prefiller"), queue))
-    assert becomes(served, space, "WaitingForRole")
-
-    apply(served, space, in_queue(role("d", "decoder"), queue))
-    assert becomes(served, space, "ResourceNotOffered")
+    apply(served, space, role("d", "decoder"))
+    explained(served, space, "ResourceNotOffered")
 
     add_gpu_nodes(served, 3)
-    assert becomes(served, space, "WaitingForResources")
+    explained(served, space, "WaitingForResources")
     done = run(served, "why", "qwen", "--namespace", space)
     assert "free: gpu-" in done.value["cause"]["message"]
     assert "8 of 8" in done.value["cause"]["message"]
 
-    set_state(served, queue, "Closed")
-    assert becomes(served, space, "QueueNotOpen")
-    set_state(served, queue, "Open")
-
     add_gpu_nodes(served, 1)
-    assert becomes(served, space, "") == ""
+    explained(served, space, "")
     assert reason(served, space, "lws/p") == ""
-
-    report(
-        served, space, "p-0-1", state={"waiting": {"reason": "ImagePullBackOff", "message": "no such tag"}}
-    )
-    assert becomes(served, space, "FI413")
-    ended = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-06-01T00:00:00Z"}
-    waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
-    report(served, space, "p-0-1", state=waiting, lastState={"terminated": ended}, restartCount=0)
-    assert becomes(served, space, "OutOfMemory")
 
 
 # --- diff -------------------------------------------------------------------------------------------
 
 
-def differences(cluster: Cluster, namespace: str, *objects: Object, identity: str = "admin") -> Done:
+def differences(cluster: Cluster, namespace: str, *objects: Object) -> Done:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-    return run(cluster, "diff", "-f", "-", "--namespace", namespace, stdin=text, identity=identity)
+    return run(cluster, "diff", "-f", "-", "--namespace", namespace, stdin=text)
 
 
 def live(cluster: Cluster, namespace: str, change: Any) -> Object | None:
     """Return the object of a change as it is stored, without noise; None if it is not stored."""
     plural = f"{change['kind'].lower()}s"
     found = items(cluster.api, path(plural, namespace))
-    named = [one for one in found if one["metadata"]["name"] == change["name"]]
+    there = [one for one in found if one["metadata"]["name"] == change["name"]]
     identity = {"apiVersion": change["apiVersion"], "kind": change["kind"]}
-    return cleaned(identity | named[0]) if named else None
+    return cleaned(identity | there[0]) if there else None
 
 
 @pytest.mark.parametrize("server_side", [False, True])
@@ -327,7 +239,7 @@ def test_what_diff_announces_is_what_apply_and_the_controller_do(
     second = copy.deepcopy(first)
     second["spec"]["leaderWorkerTemplate"]["size"] = 4
     engine = second["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
-    engine["command"][-1] = "32"
+    engine["args"][-1] = "32"
     announced = differences(served, space, second)
     assert {(one["kind"], one["action"]) for one in announced.value["changes"]} == {
         ("LeaderWorkerSet", "update"),

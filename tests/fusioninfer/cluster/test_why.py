@@ -211,6 +211,14 @@ def test_the_dominant_cause_is_first(reason: str) -> None:
     assert first.remedy
 
 
+def test_a_queue_that_is_closed_is_the_cause() -> None:
+    closed = {"metadata": {"name": "default"}, "status": {"state": "Closed"}}
+
+    first, *_ = found(both(with_pods(*HELD), reading("queues", closed)))
+
+    assert (first.reason, first.message) == ("QueueNotOpen", "Queue default is Closed")
+
+
 def test_every_reason_of_why_occurs_in_a_test() -> None:
     notes = {"Ejected", "Paused"}
 
