@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.releases import release
@@ -26,9 +26,7 @@ from tests.cluster.testbed.upgrades import (
     restarted,
     spec_of,
     take_over,
-    told,
     with_image,
-    with_words,
     written,
 )
 from tests.cluster.testbed.wait import until
@@ -83,42 +81,6 @@ def test_write_after_write_restarts_nothing(upgraded: Upgraded) -> None:
     assert not_as_before(upgraded, "all") == []
 
 
-def test_what_would_be_refused_now_is_told_as_a_warning(upgraded: Upgraded) -> None:
-    said = written(upgraded, CLIENT_SIDE, file_of("told"))
-
-    assert "Warning: FI108: must be v0.17.2 or later" in said
-
-
-@pytest.mark.parametrize("name", ["scaled", "counted"])
-def test_a_scaled_one_keeps_its_revision_and_its_pods(upgraded: Upgraded, name: str) -> None:
-    first, where = upgraded.rollouts[name], ("leaderworkersets", name, "--namespace", upgraded.namespace)
-    lws = file_of(name)
-
-    if name == "scaled":
-        kubectl(upgraded.cluster, "scale", *where, "--replicas=2")
-    else:
-        written(upgraded, CLIENT_SIDE, {**lws, "spec": {**lws["spec"], "replicas": 2}})
-    after = started(upgraded.cluster, upgraded.namespace, name)
-
-    assert after.revisions == first.revisions
-    assert after.pods.items() > first.pods.items()
-
-
-@pytest.mark.parametrize(("name", "code"), [("told", "FI108"), ("refused-name", "FI101")])
-def test_a_change_of_the_author_reports_new_errors(upgraded: Upgraded, name: str, code: str) -> None:
-    assert f"({code})" in told(upgraded, with_words(file_of(name), "--seed", "1"))
-
-
-def test_an_author_s_change_that_is_in_order_follows_the_new_rules(upgraded: Upgraded) -> None:
-    first = upgraded.rollouts["changed"]
-
-    lws = with_image(file_of("changed"))
-    changed = put(upgraded.cluster, upgraded.namespace, CLIENT_SIDE, lws)
-
-    assert [NEW_WORD in each for each in engine_args(changed)] == [True, True]
-    assert until(lambda: restarted(upgraded, "changed", first), "another revision, and every pod anew")
-
-
 def test_a_refresh_runs_the_new_rules_and_restarts_the_pods(upgraded: Upgraded) -> None:
     first = upgraded.rollouts["refreshed"]
 
@@ -165,11 +127,3 @@ def test_what_was_there_before_stays_on_the_way_back(returned: Upgraded) -> None
 
     assert [name for name, text in said.items() if "FI9" in text] == []
     assert not_as_before(returned, *FIRST_WRITES) == []
-
-
-def test_on_the_way_back_an_author_s_change_follows_the_old_rules(returned: Upgraded) -> None:
-    lws = with_words(with_image(file_of("newer")), "--seed", "1")
-
-    changed = put(returned.cluster, returned.namespace, CLIENT_SIDE, lws)
-
-    assert [NEW_WORD in each for each in engine_args(changed)] == [False, False]

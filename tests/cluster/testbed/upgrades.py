@@ -61,14 +61,6 @@ def written(upgraded: Upgraded, words: Words, lws: Object) -> str:
     return done.stderr
 
 
-def told(upgraded: Upgraded, lws: Object) -> str:
-    """Have kubectl apply what will be refused; return what it says."""
-    command = (*CLIENT_SIDE, "--namespace", upgraded.namespace, "--filename=-")
-    done = run_kubectl(upgraded.cluster, *command, stdin=json.dumps(lws))
-    assert done.returncode != 0
-    return done.stderr
-
-
 # --- writes of somebody who changes nothing ---------------------------------------------------------
 
 Write = Callable[[Upgraded, str], str]
@@ -122,7 +114,7 @@ FIRST_WRITES: Final[dict[str, tuple[Words, Write]]] = {
 }
 """By name: how each object was written under the release before, and its first write under the next."""
 ALL_IN_TURN: Final = (again(*CLIENT_SIDE), labelled, again(*SERVER_SIDE_FORCED), reported, noted, labelled)
-OTHERS: Final = ("all", "scaled", "counted", "refreshed", "changed", "told", "kept")
+OTHERS: Final = ("all", "refreshed", "changed")
 """Objects that were applied under the release before."""
 
 
