@@ -1,7 +1,6 @@
 """Certificates by the real cert-manager: rotated while admissions go on, and none of them fails."""
 
 import json
-import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +8,7 @@ from typing import Final
 
 import pytest
 import trustme
-import yaml
 
-from intent import Object
 from tests.cluster.testbed.admissions import CONFIGURATIONS, TOGETHER, bursts, call_at, trusted
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cert_manager import (
@@ -24,10 +21,11 @@ from tests.cluster.testbed.cert_manager import (
     stop_cert_manager,
     stored,
 )
+from tests.cluster.testbed.chart import rendered
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.mounts import mounted
-from tests.cluster.testbed.ours import MANIFESTS, wait_admission
+from tests.cluster.testbed.ours import wait_admission
 from tests.cluster.testbed.relay import Relay, relay
 from tests.cluster.testbed.replicas import Replica, served, start_replica
 from tests.cluster.testbed.wait import until
@@ -121,6 +119,7 @@ def test_an_issuer_of_ones_own_signs_what_the_chart_asks_for(issued: Cluster, he
         "kind": "Issuer",
         "metadata": {"name": OWN, "namespace": NAMESPACE},
     }
+    values = {"certificates.mode": "cert-manager", "certificates.issuerRef.name": OWN}
     listed = [
         {
             "apiVersion": "v1",
@@ -129,7 +128,7 @@ def test_an_issuer_of_ones_own_signs_what_the_chart_asks_for(issued: Cluster, he
             "data": data,
         },
         {**issuer, "spec": {"ca": {"secretName": OWN}}},
-        *rendered(helm, "certificates.mode=cert-manager", f"certificates.issuerRef.name={OWN}"),
+        *rendered(helm, values, "--show-only=templates/certificates.yaml"),
     ]
     manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": listed})
 
@@ -139,16 +138,6 @@ def test_an_issuer_of_ones_own_signs_what_the_chart_asks_for(issued: Cluster, he
     until(lambda: stored(issued, SECRET, "ca.crt") == pair["tls.crt"], "the issuer signs")
     until(lambda: trusted(issued) == {pair["tls.crt"]}, "cainjector has it trusted")
     kubectl(issued, "delete", "--filename=-", stdin=manifest)
-
-
-def rendered(helm: Path, *values: str) -> list[Object]:
-    """Return the Certificates and Issuers that the chart renders."""
-    words = [word for value in values for word in ("--set", value)]
-    command = [str(helm), "template", "x", str(MANIFESTS.parent / "chart"), "--namespace", NAMESPACE, *words]
-    done = subprocess.run(
-        [*command, "--show-only", "templates/certificates.yaml"], capture_output=True, text=True, check=True
-    )
-    return list(yaml.safe_load_all(done.stdout))
 
 
 def annotate(cluster: Cluster, certificate: str | None) -> None:

@@ -2,8 +2,7 @@
 
 import json
 import random
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
@@ -13,12 +12,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from hack.manifests.objects import MANIFESTS, at
+from hack.manifests.objects import at
 from hack.manifests.values import VALUES
 from intent import Object
 from tests.cluster.test_manifests import HOOK
+from tests.cluster.testbed.chart import NAMESPACE, Values, rendering
 
-NAMESPACE: Final = "fusioninfer-system"
 RELEASE: Final = "release"
 RECOMMENDED: Final = {
     "app.kubernetes.io/name": "fusioninfer",
@@ -31,8 +30,6 @@ CHART: Final = "helm.sh/chart"
 SELECTED: Final = {"app.kubernetes.io/name", "app.kubernetes.io/component"}
 """The labels of selectors, which cannot be changed."""
 Name = tuple[str, str]
-Values = Mapping[str, Any]
-"""Values by their paths."""
 Rendered = tuple[Values, dict[Name, Object]]
 """Values, and what the chart makes of them."""
 
@@ -237,14 +234,6 @@ def render(helm: Path) -> Any:
     return lambda values: rendered(tuple((path, _json(value)) for path, value in values.items()))
 
 
-def rendering(helm: Path, values: Values, *how: str) -> subprocess.CompletedProcess[str]:
-    """Render the chart with values; by default as `helm template` does."""
-    words = [word for path, value in values.items() for word in ("--set-json", f"{path}={_json(value)}")]
-    where = (RELEASE, str(MANIFESTS / "chart"), "--namespace", NAMESPACE)
-    command = [str(helm), *(how or ("template",)), *where, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def _json(value: Any) -> str:
     return json.dumps(value)
 
@@ -433,10 +422,7 @@ def test_values_that_are_null_or_absent_have_their_defaults(render: Any, parts: 
 
 
 def test_a_rendering_is_the_same_each_time(helm: Path) -> None:
-    command = [str(helm), "template", RELEASE, str(MANIFESTS / "chart")]
-    first, second = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2))
-
-    assert first == second
+    assert rendering(helm, {}).stdout == rendering(helm, {}).stdout
 
 
 # --- values that are refused --------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +12,19 @@ import yaml
 from hack.manifests.objects import MANIFESTS
 from intent import Object
 from tests.cluster.testbed.api import create, path
+from tests.cluster.testbed.chart import NAMESPACE, Values, rendered, rendering
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 
-NAMESPACE: Final = "fusioninfer-system"
+_TEMPLATES: Final = {"templates.enabled": True, "templates.anyCaller": True}
+CHARTS: Final[tuple[tuple[str, Values], ...]] = (
+    ("base", {"certificates.mode": "provided"}),
+    ("self-signed", {}),
+    ("cert-manager", {"certificates.mode": "cert-manager"}),
+    ("self-signed strict", {"backstop.actions": ["Deny", "Audit"]}),
+    ("self-signed ownership labels", {"policies.ownership": True}),
+    ("self-signed templates templates-any-caller labels", _TEMPLATES),
+)
+"""An overlay with components, and the values that are the same."""
 OVERLAYS: Final = ("base", "cert-manager", "self-signed", "development", "monitoring")
 KUBERNETES: Final = "1.35.0"
 """For which the chart is rendered: Helm 3 takes v1.20 for granted unless its release says otherwise."""
@@ -32,27 +41,12 @@ Name = tuple[str, str]
 
 
 def kustomized(cluster: Cluster, folder: Path) -> list[Object]:
-    return documents(kubectl(cluster, "kustomize", str(folder)))
+    return [each for each in yaml.safe_load_all(kubectl(cluster, "kustomize", str(folder))) if each]
 
 
-def rendered(helm: Path, *settings: str) -> list[Object]:
+def as_installed(helm: Path, values: Values) -> list[Object]:
     """Render the chart as it would be installed by the name and in the namespace of the manifests."""
-    words = [word for each in settings for word in ("--set-json", each)]
-    command = [
-        str(helm),
-        "template",
-        "fusioninfer",
-        str(MANIFESTS / "chart"),
-        "--namespace",
-        NAMESPACE,
-        f"--kube-version={KUBERNETES}",
-        *words,
-    ]
-    return documents(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-
-def documents(text: str) -> list[Object]:
-    return [each for each in yaml.safe_load_all(text) if each]
+    return rendered(helm, values, f"--kube-version={KUBERNETES}", release="fusioninfer")
 
 
 def by_name(objects: list[Object]) -> dict[Name, Object]:
@@ -64,7 +58,7 @@ def comparable(found: Object) -> Object:
 
     A change of settings starts pods anew: by the ConfigMap's name in kustomize, by a checksum in Helm. The
     default settings are comments in one, and nothing in the other. Helm keeps the definition on uninstall,
-    and names itself and the chart in labels.
+    and names itself and the chart in labels. Flags and volumes have another order where templates are read.
     """
     plain: Object = json.loads(json.dumps(found), object_hook=_without_marks)
     if plain["kind"] == "ConfigMap" and "settings.yaml" in plain["data"]:
@@ -76,6 +70,9 @@ def _without_marks(value: dict[str, Any]) -> dict[str, Any]:
     plain = {key: DIGEST.sub("", one) if isinstance(one, str) else one for key, one in value.items()}
     for mark in (KEPT, CHECKSUM, MANAGER, CHART):
         plain.pop(mark, None)
+    for name in ("args", "volumes", "volumeMounts"):
+        if isinstance(found := plain.get(name), list):
+            plain[name] = sorted(found, key=lambda each: json.dumps(each, sort_keys=True))
     if plain.get("annotations") == {}:
         del plain["annotations"]
     return plain
@@ -94,65 +91,47 @@ def installed(objects: list[Object]) -> dict[Name, Object]:
 # --- kustomize and Helm -----------------------------------------------------------------------------
 
 
-def test_the_chart_is_the_overlay_with_self_signed_certificates(cluster: Cluster, helm: Path) -> None:
-    overlay = kustomized(cluster, MANIFESTS / "self-signed")
+@pytest.mark.parametrize(("folder", "values"), CHARTS)
+def test_the_chart_is_what_kustomize_makes(
+    cluster: Cluster, helm: Path, folder: str, values: Values, tmp_path: Path
+) -> None:
+    overlay, *components = folder.split()
+    file = {
+        "resources": [f"manifests/{overlay}"],
+        "components": [f"manifests/{each}" for each in components],
+    }
+    (tmp_path / "manifests").symlink_to(MANIFESTS)
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(file))
 
-    assert installed(rendered(helm)) == without_namespace(by_name(overlay))
-
-
-def test_the_chart_with_cert_manager_is_the_overlay(cluster: Cluster, helm: Path) -> None:
-    overlay = kustomized(cluster, MANIFESTS / "cert-manager")
-
-    chart = installed(rendered(helm, 'certificates.mode="cert-manager"'))
-    assert chart == without_namespace(by_name(overlay))
+    chart = installed(as_installed(helm, values))
+    assert chart == without_namespace(by_name(kustomized(cluster, tmp_path)))
 
 
 def test_the_chart_with_monitoring_has_what_its_folder_has(cluster: Cluster, helm: Path) -> None:
     folder = by_name(kustomized(cluster, MANIFESTS / "monitoring"))
 
-    chart = by_name(rendered(helm, "monitoring.enabled=true"))
+    chart = by_name(as_installed(helm, {"monitoring.enabled": True}))
     assert {name: chart[name] for name in folder} == folder
 
 
-def test_the_chart_with_certificates_of_ones_own_is_the_base(cluster: Cluster, helm: Path) -> None:
-    base = kustomized(cluster, MANIFESTS / "base")
-
-    chart = installed(rendered(helm, 'certificates.mode="provided"'))
-    assert chart == without_namespace(by_name(base))
-
-
-def test_the_chart_that_denies_is_the_strict_component(cluster: Cluster, helm: Path, tmp_path: Path) -> None:
-    overlay = {"resources": ["manifests/self-signed"], "components": ["manifests/strict"]}
-    (tmp_path / "manifests").symlink_to(MANIFESTS)
-    (tmp_path / "kustomization.yaml").write_text(json.dumps(overlay))
-
-    strict = kustomized(cluster, tmp_path)
-    assert installed(rendered(helm, 'backstop.actions=["Deny","Audit"]')) == without_namespace(
-        by_name(strict)
-    )
-
-
 def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
-    command = [str(helm), "template", "other", str(MANIFESTS / "chart"), "--namespace", "elsewhere"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    assert NAMESPACE not in text
+    assert NAMESPACE not in rendering(helm, {}, "template", "--namespace=elsewhere").stdout
 
 
-@pytest.mark.parametrize("setting", ["", 'certificates.mode="cert-manager"', "monitoring.enabled=true"])
-def test_helm_3_makes_the_same_objects(helm: Path, helm_3: Path, setting: str) -> None:
-    settings = [setting] if setting else []
-
-    first, second = (by_name(rendered(one, *settings)) for one in (helm, helm_3))
+@pytest.mark.parametrize(
+    "values", [{}, {"certificates.mode": "cert-manager"}, {"monitoring.enabled": True}], ids=str
+)
+def test_helm_3_makes_the_same_objects(helm: Path, helm_3: Path, values: Values) -> None:
+    first, second = (by_name(as_installed(one, values)) for one in (helm, helm_3))
 
     assert first == second  # their order of webhook configurations differs
 
 
 def test_helm_3_refuses_a_value_that_cannot_be(helm_3: Path) -> None:
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        rendered(helm_3, "replica=3")
+    refused = rendering(helm_3, {"replica": 3})
 
-    assert "values don't meet the specifications of the schema" in refused.value.stderr
+    assert refused.returncode
+    assert "values don't meet the specifications of the schema" in refused.stderr
 
 
 # --- the API server ---------------------------------------------------------------------------------

@@ -1,25 +1,23 @@
 """Watched namespaces: the controller serves them with the permissions that the chart grants in them."""
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pytest
-import yaml
 
 from intent import Object
 from tests.builders.isvc import decoder, isvc, prefiller
 from tests.cluster.testbed.audit import come_to_rest, refused, requests
+from tests.cluster.testbed.chart import rendered
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.namespaces import add_namespace
-from tests.cluster.testbed.ours import ROOT, start_sync
+from tests.cluster.testbed.ours import start_sync
 from tests.cluster.testbed.services import made
 from tests.cluster.testbed.wait import until
 
-RELEASE: Final = "fusioninfer-system"
 ACCOUNT: Final = "fusioninfer-sync"
 GRANTS: Final = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 NAME: Final = "first"
@@ -51,11 +49,7 @@ def watched(admitting: Cluster, helm: Path) -> Watched:
 
 def granted(helm: Path, namespaces: tuple[str, ...]) -> list[Object]:
     """Return what the chart grants to the controller that watches these namespaces."""
-    values = f"sync.namespaces={{{','.join(namespaces)}}}"
-    chart = str(ROOT / "manifests" / "chart")
-    command = [str(helm), "template", "release", chart, "--namespace", RELEASE, "--set", values]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = [one for one in yaml.safe_load_all(text) if one and one["kind"] in GRANTS]
+    found = [one for one in rendered(helm, {"sync.namespaces": namespaces}) if one["kind"] in GRANTS]
     return [one for one in found if one["metadata"]["name"].startswith(ACCOUNT)]
 
 

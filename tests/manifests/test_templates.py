@@ -1,11 +1,9 @@
 """Templates are off by default; the component and the chart give webhook and controller one kind to read."""
 
-import re
 from typing import Any, Final
 
 import yaml
 
-from hack.manifests.chart import files
 from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
 from hack.manifests.values import VALUES
 from intent import Object
@@ -90,21 +88,3 @@ def test_the_component_passes_the_flag_and_mounts_the_token_where_clients_look_f
     assert mount["name"] == volume["name"]
     assert mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
     assert added("NetworkPolicy", "/spec/egress")
-
-
-def test_the_chart_has_the_token_of_the_component() -> None:
-    text = files()["templates/webhook-deployment.yaml"]
-    parts = re.findall(
-        r"\{\{- if \(?\$\.Values\.templates\)?\.enabled \}\}\n(.*?)\{\{- end \}\}", text, re.DOTALL
-    )
-    found = {
-        key: one
-        for part in map(yaml.safe_load, parts)
-        if isinstance(part[0], dict)
-        for key, one in part[0].items()
-    }
-
-    wanted = added("Deployment", "/spec/template/spec/volumes")
-    assert len(parts) == 3
-    assert {key: found[key] for key in wanted} == wanted
-    assert added("Deployment", "/spec/template/spec/containers/0/volumeMounts").items() <= found.items()
