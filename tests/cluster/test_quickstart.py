@@ -9,26 +9,21 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from intent import Object
-from intent.annotations import SERVICE
 from tests.builders import netns
 from tests.builders.patience import PATIENCE
-from tests.cluster.testbed.api import create, get, items, path
+from tests.cluster.testbed.api import get, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
-from tests.cluster.testbed.containers import name_of, report, run_container
 from tests.cluster.testbed.controllers import configured
 from tests.cluster.testbed.flows import Service, namespace_on, serve
-from tests.cluster.testbed.leaders import ready_endpoint, with_leader
-from tests.cluster.testbed.network import Network, add_pod
+from tests.cluster.testbed.leaders import ready_endpoint
+from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.ours import ROOT
-from tests.cluster.testbed.probes import is_ready
-from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.vllm_pods import run_group
 from tests.manifests.pages import commands
 
 PAGE: Final = ROOT / "docs" / "quickstart.md"
@@ -79,40 +74,10 @@ def started(nodes: Network, request: pytest.FixtureRequest) -> Iterator[tuple[St
     with namespace_on(nodes) as namespace:
         applied(nodes.cluster, namespace, request.param)
         (waited,) = re.findall(r"kubectl wait pod/(\S+)-0 ", "\n".join(COMMANDS[request.param]))
-        size = {ONE: 1, TWO: 2}[request.param]
-        run_all(nodes, namespace, waited, size)
+        run_group(
+            nodes, namespace, {ONE: (f"{waited}-0",), TWO: (f"{waited}-0", f"{waited}-0-1")}[request.param]
+        )
         yield Started(nodes, namespace, waited), request.param
-
-
-def run_all(there: Network, namespace: str, name: str, size: int) -> None:
-    """Run the pods of a group as they are stored, until the leader is ready."""
-
-    def stored() -> list[Object]:
-        found = items(there.cluster.api, path("pods", namespace), labelSelector=f"{SERVICE}={name}")
-        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
-
-    until(lambda: len(stored()) == size, f"{name} has {size} pods")
-    bind_others(there.cluster, stored())
-    until(lambda: {pod["status"]["phase"] for pod in stored()} == {"Running"}, "kwok has made all pods run")
-    pods = stored()
-    addresses = [add_pod(there, name_of(pod)) for pod in pods]
-    for pod in pods:
-        (container,) = pod["spec"]["containers"]
-        run_container(there, pod, with_leader(container, addresses[0]), {"HOSTNAME": pod["metadata"]["name"]})
-    until(partial(is_ready, there, pods[0]), f"{name} is ready")
-    for pod, address in zip(pods, addresses, strict=True):
-        report(there.cluster, pod, address)
-
-
-def bind_others(cluster: Cluster, pods: list[Object]) -> None:
-    """Bind the pods that Volcano does not, as Kubernetes' own scheduler does."""
-    node = items(cluster.api, path("nodes"))[0]["metadata"]["name"]
-    for pod in pods:
-        if pod["spec"]["schedulerName"] != "volcano":
-            metadata = pod["metadata"]
-            where = path("pods", metadata["namespace"], metadata["name"], "binding")
-            target = {"apiVersion": "v1", "kind": "Node", "name": node}
-            create(cluster.api, where, {"metadata": {"name": metadata["name"]}, "target": target})
 
 
 def test_curl_through_the_service_prints_what_the_page_shows(started: tuple[Started, str]) -> None:
@@ -153,7 +118,7 @@ def behind_gateway(nodes: Network) -> Iterator[Service]:
 def test_curl_through_gateway_picker_and_sidecar_is_prefilled_and_decoded(behind_gateway: Service) -> None:
     (command,) = [one for one in COMMANDS[GATEWAY] if one.startswith("curl")]
 
-    answer: Mapping[str, Object] = json.loads(run_curl(behind_gateway.there, command, behind_gateway.gateway))
+    answer: Mapping[str, Any] = json.loads(run_curl(behind_gateway.there, command, behind_gateway.gateway))
 
     handed_over = answer["seen_body"]["kv_transfer_params"]
     assert str(answer["engine"]).startswith("qwen-pd-decode-")

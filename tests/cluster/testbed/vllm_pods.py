@@ -37,8 +37,11 @@ def add_programs(folder: Path, stand_in: str = "vllm_group") -> Path:
     return folder
 
 
-def run_group(there: Network, namespace: str, names: Sequence[str], programs: Path, port: int = 8000) -> None:
-    """Run the containers of a group, the leader first, and write the status of its pods."""
+def run_group(there: Network, namespace: str, names: Sequence[str], programs: Path | None = None) -> None:
+    """Run the containers of a group, the leader first, and write the status of its pods.
+
+    Without `programs` their images are those of the testbed.
+    """
 
     def stored() -> list[Object]:
         return sorted(items(there.cluster.api, path("pods", namespace)), key=name_of)
@@ -53,12 +56,13 @@ def run_group(there: Network, namespace: str, names: Sequence[str], programs: Pa
     addresses = [add_pod(there, name_of(pod)) for pod in pods]
     for pod in pods:
         _run_pod(there, pod, addresses[0], programs)
-    until(partial(listens, there, addresses[0], port), "the engine of the leader serves")
+    until(partial(listens, there, addresses[0], 8000), "the engine of the leader serves")
+    until(partial(is_ready, there, pods[0]), "the leader is ready")
     for pod, address in zip(pods, addresses, strict=True):
         report(there.cluster, pod, address, ready=is_ready(there, pod))
 
 
-def _run_pod(there: Network, pod: Object, leader: str, programs: Path) -> None:
+def _run_pod(there: Network, pod: Object, leader: str, programs: Path | None) -> None:
     """Run what downloads the model of a pod, if it has that, then its engine."""
     for one in pod["spec"].get("initContainers", ()):
         if one["name"] == INITIALIZER:
@@ -67,8 +71,9 @@ def _run_pod(there: Network, pod: Object, leader: str, programs: Path) -> None:
     run_engine(there, pod, leader, programs)
 
 
-def run_engine(there: Network, pod: Object, leader: str, programs: Path) -> None:
-    """Run the engine of a pod, whose image has the programs."""
+def run_engine(there: Network, pod: Object, leader: str, programs: Path | None) -> None:
+    """Run the engine of a pod, whose image has the programs, if it is given some."""
     (engine,) = pod["spec"]["containers"]
-    image = Program((), {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)})
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    image = Program((), variables) if programs else None
     run_container(there, pod, with_leader(engine, leader), {"HOSTNAME": pod["metadata"]["name"]}, image)
