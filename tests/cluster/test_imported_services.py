@@ -16,6 +16,7 @@ from fusioninfer.files.sameness import difference
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
+from tests.builders.lws import changed, container, lws, template
 from tests.cluster.kserve.inputs import documents
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.controllers import apply
@@ -83,33 +84,14 @@ MODEL_SERVICE: Final[Object] = {
     },
 }
 SERVE: Final = ["vllm", "serve", "qwen/qwen3", "--served-model-name", "qwen3", "--tensor-parallel-size", "16"]
-JOIN: Final = [
-    "--nnodes",
-    "2",
-    "--node-rank",
-    "$(LWS_WORKER_INDEX)",
-    "--master-addr",
-    "$(LWS_LEADER_ADDRESS)",
-]
+JOIN: Final = ["--nnodes=2", "--node-rank=$(LWS_WORKER_INDEX)", "--master-addr=$(LWS_LEADER_ADDRESS)"]
 
 
-def container(command: list[str]) -> Object:
-    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}}
-    return {"name": "engine", "image": IMAGE, "command": command, "resources": resources}
+def engine(*words: str) -> Object:
+    return template(container("engine", image=IMAGE, command=[*SERVE, *JOIN, *words], args=None))
 
 
-BY_HAND: Final[Object] = {
-    "apiVersion": "leaderworkerset.x-k8s.io/v1",
-    "kind": "LeaderWorkerSet",
-    "metadata": {"name": "chat"},
-    "spec": {
-        "leaderWorkerTemplate": {
-            "size": 2,
-            "leaderTemplate": {"spec": {"containers": [container([*SERVE, *JOIN])]}},
-            "workerTemplate": {"spec": {"containers": [container([*SERVE, *JOIN, "--headless"])]}},
-        }
-    },
-}
+BY_HAND: Final = changed(lws(2, engine("--headless"), engine()), "metadata", {"name": "chat"})
 
 
 class Case(NamedTuple):

@@ -158,27 +158,6 @@ def node_returns(cluster: Cluster, namespace: str) -> None:
         picker_returns(cluster, namespace)
 
 
-def pod_fails(cluster: Cluster, namespace: str) -> None:
-    """Write the pod status of a container in CrashLoopBackOff, as the kubelet does."""
-    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
-    says_of_pod(cluster, namespace, "False", {"waiting": waiting})
-
-
-def pod_recovers(cluster: Cluster, namespace: str) -> None:
-    """Write the pod status of a running container."""
-    says_of_pod(cluster, namespace, "True", {"running": {"startedAt": "2026-01-01T00:00:00Z"}})
-
-
-def says_of_pod(cluster: Cluster, namespace: str, ready: str, state: Object) -> None:
-    """Write the status of the second pod, as the kubelet does."""
-    where = path("pods", namespace, f"{SET}-0-1")
-    now = get(cluster.api, where)["status"]
-    found = [{**each, "status": ready} if each["type"] == "Ready" else each for each in now["conditions"]]
-    containers = [{**each, "state": state} for each in now["containerStatuses"]]
-    status = {"status": {"conditions": found, "containerStatuses": containers}}
-    patch(cluster.api, f"{where}/status", status)
-
-
 def nobody_observes(cluster: Cluster, namespace: str) -> None:
     """End LeaderWorkerSet's manager, then ask for another replica: it cannot be stored, nor be seen."""
     kill_process(cluster, "lws")
@@ -202,9 +181,6 @@ TROUBLES: Final[dict[str, Trouble]] = {
     ),
     "a gateway that refuses": Trouble(
         gateway_refuses, gateway_takes, ("RoutesReady", "Ready"), {"Ready": ("False", "RoutesNotReady")}
-    ),
-    "a pod that fails": Trouble(
-        pod_fails, pod_recovers, ("Ready", "Active"), {"Failed": ("True", "PodsFailing")}
     ),
     "a node that goes": Trouble(
         node_goes, node_returns, ("Scheduled", "Ready", "Active"), {"Ready": ("False", "NotScheduled")}

@@ -11,6 +11,8 @@ import yaml
 
 from intent import Object
 from sync.kinds import sealed
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import container
 from tests.builders.templates import template
 from tests.cluster.testbed.admissions import without
 from tests.cluster.testbed.api import ApiError, create, get, items, path
@@ -22,14 +24,10 @@ from tests.tiers import count
 
 TIMES: Final = count("TEMPLATE_APPLIES")
 """How often a template and its service are applied at once; `make soak` says 100."""
-ENGINE: Final = {
-    "name": "vllm",
-    "image": "vllm/vllm-openai:v0.17.1",
-    "command": ["vllm", "serve"],
-    "args": ["$(model.path)", "--tensor-parallel-size", "16", "--port", "8000"],
-    "ports": [{"containerPort": "$(role.port)"}],
-    "resources": {"limits": {"nvidia.com/gpu": 8}},
-}
+ENGINE: Final = container(
+    args=["$(model.path)", "--tensor-parallel-size", "16", "--port", "8000"],
+    ports=[{"containerPort": "$(role.port)"}],
+)
 PODS: Final = {"template": {"spec": {"containers": [ENGINE], "priorityClassName": "models"}}}
 SHORT: Final = """\
 apiVersion: leaderworkerset.x-k8s.io/v1
@@ -193,19 +191,10 @@ def test_the_api_server_denies_a_sealed_object_whose_template_is_missing(
 # --- InferenceService --------------------------------------------------------------------------------
 
 
-def service(namespace: str, **fields: Any) -> Object:
-    role = {"name": "inference", "componentType": "worker", "multinode": {"nodeCount": 2}, "template": {}}
-    return {
-        "apiVersion": "fusioninfer.io/v1alpha1",
-        "kind": "InferenceService",
-        "metadata": {"name": "llm", "namespace": namespace},
-        "spec": {"baseRefs": ["base"], "model": {"uri": "hf://Qwen/Qwen3-8B"}, "roles": [role], **fields},
-    }
-
-
 def test_a_service_waits_for_its_template(templated: Cluster, namespace: str) -> None:
     where = path("inferenceservices", namespace)
-    create(templated.api, where, service(namespace))
+    service = isvc(worker(template={}), name="llm", baseRefs=["base"], model={"uri": "hf://Qwen/Qwen3-8B"})
+    create(templated.api, where, service)
 
     def failure() -> str:
         conditions = get(templated.api, f"{where}/llm").get("status", {}).get("conditions", [])

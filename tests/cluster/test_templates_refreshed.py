@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from intent import Object
+from tests.builders.isvc import decoder, isvc, prefiller
+from tests.builders.lws import WORKER, changed, container, lws
 from tests.builders.templates import template
 from tests.cluster.testbed.api import create, get, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
@@ -17,35 +19,9 @@ from tests.cluster.testbed.groups import pods, wait_pods
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
 
-ENGINE: Final = {
-    "name": "vllm",
-    "image": "vllm/vllm-openai:v0.17.1",
-    "command": ["vllm", "serve"],
-    "args": ["--model", "Qwen/Qwen3-8B", "--tensor-parallel-size", "16"],
-    "resources": {"limits": {"nvidia.com/gpu": 8}},
-}
-LWS: Final[Object] = {
-    "apiVersion": "leaderworkerset.x-k8s.io/v1",
-    "kind": "LeaderWorkerSet",
-    "metadata": {
-        "name": "a",
-        "annotations": {"fusioninfer.io/service": "a", "fusioninfer.io/base-refs": "base"},
-    },
-    "spec": {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {}}},
-}
-ROLES: Final = ("prefiller", "decoder")
-SERVICE: Final[Object] = {
-    "apiVersion": "fusioninfer.io/v1alpha1",
-    "kind": "InferenceService",
-    "metadata": {"name": "llm"},
-    "spec": {
-        "baseRefs": ["base"],
-        "roles": [
-            {"name": name, "componentType": name, "multinode": {"nodeCount": 2}, "template": {}}
-            for name in ROLES
-        ],
-    },
-}
+ENGINE: Final = container(args=["--model", "Qwen/Qwen3-8B", "--tensor-parallel-size", "16"])
+LWS: Final = changed(lws(base_refs="base"), WORKER, {})
+SERVICE: Final = isvc(prefiller(template={}), decoder(template={}), name="llm", baseRefs=["base"])
 
 
 @pytest.fixture
@@ -92,14 +68,14 @@ def wait_restarted(there: Cluster, namespace: str, before: dict[str, str], disk:
 def test_groups_restart_when_they_are_refreshed_and_not_before(templated: Cluster, namespace: str) -> None:
     apply(templated, namespace, LWS)
     wait_pods(templated, namespace, 2)
-    before, where = uids(templated, namespace), path("leaderworkersets", namespace, "a")
+    before, where = uids(templated, namespace), path("leaderworkersets", namespace, "x")
     generation = get(templated.api, where)["metadata"]["generation"]
 
     edit(templated, namespace, "v2")
     apply(templated, namespace, LWS)
     code, (row,) = refresh(templated, namespace, "--dry-run")
 
-    assert (code, row["name"], row["restarts"], row["refreshed"]) == (0, "a", True, False)
+    assert (code, row["name"], row["restarts"], row["refreshed"]) == (0, "x", True, False)
     assert f"InferenceTemplate {namespace}/base was changed (generation 1, now 2)" in row["changes"]
     assert get(templated.api, where)["metadata"]["generation"] == generation
     assert (uids(templated, namespace), disks(templated, namespace)) == (before, {"v1"})
@@ -136,4 +112,4 @@ def test_roles_are_refreshed_by_their_service_and_follow_if_it_says_so(
 
     wait_restarted(templated, namespace, before, "v3")
     assert refresh(templated, namespace, "--dry-run") == (0, [])
-    assert len(items(templated.api, path("leaderworkersets", namespace))) == len(ROLES)
+    assert len(items(templated.api, path("leaderworkersets", namespace))) == 2
