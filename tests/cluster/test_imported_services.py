@@ -1,7 +1,8 @@
 """Imported services become ready and answer: one of KServe, one of llm-d, and a launch written by hand.
 
-Those with a base do so in both forms: with the base as an InferenceTemplate, and with it merged in. The pods
-run as processes with the commands that are stored, and a stand-in takes the place of vLLM.
+So does an object of ours that names a template and a model, and says nothing of its pods. Those with a base
+do so in both forms: with the base as an InferenceTemplate, and with it merged in. The pods run as processes
+with the commands that are stored, and a stand-in takes the place of vLLM.
 """
 
 import json
@@ -13,10 +14,11 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from fusioninfer.files.sameness import difference
-from importer.table import ImportResult, import_all
+from importer.table import import_all
 from intent import Object
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
-from tests.builders.lws import changed, container, lws, template
+from tests.builders.lws import WORKER, changed, container, lws, template
+from tests.builders.templates import template as inference_template
 from tests.cluster.kserve.inputs import documents
 from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.controllers import apply
@@ -91,6 +93,19 @@ def engine(*words: str) -> Object:
     return template(container("engine", image=IMAGE, command=[*SERVE, *JOIN, *words], args=None))
 
 
+OURS: Final = "ours"
+SERVED: Final = container(
+    image=IMAGE,
+    command=None,
+    args=["--port", "8000"],
+    ports=[{"name": "http", "containerPort": "$(role.port)"}],
+    readinessProbe={"httpGet": {"path": "/v1/models", "port": "http"}},
+)
+PODS: Final = inference_template({"template": template(SERVED)}, parallelism={"tensor": 8, "pipeline": 2})
+BASE_OF_OURS: Final = changed(PODS, "metadata", {"name": "base"})
+SHORT: Final = changed(
+    lws(service="chat", base_refs="base", model="s3://models/qwen3", model_name="qwen3"), WORKER, {}
+)
 BY_HAND: Final = changed(lws(2, engine("--headless"), engine()), "metadata", {"name": "chat"})
 
 
@@ -106,9 +121,10 @@ class Case(NamedTuple):
 CASES: Final = {
     "KServe": Case((KSERVE, CONFIG), ("chat-worker-0",), [2, 1], "s3://models/qwen3"),
     "llm-d": Case((MODEL_SERVICE, BASE), ("chat-decode-0",), [1, 1], "qwen/qwen3"),
+    OURS: Case((BASE_OF_OURS, SHORT), ("x-0", "x-0-1"), [8, 2], "s3://models/qwen3"),
     "LeaderWorkerSet": Case((BY_HAND,), ("chat-0", "chat-0-1"), [16, 1], "qwen/qwen3"),
 }
-BASED: Final = tuple(name for name, one in CASES.items() if len(one.objects) > 1)
+BASED: Final = tuple(name for name, one in CASES.items() if len(one.objects) > 1 and name != OURS)
 """The cases whose services have a base."""
 FORMS: Final = {"with templates": difference, "flattened": None}
 """What decides whether bases become templates."""
@@ -131,19 +147,21 @@ def nodes(templated_network: Network) -> Iterator[Network]:
     remove_nodes(templated_network.cluster)
 
 
-def imported(name: str, form: str, presets: list[Object]) -> ImportResult:
+def imported(name: str, form: str, presets: list[Object]) -> list[Object]:
+    if name == OURS:
+        return list(CASES[name].objects)
     made = import_all([*CASES[name].objects, *presets], FORMS[form])
     assert not made.problems
     kept = form == "with templates" and name in BASED
     assert [one["kind"] for one in made.objects].count(TEMPLATE) == kept
-    return made
+    return list(made.objects)
 
 
 @contextmanager
-def applied(there: Network, made: ImportResult) -> Iterator[str]:
+def applied(there: Network, made: list[Object]) -> Iterator[str]:
     """Have kubectl apply an import to a namespace of its own."""
     with namespace_on(there) as namespace:
-        apply(there.cluster, namespace, *made.objects)
+        apply(there.cluster, namespace, *made)
         yield namespace
 
 
@@ -177,7 +195,7 @@ def test_both_forms_of_an_import_are_stored_with_the_same_pods(
     assert found["with templates"] == found["flattened"]
 
 
-def workloads(there: Network, made: ImportResult) -> dict[str, Any]:
+def workloads(there: Network, made: list[Object]) -> dict[str, Any]:
     """Return the specs of the LeaderWorkerSets that an import becomes in the cluster, by name."""
     with applied(there, made) as namespace:
         where = path("leaderworkersets", namespace)
