@@ -42,6 +42,24 @@ def started(file: Object, programs: Path) -> dict[str, list[str]]:
     return {name: words for name, words in found.items() if words is not None}
 
 
+def unlike(release: Release, cases: list[tuple[str, Object, Object]], programs: Path) -> list[object]:
+    """Return each field of a case that its engine parses otherwise than it is meant."""
+    asked = [
+        (case, name, words, meant)
+        for case, made, meant in cases
+        for name, words in started(made, programs).items()
+    ]
+    assert {case for case, *_ in asked} == {case for case, *_ in cases}, "each starts an engine"
+    return [
+        (case, name, key, answer.get(key, answer.get("error")))
+        for (case, name, _, meant), answer in zip(
+            asked, parsed(release, *(words for _, _, words, _ in asked)), strict=True
+        )
+        for key, value in meant.items()
+        if answer.get(key) != value
+    ]
+
+
 def refused_after_admission(release: Release, programs: Path) -> tuple[list[tuple[str, str]], int]:
     """Return containers of goldens with words that only admission spoils, and the number of those parsed."""
     pairs: list[tuple[str, list[str], list[str]]] = []

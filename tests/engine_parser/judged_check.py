@@ -58,6 +58,10 @@ SGLANG: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     ("0.4.10 0.5.9 0.5.23", "--tp 16 --dp 2 --enable-dp-attention --nnodes 2 --node-rank 1", {}, ""),
     ("0.4.10 0.5.9 0.5.23", "--tp 15 --nnodes 2 --node-rank 1", {}, "divisible"),
     ("0.4.10 0.5.9 0.5.23", "--tp 8 --dp 2 --nnodes 2 --node-rank 1", {}, "multi-node data"),
+    ("0.4.10 0.5.9 0.5.23", "--tensor-paralel-size 8", {}, "unrecognized arguments"),
+    ("0.4.10 0.5.9 0.5.23", "--tp-size eight", {}, "invalid int value"),
+    ("0.4.10 0.5.9 0.5.23", "--enable-lora=false", {}, "ignored explicit argument|invalid"),
+    ("0.4.10 0.5.9 0.5.23", "--trust-remote-code=true", {}, "ignored explicit argument"),
     ("0.5.9 0.5.23", "--disaggregation-mode prefil", {}, "invalid choice"),
     ("0.4.10 0.5.9 0.5.23", "--tp 16", {}, "invalid device ordinal"),
 )

@@ -13,7 +13,7 @@ import pytest
 from intent import Object
 from intent.command_line.dialects import SGLANG as DIALECT
 from tests.builders.lws import container, lws, template
-from tests.engine_parser.answers import flags, parsed, refused_after_admission, started
+from tests.engine_parser.answers import flags, parsed, refused_after_admission, started, unlike
 from tests.engine_parser.install import SGLANG, SGLANG_NOW, Release
 from tests.engine_parser.started import write_programs
 from webhook.check import check
@@ -86,25 +86,13 @@ def asked(release: Release) -> Iterator[tuple[str, Object, Object]]:
         file = lws(size, template(engine), None, launcher=launcher, parallelism=sizes, **BLOCKS)
         if not errors(file):
             meant = SIZES[sizes] | FILLED | (JOINED if size > 1 else {})
-            yield f"{launcher}, {sizes}, {shape}", file, meant
+            yield f"{launcher}, {sizes}, {shape}", expanded(file), meant
 
 
 @EACH
 def test_every_block_has_the_values_that_are_meant(release: Release, programs: Path) -> None:
     cases = list(asked(release))
-    words = [started(expanded(file), programs) for _, file, _ in cases]
-    lists = [(nth, name, one) for nth, found in enumerate(words) for name, one in found.items()]
-
-    answers = parsed(release, *(one for *_, one in lists))
-
-    wrong = [
-        (cases[nth][0], name, key, answer.get(key, answer.get("error")))
-        for (nth, name, _), answer in zip(lists, answers, strict=True)
-        for key, value in cases[nth][2].items()
-        if answer.get(key) != value
-    ]
-    assert wrong == []
-    assert all(words)
+    assert unlike(release, cases, programs) == []
     assert len(cases) == len(LAUNCHERS) * len(SIZES) * len(SHAPES)
 
 
@@ -176,18 +164,3 @@ def test_what_was_parsed_before_admission_is_parsed_after(release: Release, prog
 
     assert worse == []
     assert accepted > 5
-
-
-WRONG: Final = (
-    ["--tensor-paralel-size", "8"],
-    ["--tp-size", "eight"],
-    ["--enable-lora=false"],
-    ["--trust-remote-code=true"],
-)
-
-
-@EACH
-def test_wrong_arguments_are_refused(release: Release) -> None:
-    answers = parsed(release, *(["serve", "org/M", *words] for words in WRONG))
-
-    assert [words for words, answer in zip(WRONG, answers, strict=True) if "error" not in answer] == []

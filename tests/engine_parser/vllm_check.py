@@ -13,7 +13,7 @@ import pytest
 
 from intent import Object
 from tests.builders.lws import container, lws, template
-from tests.engine_parser.answers import parsed, refused_after_admission, started
+from tests.engine_parser.answers import refused_after_admission, unlike
 from tests.engine_parser.install import VLLM
 from tests.engine_parser.started import write_programs
 from webhook.check import check
@@ -72,24 +72,12 @@ def asked() -> Iterator[tuple[str, Object, Object]]:
         blocks = {"parallelism": sizes, "lora": ADAPTERS, **MODEL}
         file = lws(1 if launcher == "none" else 2, template(engine), None, launcher=launcher, **blocks)
         if not any(one.severity == "error" for one in check(expanded(file))):
-            yield f"{launcher}, {sizes}, {shape}", file, SIZES[sizes] | LOADED | SERVED
+            yield f"{launcher}, {sizes}, {shape}", expanded(file), SIZES[sizes] | LOADED | SERVED
 
 
 def test_every_block_has_the_values_that_are_meant(programs: Path) -> None:
     cases = list(asked())
-    words = [started(expanded(file), programs) for _, file, _ in cases]
-    lists = [(nth, name, one) for nth, found in enumerate(words) for name, one in found.items()]
-
-    answers = parsed(VLLM, *(one for *_, one in lists))
-
-    wrong = [
-        (cases[nth][0], name, key, answer.get(key, answer.get("error")))
-        for (nth, name, _), answer in zip(lists, answers, strict=True)
-        for key, value in cases[nth][2].items()
-        if answer.get(key) != value
-    ]
-    assert wrong == []
-    assert all(words)
+    assert unlike(VLLM, cases, programs) == []
     assert {case[0].split(",")[0] for case in cases} == set(LAUNCHERS)
     assert len(cases) > len(LAUNCHERS) * len(SHAPES)
 
