@@ -1,7 +1,6 @@
 """A service is ejected by the printed steps: no pod restarts, and its groups are scheduled without us."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from intent.annotations import PREFIX
 from tests.cluster.conftest import AddNodes
 from tests.cluster.testbed.api import delete, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
+from tests.cluster.testbed.console import console, must
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.controllers import (
     DECODE,
@@ -44,7 +44,8 @@ def test_an_ejected_service_restarts_nothing_and_is_scheduled_again_without_us(
 
     printed = eject(fusioninfer, namespace, PREFILL, DECODE)
     (tmp_path / "ejected.yaml").write_text(json.dumps(printed))
-    said = [take(fusioninfer, step["command"], tmp_path) for step in printed["steps"] if step["command"]]
+    there = console(fusioninfer, tmp_path)
+    said = [must(there, command) for command in commands(printed)]
     caught_up(fusioninfer, namespace)
 
     assert [started(fusioninfer, namespace, name) for name in SETS] == before
@@ -76,21 +77,6 @@ def eject(cluster: Cluster, namespace: str, *files: Path) -> Any:
 
 def commands(printed: Any) -> list[str]:
     return [step["command"] for step in printed["steps"] if step["command"]]
-
-
-def take(cluster: Cluster, command: str, directory: Path) -> str:
-    """Take one step in a shell, as it is printed; return its output."""
-    environment = {
-        **os.environ,
-        "HOME": str(cluster.directory),
-        "KUBECONFIG": str(kubeconfig(cluster)),
-        "PATH": f"{cluster.built.binary('kubectl').parent}:{os.environ['PATH']}",
-    }
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=directory, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def specs(cluster: Cluster, namespace: str) -> dict[str, tuple[Object, int]]:

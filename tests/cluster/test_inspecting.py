@@ -153,8 +153,8 @@ ENGINE: Final = container(
 
 def role(name: str, component_type: str) -> Object:
     """Return a LeaderWorkerSet of the service qwen; each pod asks for 8 GPUs."""
-    known = {"service": "qwen", "component_type": component_type, "launcher": "ray-start"}
-    return named(lws(2, template(ENGINE), **known), name)
+    made = lws(2, template(ENGINE), service="qwen", component_type=component_type, launcher="ray-start")
+    return named(made, name)
 
 
 def reason(cluster: Cluster, namespace: str, name: str = "qwen") -> str:

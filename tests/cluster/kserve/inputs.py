@@ -26,7 +26,7 @@ class Input:
 
 def documents(text: str) -> list[Object]:
     """Return the objects of a file."""
-    return [one for one in yaml.safe_load_all(text) if isinstance(one, dict)]
+    return [one for one in yaml.load_all(text, Loader=yaml.CSafeLoader) if isinstance(one, dict)]
 
 
 def samples(source: Path) -> list[Input]:

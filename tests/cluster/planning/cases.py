@@ -7,6 +7,7 @@ from typing import Final
 
 from intent import Object
 from intent.annotations import PREFIX
+from tests.cluster.testbed.nodes import gpu_node
 
 GPU: Final = "nvidia.com/gpu"
 POOLS: Final = ("a", "b")
@@ -42,17 +43,8 @@ class Case:
 
 def plain(objects: Iterable[Object], nodes: Sequence[int]) -> Case:
     """Return a case of empty nodes with so many GPUs."""
-    made = tuple(_plain_node(at, gpus) for at, gpus in enumerate(nodes))
+    made = tuple(gpu_node(f"node-{at}", gpus) for at, gpus in enumerate(nodes))
     return Case(0, tuple(objects), made, ((),) * len(made))
-
-
-def _plain_node(at: int, gpus: int) -> Object:
-    name = f"node-{at}"
-    room = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: str(gpus)}
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"capacity": room, "allocatable": room, "conditions": [READY]},
-    }
 
 
 def case(seed: int) -> Case:

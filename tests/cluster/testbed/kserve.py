@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import yaml
-
 from intent import Object
 from intent.shapes import listed, mapping, text
 from tests.builders.patience import PATIENCE
+from tests.cluster.kserve.inputs import documents
 from tests.cluster.testbed.api import ApiError, call, create, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 from tests.cluster.testbed.components import http_ok
@@ -134,11 +133,6 @@ def presets(cluster: Cluster) -> list[Object]:
     folder = cluster.built.source("kserve", PRESETS)
     found = [one for file in sorted(folder.glob("config-*.yaml")) for one in documents(file.read_text())]
     return [{**one, "metadata": {**one["metadata"], "namespace": NAMESPACE}} for one in found]
-
-
-def documents(written: str) -> list[Object]:
-    """Return the objects of a file."""
-    return [one for one in yaml.load_all(written, Loader=yaml.CSafeLoader) if isinstance(one, dict)]
 
 
 def _convert(cluster: Cluster, definition: str, port: int) -> None:
