@@ -2,18 +2,16 @@
 
 import base64
 import json
-import ssl
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Final
 
 import jsonpatch
 
 from tests.cluster.testbed.api import create, delete, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.echo import LWS_RULE
+from tests.cluster.testbed.echo import LWS_RULE, serve
 from tests.laws.convergence.server import injector
 
 NAMES: Final = {"before": "m-injector", "after": "z-injector"}
@@ -27,7 +25,7 @@ def injecting(cluster: Cluster, place: str, labels: Mapping[str, str]) -> Iterat
 
     It is not called again after ours, as most are not: `reinvocationPolicy` is Never by default.
     """
-    server = _server(cluster)
+    server = serve(cluster, _Handler)
     webhook = {
         "name": "injector.example.com",
         "clientConfig": {
@@ -47,16 +45,6 @@ def injecting(cluster: Cluster, place: str, labels: Mapping[str, str]) -> Iterat
         delete(cluster.api, path(RESOURCE, "", NAMES[place]))
         server.shutdown()
         server.server_close()
-
-
-def _server(cluster: Cluster) -> ThreadingHTTPServer:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificates = cluster.directory / "webhook"
-    tls.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.socket = tls.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 class _Handler(BaseHTTPRequestHandler):

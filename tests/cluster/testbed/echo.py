@@ -53,7 +53,7 @@ def echo(
     Mutating webhooks are called in the order of their configurations' names; LWS's begins with `lws-`.
     """
     script = _Script()
-    server = _server(cluster, script)
+    server = serve(cluster, _handler(script))
     try:
         for verb, kind in KINDS.items():
             create(
@@ -73,11 +73,12 @@ def echo(
         server.server_close()
 
 
-def _server(cluster: Cluster, script: _Script) -> ThreadingHTTPServer:
+def serve(cluster: Cluster, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """Serve on loopback with the certificate of the webhook."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificates = cluster.directory / "webhook"
     tls.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.socket = tls.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
