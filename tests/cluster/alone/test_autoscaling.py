@@ -200,6 +200,3 @@ def test_decoders_at_zero_rest_and_are_required_again(served: Cluster, emptied: 
 
     assert (rested, alone) == ((2, resting), {f"{PREFILL}-0": (2, 2)})
     assert (again, becomes(lambda: bound(served, emptied), whole)) == ((4, both), whole)
-
-
-# --- a controller that was away: it forgets since when a role is empty -----------------------------------

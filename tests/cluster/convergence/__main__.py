@@ -5,7 +5,7 @@ python -m tests.cluster.convergence [--sequences N] [--seed S] [--steps K] [--on
 
 It starts an API server with LWS's and our webhooks. The sequences are those of `python -m
 tests.laws.convergence` with the same seed. Each is simulated first, and each step on the real API server has
-to equal the simulated one (`lockstep`). **Not a passing test yet**: today's engine violates the law.
+to equal the simulated one (`lockstep`).
 
 --only I ...   runs some sequences of the seed; the simulation shrinks one that violates the law
 --templates    runs sequences of objects that name InferenceTemplates, one at a time
