@@ -55,22 +55,13 @@ async def ask(caller: Caller) -> int:
 # The limit
 
 
-async def test_a_new_connection_evicts_an_idle_one() -> None:
-    async with serving(limits=FEW) as served, opened(served, 4) as callers:
-        for one in callers:
-            await ask(one)
-
-        reply = await served.post()
-
-        assert (reply.status, served.cut) == (200, ["crowded"])
-
-
 async def test_the_caller_idle_for_longest_is_evicted() -> None:
     async with serving(limits=FEW) as served, opened(served, 4) as callers:
         for one in callers[1:] + callers[:1]:
             await ask(one)
-        await served.post()
+        reply = await served.post()
 
+        assert (reply.status, served.cut) == (200, ["crowded"])
         assert await ended(callers[1][0])
         assert await ask(callers[0]) == 200
 
@@ -293,25 +284,14 @@ async def test_a_slow_handshake_is_counted() -> None:
 # Age
 
 
-async def test_an_old_connection_is_asked_to_close() -> None:
+async def test_each_answer_and_each_refusal_asks_an_old_connection_to_close() -> None:
     async with serving(limits=replace(USUAL, connection_seconds=0.0)) as served:
-        reply = await served.post()
+        replies = [await served.post(path=path) for path in ("/mutate", "/nowhere")]
 
-        assert (reply.status, reply.headers["connection"]) == (200, "close")
-
-
-async def test_a_refusal_asks_an_old_connection_to_close_too() -> None:
-    async with serving(limits=replace(USUAL, connection_seconds=0.0)) as served:
-        reply = await served.post(path="/nowhere")
-
-        assert (reply.status, reply.headers["connection"]) == (404, "close")
-
-
-async def test_a_young_connection_is_kept() -> None:
-    async with serving() as served:
-        reply = await served.post()
-
-        assert "connection" not in reply.headers
+        assert [(one.status, one.headers["connection"]) for one in replies] == [
+            (200, "close"),
+            (404, "close"),
+        ]
 
 
 async def test_the_maximum_age_varies_between_connections() -> None:
@@ -321,12 +301,11 @@ async def test_the_maximum_age_varies_between_connections() -> None:
         assert max(ends) - min(ends) > 1
 
 
-def test_connections_are_replaced_within_ten_minutes() -> None:
+def test_the_limits_of_production_fit_each_other_and_api_servers() -> None:
+    """These keep an idle connection for 90 s."""
     assert 2 * Limits().connection_seconds <= 600
-
-
-def test_a_body_can_arrive_while_the_server_finishes() -> None:
     assert Limits().body_seconds < Limits().finish_seconds
+    assert Limits().keepalive_seconds > 90
 
 
 async def test_the_server_finishes_in_time_however_slow_it_is() -> None:
