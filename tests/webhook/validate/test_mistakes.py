@@ -17,7 +17,7 @@ from intent.inferenceservice.read import read
 from intent.inferenceservice.topology import ELSEWHERE
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import changed, template
-from tests.golden.test_golden import CASES, composed, leaderworkersets
+from tests.golden.test_golden import CASES, composed, leaderworkersets, templates_of
 from tests.webhook.validate.mistakes import MISTAKES, Mistake
 from webhook.check import check
 from webhook.review import WARNING_LENGTH, warning
@@ -66,51 +66,61 @@ WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role"}
 """The code about a service that waits, whose remedy is in `catalog.codes` alone."""
 
 
-def found(case: Mistake) -> list[FieldError]:
-    """Return the findings about the object of a case, as it is in a file."""
-    return check(case.object, mutated=False, templates=case.templates)
+APART: Final = {"engine-24-output-fed-back", "engine-34-kv-transfer-dotted", "engine-fused-short-flags"}
+"""Golden cases in which a word that is named is not in the list item, or is the value of one further up."""
+each_case = pytest.mark.parametrize(
+    "case", [*MISTAKES, *CASES], ids=lambda case: case[0] if isinstance(case, Mistake) else case.name
+)
 
 
-each_mistake = pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.written)
+def findings(case: Mistake | Path) -> Iterator[tuple[Object, FieldError]]:
+    """Yield the findings about the objects of a case, as they are in a file, each with its object."""
+    if isinstance(case, Mistake):
+        objects = [(case.object, case.templates)]
+    else:
+        objects = [(one.object, templates_of(case, one.object)) for one in leaderworkersets(case)]
+    for live, templates in objects:
+        yield from ((live, one) for one in check(live, mutated=False, templates=templates))
 
 
-@each_mistake
+@pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.written)
 def test_a_mistake_is_reported_with_its_field_cause_and_remedy(case: Mistake) -> None:
-    reported = [(one.path, one.message) for one in found(case) if one.code == case.code]
+    reported = [(one.path, one.message) for _, one in findings(case) if one.code == case.code]
 
     assert [path for path, message in reported if case.says in message] == [case.path], reported
 
 
-@each_mistake
-def test_a_finding_is_about_a_field_of_the_object_or_says_that_it_is_absent(case: Mistake) -> None:
-    for one in found(case):
-        assert exists(case.object, one.path) or ABSENT.search(one.message), str(one)
+@each_case
+def test_a_finding_is_about_a_field_of_the_object_or_says_that_it_is_absent(case: Mistake | Path) -> None:
+    for live, one in findings(case):
+        assert exists(live, one.path) or ABSENT.search(one.message), str(one)
 
 
-@each_mistake
-def test_a_finding_about_an_argument_quotes_the_author(case: Mistake) -> None:
-    for one in found(case):
-        item = value_at(case.object, one.path) if re.search(r"\.(args|command)\[\d+\]$", one.path) else None
+@pytest.mark.parametrize("case", [*MISTAKES, *(one for one in CASES if one.name not in APART)])
+def test_a_finding_about_an_argument_quotes_the_author(case: Mistake | Path) -> None:
+    for live, one in findings(case):
+        item = value_at(live, one.path) if re.search(r"\.(args|command)\[\d+\]$", one.path) else None
         if isinstance(item, str) and item:
-            assert quotes(str(one), case.object, one.path), str(one)
+            assert quotes(str(one), live, one.path), str(one)
 
 
-@each_mistake
-def test_a_finding_names_a_remedy(case: Mistake) -> None:
-    assert [str(one) for one in found(case) if not REMEDY.search(one.message)] == []
+@each_case
+def test_a_finding_names_a_remedy(case: Mistake | Path) -> None:
+    assert [str(one) for _, one in findings(case) if not REMEDY.search(one.message)] == []
 
 
-@each_mistake
-def test_a_warning_is_not_cut(case: Mistake) -> None:
-    warnings = [one for one in found(case) if one.severity == "warning"]
+@each_case
+def test_a_warning_is_not_cut(case: Mistake | Path) -> None:
+    warnings = [one for _, one in findings(case) if one.severity == "warning"]
 
     assert [one.message for one in warnings if len(warning(one)) >= WARNING_LENGTH] == []
 
 
 def test_every_code_of_a_new_leaderworkerset_has_a_mistake() -> None:
     expected = {code for code in CODES if not code.startswith(tuple(OTHERS))}
+    of_cases = {one.code for case in CASES for _, one in findings(case)}
 
-    assert expected - {case.code for case in MISTAKES} == set()
+    assert expected - {case.code for case in MISTAKES} - of_cases == set()
 
 
 def quotes(text: str, whole: Object, path: str) -> bool:
@@ -181,10 +191,10 @@ def field_at(path: str) -> bool:
 SERVICE: Final = read(isvc(router(), worker(worker=template())))[0]
 
 
-@each_mistake
-def test_a_finding_on_a_rendered_object_is_in_the_words_of_the_inferenceservice(case: Mistake) -> None:
+@each_case
+def test_a_finding_on_a_rendered_object_is_in_the_words_of_the_inferenceservice(case: Mistake | Path) -> None:
     assert SERVICE is not None
-    for one in found(case):
+    for _, one in findings(case):
         told = authored(one, SERVICE, SERVICE.roles[0])
 
         assert "leaderWorkerTemplate" not in str(told)
