@@ -7,22 +7,27 @@ from intent.annotations import SERVICE
 from intent.errors import SOUGHT, FieldError, each_nearest, nearest
 
 
-def test_a_typing_error_gets_the_most_similar_name() -> None:
-    assert nearest("servise", ("service", "skip")) == "service"
-
-
-def test_a_dissimilar_name_gets_no_suggestion() -> None:
-    assert nearest("zzz", ("service", "skip")) == ""
-    assert nearest("CRITICAL", ("Critical", "Standard")) == "Critical"
-
-
-def test_a_higher_threshold_gives_fewer_suggestions() -> None:
-    assert nearest("servise", ("service",), like=0.9) == ""
-
-
-def test_a_name_three_times_as_long_is_not_similar() -> None:
-    assert nearest("service" + "x" * 14, ("service",)) == "service"
-    assert nearest("service" + "x" * 15, ("service",)) == ""
+@pytest.mark.parametrize(
+    ("wrong", "known", "options", "found"),
+    [
+        ("servise", ("service", "skip"), {}, "service"),
+        ("zzz", ("service", "skip"), {}, ""),
+        ("CRITICAL", ("Critical", "Standard"), {}, "Critical"),
+        ("servise", ("service",), {"like": 0.9}, ""),
+        ("service" + "x" * 14, ("service",), {}, "service"),
+        ("service" + "x" * 15, ("service",), {}, ""),
+        ("a" * 3_000, ("a" * 2_999,), {}, ""),
+        ("a" * 60, ("a" * 3_000,), {}, ""),
+    ],
+    ids=[
+        *("a typing error", "dissimilar", "its case", "a higher threshold", "almost three times as long"),
+        *("three times as long", "too long to be compared", "a known one that is"),
+    ],
+)
+def test_a_typing_error_gets_the_most_similar_name(
+    wrong: str, known: tuple[str, ...], options: dict[str, float], found: str
+) -> None:
+    assert nearest(wrong, known, **options) == found
 
 
 def test_suggestions_come_from_the_names_of_the_same_object() -> None:
@@ -58,11 +63,6 @@ def test_an_excessively_long_list_is_not_read(key: str) -> None:
     _wishes, errors = annotations.read({SERVICE: "svc", f"fusioninfer.io/{key}": text})
 
     assert ["4096 characters" in one.message for one in errors] == [True]
-
-
-def test_a_very_long_name_is_not_compared() -> None:
-    assert nearest("a" * 3_000, ["a" * 2_999]) == ""
-    assert nearest("a" * 60, ["a" * 3_000]) == ""
 
 
 @pytest.mark.parametrize("name", ["a\nerror: forged", "a\x1b[31m", "a\x9b1m", "a\u202eb", "a\u2028b"])

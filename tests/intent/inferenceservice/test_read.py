@@ -6,6 +6,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import Routing
+from intent.errors import FieldError
 from intent.inferenceservice.read import ConfigMapKey, Router, read
 from tests.builders.isvc import decoder, encoder, isvc, prefiller, role, router, worker
 from tests.builders.lws import changed, template
@@ -16,6 +17,14 @@ ROLE = "spec.roles[0]"
 def found(obj: Any) -> list[tuple[str, str]]:
     """Return path and code of all findings."""
     return [(one.path, one.code) for one in read(obj)[1]]
+
+
+def routed(*roles: Object, **spec: Any) -> tuple[Router, tuple[FieldError, ...]]:
+    """Return the router of a readable InferenceService, and all findings."""
+    service, errors = read(isvc(*roles, **spec))
+    assert service is not None
+    assert service.router is not None
+    return service.router, errors
 
 
 @pytest.mark.parametrize(
@@ -31,21 +40,14 @@ def found(obj: Any) -> list[tuple[str, str]]:
 def test_a_router_without_a_strategy_gets_the_default_of_its_roles(
     roles: tuple[Object, ...], strategy: str
 ) -> None:
-    service, _ = read(isvc(*roles))
-
-    assert service is not None
-    assert service.router is not None
-    assert service.router.routing.strategy == strategy
+    assert routed(*roles)[0].routing.strategy == strategy
 
 
 def test_a_router_keeps_the_specs_of_its_author() -> None:
     route = {"parentRefs": [{"name": "g"}], "rules": [{"x": 1}]}
 
-    service, _ = read(isvc(worker(), router(httproute=route, gateway={"listeners": []})))
+    found, _ = routed(worker(), router(httproute=route, gateway={"listeners": []}))
 
-    assert service is not None
-    found = service.router
-    assert found is not None
     assert (found.name, found.routing) == ("router", Routing("prefix-cache", http_route=route))
     assert (found.gateway, found.given) == (
         {"listeners": []},
@@ -162,11 +164,8 @@ def test_encoders_stand_beside_other_engines(roles: tuple[Object, ...]) -> None:
     assert found(isvc(encoder(), *roles, encoder(name="encode-2"))) == []
 
 
-def test_a_role_with_the_name_of_the_endpoint_picker_is_refused() -> None:
+def test_a_role_with_the_name_of_the_endpoint_picker_is_refused_beside_a_router() -> None:
     assert found(isvc(router(), worker(name="epp"))) == [("spec.roles[1].name", "FI705")]
-
-
-def test_without_a_router_that_role_name_is_valid() -> None:
     assert found(isvc(worker(name="epp"))) == []
 
 
@@ -238,11 +237,9 @@ def test_an_annotation_that_a_field_replaces_is_refused(key: str, code: str) -> 
     ("priority", "text"), [("Critical", "Critical"), (7, "7"), ("-7", "-7"), (0, "0"), (None, "")]
 )
 def test_the_priority_is_that_of_the_router(priority: Any, text: str) -> None:
-    service, errors = read(isvc(router(), worker(), priority=priority))
+    made, errors = routed(router(), worker(), priority=priority)
 
-    assert service is not None
-    assert service.router is not None
-    assert (service.router.routing.priority, errors) == (text, ())
+    assert (made.routing.priority, errors) == (text, ())
 
 
 @pytest.mark.parametrize("priority", ["critical", 2**31, 1.5, True, ["Critical"], {}])
@@ -253,9 +250,8 @@ def test_an_unknown_priority_is_reported(priority: Any) -> None:
 def test_a_priority_in_a_pool_of_somebody_else_depends_on_its_endpoint_picker() -> None:
     adapters = {"adapters": [{"name": "sql", "uri": "hf://a/b", "priority": -1}]}
     other = router(strategy=None, pool={"ref": {"name": "mine"}})
-    made, errors = read(isvc(other, worker(), priority="Critical", lora=adapters))
+    _, errors = routed(other, worker(), priority="Critical", lora=adapters)
 
-    assert made is not None
     assert [(one.path, one.code, one.severity) for one in errors] == [
         ("spec.priority", "FI548", "warning"),
         ("spec.lora.adapters[0].priority", "FI548", "warning"),
@@ -270,12 +266,9 @@ def test_a_priority_has_no_effect_without_a_router() -> None:
 def test_a_router_has_the_endpoint_picker_of_the_annotation() -> None:
     named = {"fusioninfer.io/picker": "gie-1.2", "fusioninfer.io/picker-replicas": "2"}
 
-    service, errors = read(isvc(router(), worker(), annotations=named))
+    made, errors = routed(router(), worker(), annotations=named)
 
-    assert service is not None
-    assert service.router is not None
-    routing = service.router.routing
-    assert ((routing.picker, routing.picker_replicas), errors) == (("gie-1.2", 2), ())
+    assert (made.routing.picker, made.routing.picker_replicas, errors) == ("gie-1.2", 2, ())
 
 
 @pytest.mark.parametrize(
@@ -313,16 +306,12 @@ def test_with_a_router_the_service_name_is_shorter(length: int, *, accepted: boo
 
 def test_a_router_with_an_ingress_alone_has_no_endpoint_picker() -> None:
     alone, both = (
-        read(isvc({"name": "r", "componentType": "router", "ingress": {}, **more}, worker()))[0]
+        routed({"name": "r", "componentType": "router", "ingress": {}, **more}, worker())[0]
         for more in ({}, {"strategy": "queue-size"})
     )
 
-    assert alone is not None
-    assert both is not None
-    assert alone.router is not None
-    assert both.router is not None
-    assert (alone.router.routing.wanted, both.router.routing.wanted) == (False, True)
-    assert alone.router.ingress == both.router.ingress == {}
+    assert (alone.routing.wanted, both.routing.wanted) == (False, True)
+    assert alone.ingress == both.ingress == {}
 
 
 @pytest.mark.parametrize("nodes", [None, {"nodeCount": 1}])
@@ -341,15 +330,14 @@ def test_annotations_of_a_role_are_refused_on_the_template_of_its_workers(key: s
 
 def of_router(**fields: Any) -> Router:
     """Return the router of a valid InferenceService."""
-    service, errors = read(isvc(router(**{"strategy": None} | fields), worker()))
-    assert service is not None
-    assert service.router is not None
+    made, errors = routed(router(**{"strategy": None} | fields), worker())
     assert errors == ()
-    return service.router
+    return made
 
 
 POOL: Object = {"ref": {"name": "theirs"}}
 CONFIG: Object = {"name": "routing", "key": "config.yaml"}
+PODS: Object = {"spec": {"containers": []}}
 
 
 def test_a_router_that_refers_to_a_configuration_has_no_strategy() -> None:
@@ -370,52 +358,40 @@ def test_a_router_with_a_pool_of_its_author_gets_no_endpoint_picker() -> None:
 
 @pytest.mark.parametrize("fields", [{"pool": POOL}, {"configRef": CONFIG}])
 def test_decoders_behind_an_endpoint_picker_of_the_author_still_get_a_sidecar(fields: Object) -> None:
-    service, errors = read(isvc(router(**{"strategy": None} | fields), prefiller(), decoder()))
+    made, errors = routed(router(**{"strategy": None} | fields), prefiller(), decoder())
 
-    assert service is not None
-    assert service.router is not None
-    assert (errors, service.router.routing.strategy) == ((), "pd-disaggregation")
+    assert (errors, made.routing.strategy) == ((), "pd-disaggregation")
 
 
 def test_a_router_with_a_template_beside_an_ingress_has_an_endpoint_picker() -> None:
-    assert of_router(ingress={}, template={"spec": {"containers": []}}).is_picked
+    assert of_router(ingress={}, template=PODS).is_picked
 
 
 @pytest.mark.parametrize(
-    ("fields", "wrong"),
+    ("fields", "wrong", "code"),
     [
-        ({"configRef": CONFIG, "endpointPickerConfig": "a: b"}, "endpointPickerConfig"),
-        ({"configRef": CONFIG, "strategy": "queue-size"}, "strategy"),
-        ({"pool": POOL, "strategy": "queue-size"}, "strategy"),
-        ({"pool": POOL, "endpointPickerConfig": "a: b"}, "endpointPickerConfig"),
-        ({"pool": POOL, "configRef": CONFIG}, "configRef"),
-        ({"pool": POOL, "template": {"spec": {"containers": []}}}, "template"),
+        ({"configRef": CONFIG, "endpointPickerConfig": "a: b"}, "endpointPickerConfig", "FI732"),
+        ({"configRef": CONFIG, "strategy": "queue-size"}, "strategy", "FI732"),
+        ({"pool": POOL, "strategy": "queue-size"}, "strategy", "FI732"),
+        ({"pool": POOL, "endpointPickerConfig": "a: b"}, "endpointPickerConfig", "FI732"),
+        ({"pool": POOL, "configRef": CONFIG}, "configRef", "FI732"),
+        ({"pool": POOL, "template": PODS}, "template", "FI732"),
+        ({"configRef": {"name": "A b", "key": "k"}}, "configRef.name", "FI734"),
+        ({"configRef": {"name": "a", "key": "k/l"}}, "configRef.key", "FI734"),
+        ({"configRef": {"name": "a", "key": ".."}}, "configRef.key", "FI734"),
+        ({"pool": {"ref": {"name": "a/b"}}}, "pool.ref.name", "FI734"),
+        ({"pool": {"ref": {"name": "svc-pool"}}}, "pool.ref.name", "FI734"),
+        (
+            {"template": PODS | {"metadata": {"annotations": {"fusioninfer.io/launcher": "none"}}}},
+            "template.metadata.annotations[fusioninfer.io/launcher]",
+            "FI709",
+        ),
     ],
 )
-def test_fields_of_a_router_that_exclude_each_other_are_refused(fields: Object, wrong: str) -> None:
-    assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{wrong}", "FI732")]
-
-
-@pytest.mark.parametrize(
-    ("fields", "where"),
-    [
-        ({"configRef": {"name": "A b", "key": "k"}}, "configRef.name"),
-        ({"configRef": {"name": "a", "key": "k/l"}}, "configRef.key"),
-        ({"configRef": {"name": "a", "key": ".."}}, "configRef.key"),
-        ({"pool": {"ref": {"name": "a/b"}}}, "pool.ref.name"),
-        ({"pool": {"ref": {"name": "svc-pool"}}}, "pool.ref.name"),
-    ],
-)
-def test_a_reference_to_what_cannot_exist_is_refused(fields: Object, where: str) -> None:
-    assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{where}", "FI734")]
-
-
-def test_annotations_of_engines_are_refused_on_the_template_of_a_router() -> None:
-    whole = {"metadata": {"annotations": {"fusioninfer.io/launcher": "none"}}, "spec": {"containers": []}}
-
-    assert found(isvc(router(template=whole), worker())) == [
-        (f"{ROLE}.template.metadata.annotations[fusioninfer.io/launcher]", "FI709")
-    ]
+def test_fields_of_a_router_that_exclude_each_other_or_name_what_cannot_exist_are_refused(
+    fields: Object, wrong: str, code: str
+) -> None:
+    assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{wrong}", code)]
 
 
 @pytest.mark.parametrize("kind", [worker, prefiller])

@@ -41,41 +41,26 @@ def test_a_scaled_role_has_no_findings_and_no_replicas() -> None:
 
     assert (found(obj), role_of(obj).scaling, role_of(obj).replicas) == ([], QUEUE, None)
     assert "replicas" not in rendered(obj)
-
-
-def test_a_role_without_scaling_has_none() -> None:
-    assert role_of(isvc(worker(replicas=2))).scaling is None
-
-
-def test_nulls_in_scaling_are_absent_fields() -> None:
     assert role_of(scaled(scaling=QUEUE | {"minReplicas": None})).scaling == QUEUE
+    assert role_of(isvc(worker(replicas=2))).scaling is None
 
 
 @pytest.mark.parametrize("field", ["replicas", "roleReplicas"])
 def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str) -> None:
     obj = scaled(**{field: 3})
 
-    assert (f"{ROLE}.{field}", "FI715") in found(obj)
+    (error,) = [one for one in read(obj)[1] if one.code == "FI715"]
+    assert str(error) == (
+        f"{ROLE}.{field}: Invalid value: 3: must be absent: scaling decides the number of replicas; "
+        "remove one of the two (FI715)"
+    )
     assert (role_of(obj).replicas, "replicas" in rendered(obj)) == (None, False)
 
 
-def test_the_message_names_both_fields() -> None:
-    (error,) = [one for one in read(scaled(replicas=3))[1] if one.code == "FI715"]
-
-    assert str(error) == (
-        "spec.roles[0].replicas: Invalid value: 3: must be absent: scaling decides the number of replicas; "
-        "remove one of the two (FI715)"
-    )
-
-
-def test_scaling_without_metrics_is_a_warning() -> None:
+def test_scaling_without_metrics_or_to_zero_is_a_warning() -> None:
     assert found(scaled(scaling=scaling())) == [(f"{ROLE}.scaling", "FI755")]
-
-
-def test_a_minimum_of_zero_is_a_warning() -> None:
-    assert found(scaled(scaling=scaling(external(), minReplicas=0))) == [
-        (f"{ROLE}.scaling.minReplicas", "FI756")
-    ]
+    to_zero = scaled(scaling=scaling(external(), minReplicas=0))
+    assert found(to_zero) == [(f"{ROLE}.scaling.minReplicas", "FI756")]
 
 
 def test_the_maximum_of_replicas_limits_the_length_of_names() -> None:
@@ -90,9 +75,6 @@ def test_a_rollout_strategy_is_that_of_the_leader_worker_set() -> None:
     obj = isvc(worker(rolloutStrategy=copy.deepcopy(strategy)))
 
     assert (found(obj), rendered(obj)["rolloutStrategy"]) == ([], strategy)
-
-
-def test_without_a_rollout_strategy_that_of_leader_worker_set_applies() -> None:
     assert "rolloutStrategy" not in rendered(isvc())
 
 

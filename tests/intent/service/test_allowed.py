@@ -24,23 +24,19 @@ def found(service: InferenceServiceIntent, *, gateways: Allowed) -> list[tuple[s
     return [(one.path, one.code) for one in not_allowed(service, Settings(gateways=gateways))]
 
 
-@pytest.mark.parametrize("gateways", [True, ("istio",), ("other", "istio")])
-def test_a_gateway_of_an_allowed_class_is_allowed(gateways: Allowed) -> None:
-    assert found(ISTIO, gateways=gateways) == []
-
-
-def test_a_gateway_of_another_class_is_reported_at_its_class() -> None:
-    assert found(ISTIO, gateways=("nginx",)) == [("spec.roles[1].gateway.gatewayClassName", "FI833")]
-
-
-@pytest.mark.parametrize("gateways", [False, ()])
-def test_where_no_gateways_are_allowed_the_gateway_is_reported(gateways: Allowed) -> None:
-    assert found(ISTIO, gateways=gateways) == [("spec.roles[1].gateway", "FI833")]
-
-
-@pytest.mark.parametrize("service", [PLAIN, bringing()])
-def test_without_a_gateway_nothing_is_reported(service: InferenceServiceIntent) -> None:
-    assert found(service, gateways=False) == []
+@pytest.mark.parametrize(
+    ("service", "gateways", "reported"),
+    [
+        *((ISTIO, gateways, []) for gateways in (True, ("istio",), ("other", "istio"))),
+        (ISTIO, ("nginx",), [("spec.roles[1].gateway.gatewayClassName", "FI833")]),
+        *((ISTIO, gateways, [("spec.roles[1].gateway", "FI833")]) for gateways in (False, ())),
+        *((service, False, []) for service in (PLAIN, bringing())),
+    ],
+)
+def test_a_gateway_of_a_class_that_is_not_allowed_is_reported(
+    service: InferenceServiceIntent, gateways: Allowed, reported: list[tuple[str, str]]
+) -> None:
+    assert found(service, gateways=gateways) == reported
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Members are read from expanded LeaderWorkerSets, and a service is checked offline."""
 
 from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 
 from intent import Object
 from intent.service.member import Member, member, services
 from intent.service.rules import findings
+from tests.builders.lws import changed
 from tests.sync.samples import KEY, SETTINGS, decode, lws, prefill, template
 
 
@@ -23,74 +25,53 @@ def test_an_expanded_lws_is_a_member() -> None:
     assert (found.key, found.component_type, found.role_name, found.size) == (KEY, "prefiller", "prefill", 2)
 
 
-@pytest.mark.parametrize("key", ["service", "expansion"])
-def test_an_lws_without_the_annotation_is_no_member(key: str) -> None:
-    stored = lws()
-
-    del stored["metadata"]["annotations"][f"fusioninfer.io/{key}"]
-
-    assert member(stored) is None
-
-
-def test_an_lws_without_the_label_is_no_member() -> None:
-    stored = lws()
-
-    stored["metadata"]["labels"] = {}
-
-    assert member(stored) is None
-
-
-def test_the_scheduler_is_that_of_the_templates() -> None:
-    assert read(lws()).scheduler == "volcano"
-
-
-def test_pods_outside_the_group_have_no_gang_scheduler() -> None:
-    stored = lws()
-    stored["spec"]["leaderWorkerTemplate"]["workerTemplate"] = {"spec": {"schedulerName": "volcano"}}
-
-    assert read(stored).scheduler == ""
-
-
-def test_a_priority_class_of_all_templates_is_that_of_the_member() -> None:
-    stored = lws()
-    group = stored["spec"]["leaderWorkerTemplate"]
-    group["leaderTemplate"] = group["workerTemplate"] = template(priority="high")
-
-    assert read(stored).priority_classes == ("high",)
+GROUP: Final = "spec.leaderWorkerTemplate"
+HIGH, LOW = template(priority="high"), template(priority="low")
+WITHOUT: Final = {"leaderWorkerTemplate": {"workerTemplate": template()}}
+FIELDS: Final[dict[str, tuple[Object, str, Any]]] = {
+    "the scheduler of the templates": (lws(), "scheduler", "volcano"),
+    "pods outside of the group have none": (
+        changed(lws(), f"{GROUP}.workerTemplate", {"spec": {"schedulerName": "volcano"}}),
+        "scheduler",
+        "",
+    ),
+    "a priority class of all templates": (
+        changed(lws(), GROUP, {"leaderTemplate": HIGH, "workerTemplate": HIGH}),
+        "priority_classes",
+        ("high",),
+    ),
+    "two priority classes": (
+        changed(lws(), GROUP, {"leaderTemplate": HIGH, "workerTemplate": LOW}),
+        "priority_classes",
+        ("high", "low"),
+    ),
+    "declared roles": (
+        changed(lws(), "metadata.annotations.fusioninfer.io/roles", "prefill, decode,"),
+        "roles",
+        {"prefill", "decode"},
+    ),
+    "the default size": (changed(lws(), "spec", WITHOUT), "size", 1),
+    "the default of replicas": (changed(lws(), "spec", WITHOUT), "replicas", 1),
+    "a deletion": (changed(lws(), "metadata.deletionTimestamp", "2026-01-02T00:00:00Z"), "deleting", True),
+}
 
 
-def test_two_priority_classes_of_a_member_are_both_kept() -> None:
-    stored = lws()
-    group = stored["spec"]["leaderWorkerTemplate"]
-    group["leaderTemplate"], group["workerTemplate"] = template(priority="high"), template(priority="low")
-
-    assert read(stored).priority_classes == ("high", "low")
+@pytest.mark.parametrize(("stored", "field", "value"), FIELDS.values(), ids=FIELDS)
+def test_a_member_has_what_its_object_says(stored: Object, field: str, value: Any) -> None:
+    assert getattr(read(stored), field) == value
 
 
-def test_declared_roles_are_separated_by_commas() -> None:
-    stored = lws()
-    stored["metadata"]["annotations"]["fusioninfer.io/roles"] = "prefill, decode,"
-
-    assert read(stored).roles == {"prefill", "decode"}
-
-
-def test_size_and_replicas_default_to_one() -> None:
-    stored = lws()
-    stored["spec"] = {"leaderWorkerTemplate": {"workerTemplate": template()}}
-
-    found = read(stored)
-
-    assert (found.size, found.replicas) == (1, 1)
-
-
-def test_a_member_being_deleted_is_marked() -> None:
-    stored = lws()
-    stored["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
-
-    assert read(stored).deleting
-
-
-@pytest.mark.parametrize("value", [{}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            changed(lws(), f"metadata.annotations.fusioninfer.io/{key}", None)
+            for key in ("service", "expansion")
+        ),
+        changed(lws(), "metadata.labels", {}),
+        *({}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}),
+    ],
+)
 def test_other_objects_are_no_members(value: Object) -> None:
     assert member(value) is None
 
