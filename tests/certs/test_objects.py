@@ -58,18 +58,14 @@ def test_an_unreadable_certificate_is_left_out(value: str) -> None:
 # The webhook configurations
 
 
-def test_a_service_is_called_by_its_name_in_the_cluster() -> None:
-    assert hosts([configuration(service("webhook"))]) == {"webhook.system.svc"}
+def test_the_hosts_are_the_names_of_all_services_in_the_cluster_and_those_of_urls() -> None:
+    url = {"url": "https://127.0.0.1:8443/mutate"}
 
+    found = hosts(
+        [configuration(service("a"), service("b")), configuration(service("b"), url), configuration()]
+    )
 
-def test_a_url_is_called_by_its_host() -> None:
-    assert hosts([configuration({"url": "https://127.0.0.1:8443/mutate"})]) == {"127.0.0.1"}
-
-
-def test_every_webhook_of_every_configuration_counts() -> None:
-    found = hosts([configuration(service("a"), service("b")), configuration(service("b")), configuration()])
-
-    assert found == {"a.system.svc", "b.system.svc"}
+    assert found == {"a.system.svc", "b.system.svc", "127.0.0.1"}
 
 
 def test_the_patch_changes_the_bundle_only() -> None:

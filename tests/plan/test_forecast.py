@@ -1,6 +1,7 @@
 """What starts with which nodes: the gang, whole groups, the order of services, and what is missing."""
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
@@ -8,7 +9,7 @@ from plan.data import as_data
 from plan.forecast import Forecast, forecast
 from plan.rows import overview, table
 from plan.sentences import idle, size
-from plan.supply import Taint
+from plan.supply import Supply, Taint
 from plan.words import status
 from plan.workload import Workload
 from tests.plan.services import GPU, gang, nodes, pod, role, ungrouped
@@ -82,6 +83,7 @@ def test_every_number_of_nodes_has_a_row() -> None:
     assert [(step.nodes, step.accelerators, len(step.started)) for step in plan.steps] == [
         (count, 8 * count, 0 if count < 6 else 2 if count < 10 else 3) for count in range(11)
     ]
+    assert [(step.nodes, len(step.started)) for step in forecast([DISAGGREGATED], ()).steps] == [(0, 0)]
 
 
 def test_further_groups_go_to_the_service_with_the_smaller_share() -> None:
@@ -91,20 +93,6 @@ def test_further_groups_go_to_the_service_with_the_smaller_share() -> None:
     plan = forecast(services, nodes("8x8"), present=8)
 
     assert started(plan) == {"a/worker-0", "a/worker-1", *(f"b/worker-{at}" for at in range(4))}
-
-
-def test_a_role_without_replicas_that_is_required_keeps_all_others_waiting() -> None:
-    plan = forecast([gang("pd", role("prefill", 2), role("decode", 4, 0))], nodes("10x8"))
-
-    assert started(plan) == set()
-    assert "decode must start too, and has replicas 0" in plan.shortages[0].reason
-
-
-def test_pods_of_no_gang_are_placed_one_by_one_and_hold_what_they_have() -> None:
-    plan = forecast([ungrouped("plain", role("worker", 4))], nodes("3x8"))
-
-    assert started(plan) == set()
-    assert plan.idle.accelerators == 0
 
 
 def test_a_pod_of_no_gang_of_higher_priority_comes_first() -> None:
@@ -159,32 +147,53 @@ def test_preferred_affinity_counts_for_both_schedulers_as_each_computes_it() -> 
     assert found == [{0: 0}, {0: 1}]
 
 
-def test_selectors_and_taints_keep_pods_away() -> None:
-    picky = gang("a", role("worker", 2, pod=pod(8, nodeSelector={"pool": "h100"})))
-    tainted = tuple(replace(one, taints=(Taint("x"),)) for one in nodes("1x8@pool=h100"))
+POOL: Final = nodes("1x8,1x8@pool=h100")
+TAINTED: Final = tuple(replace(one, taints=(Taint("x"),)) for one in nodes("1x8@pool=h100"))
+USED: Final = tuple(replace(one, used={GPU: 4000}) for one in nodes("1x8"))
+SHORT: Final[dict[str, tuple[Workload, tuple[Supply, ...], int, str]]] = {
+    "selectors and taints": (
+        gang("a", role("worker", 2, pod=pod(8, nodeSelector={"pool": "h100"}))),
+        (*POOL, *TAINTED),
+        1,
+        (
+            "a pod requests 8 nvidia.com/gpu; of 3 nodes, 1 excluded by its node selector or affinity, "
+            "1 excluded by taints, 1 taken by the pods that have room"
+        ),
+    ),
+    "no node has the resource": (
+        gang("a", WORKER),
+        nodes("2x0"),
+        0,
+        "a pod requests 8 nvidia.com/gpu; of 2 nodes, 2 without nvidia.com/gpu",
+    ),
+    "nodes that are too small, or in use": (
+        gang("a", WORKER),
+        (*nodes("2x4"), *USED),
+        0,
+        (
+            "a pod requests 8 nvidia.com/gpu; "
+            "of 3 nodes, 1 in use (nvidia.com/gpu), 2 too small (nvidia.com/gpu)"
+        ),
+    ),
+    "no node": (DISAGGREGATED, (), 0, "a pod requests 8 nvidia.com/gpu; there is no node"),
+    "a required role without replicas": (
+        gang("pd", role("prefill", 2), role("decode", 4, 0)),
+        nodes("10x8"),
+        0,
+        "decode must start too, and has replicas 0",
+    ),
+}
 
-    plan = forecast([picky], (*nodes("1x8,1x8@pool=h100"), *tainted))
+
+@pytest.mark.parametrize(("service", "there", "fit", "reason"), SHORT.values(), ids=SHORT)
+def test_what_starts_nothing_is_told_why(
+    service: Workload, there: tuple[Supply, ...], fit: int, reason: str
+) -> None:
+    plan = forecast([service], there)
 
     assert started(plan) == set()
-    assert plan.shortages[0].fit == 1
-    assert plan.shortages[0].reason == (
-        "a pod requests 8 nvidia.com/gpu; of 3 nodes, 1 excluded by its node selector or affinity, "
-        "1 excluded by taints, 1 taken by the pods that have room"
-    )
-
-
-def test_a_resource_that_no_node_has_is_named() -> None:
-    plan = forecast([gang("a", role("worker", 2))], nodes("2x0"))
-
-    assert plan.shortages[0].reason.endswith("of 2 nodes, 2 without nvidia.com/gpu")
-
-
-def test_a_node_that_is_too_small_is_told_from_one_that_is_in_use() -> None:
-    used = tuple(replace(one, used={GPU: 4000}) for one in nodes("1x8"))
-
-    plan = forecast([gang("a", role("worker", 2))], (*nodes("2x4"), *used))
-
-    assert plan.shortages[0].reason.endswith("1 in use (nvidia.com/gpu), 2 too small (nvidia.com/gpu)")
+    assert plan.shortages[0].fit == fit
+    assert plan.shortages[0].reason == reason
 
 
 def test_the_next_nodes_that_start_something_are_counted_by_shape() -> None:
@@ -238,16 +247,21 @@ def test_a_node_without_room_for_the_leader_is_not_taken_for_its_workers() -> No
     assert dict(enough.placed)[0, (0, 0)] == {0: 0, 1: 2}
 
 
-def test_idle_gpus_that_pending_pods_could_use_are_counted() -> None:
-    plan = forecast([DISAGGREGATED], nodes("9x8"))
+@pytest.mark.parametrize(
+    ("service", "shapes", "idle", "held"),
+    [
+        (DISAGGREGATED, "9x8", 24, 24),
+        (gang("a", role("worker", 2, 2)), "2x8,1x4", 4, 0),
+        (ungrouped("plain", role("worker", 4)), "3x8", 0, 0),
+    ],
+    ids=["pending pods could use them", "no pending pod could", "pods of no gang hold them"],
+)
+def test_idle_gpus_are_counted_and_those_that_pending_pods_could_use(
+    service: Workload, shapes: str, idle: int, held: int
+) -> None:
+    plan = forecast([service], nodes(shapes))
 
-    assert (plan.idle.accelerators, plan.idle.held) == (24, 24)
-
-
-def test_gpus_that_no_pending_pod_could_use_are_only_idle() -> None:
-    plan = forecast([gang("a", role("worker", 2, 2))], nodes("2x8,1x4"))
-
-    assert (plan.idle.accelerators, plan.idle.held) == (4, 0)
+    assert (plan.idle.accelerators, plan.idle.held) == (idle, held)
 
 
 def test_a_service_without_pod_group_waits_and_holds_nothing() -> None:
@@ -269,13 +283,6 @@ def test_a_group_that_depends_on_equally_good_nodes_is_not_promised() -> None:
     assert started(plan) == {"a/worker"}
     assert len(plan.steps[-1].uncertain) == 1
     assert any("equally good" in one for one in plan.notes)
-
-
-def test_without_nodes_a_plan_has_one_row() -> None:
-    plan = forecast([DISAGGREGATED], ())
-
-    assert [(step.nodes, len(step.started)) for step in plan.steps] == [(0, 0)]
-    assert plan.shortages[0].reason.endswith("there is no node")
 
 
 def test_a_service_of_which_claims_are_not_known_is_on_no_node_and_others_are() -> None:
