@@ -20,14 +20,20 @@ def hpa(target: Object = SET, *conditions: Object, **metadata: Any) -> Object:
     }
 
 
+def kept(obj: Object) -> Any:
+    """Return the row of an autoscaler that is kept."""
+    row = cached_autoscaler(obj)
+    assert row is not None
+    return row
+
+
 def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
 def test_it_is_found_by_the_set_that_it_scales() -> None:
-    row = cached_autoscaler(hpa())
+    row = kept(hpa())
 
-    assert row is not None
     assert row.projection == Autoscaler("HorizontalPodAutoscaler mine", "r1-decode")
     assert row.index_keys == (("team-a", "LeaderWorkerSet/r1-decode"),)
 
@@ -48,10 +54,7 @@ def test_one_that_scales_something_else_is_not_kept(target: Any) -> None:
 
 
 def test_ours_is_kept_whatever_somebody_else_made_it_scale() -> None:
-    row = cached_autoscaler(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED))
-
-    assert row is not None
-    assert row.projection.target == ""
+    assert kept(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED)).projection.target == ""
 
 
 @pytest.mark.parametrize(
@@ -76,18 +79,11 @@ def test_ours_is_kept_whatever_somebody_else_made_it_scale() -> None:
 def test_a_problem_is_that_of_the_conditions_without_which_it_does_not_scale(
     conditions: list[Object], problem: str
 ) -> None:
-    row = cached_autoscaler(hpa(SET, *conditions))
-
-    assert row is not None
-    assert row.projection.problem == problem
+    assert kept(hpa(SET, *conditions)).projection.problem == problem
 
 
 def test_a_change_of_the_status_changes_no_fingerprint() -> None:
-    before, after = cached_autoscaler(hpa()), cached_autoscaler(hpa(SET, condition("a", "b", "c")))
-
-    assert before is not None
-    assert after is not None
-    assert before.fingerprint == after.fingerprint
+    assert kept(hpa()).fingerprint == kept(hpa(SET, condition("a", "b", "c"))).fingerprint
 
 
 @pytest.mark.parametrize(

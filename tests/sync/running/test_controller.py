@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from catalog.codes import CODES
-from intent.settings import Settings
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import LWS, POD_GROUP
@@ -15,7 +15,7 @@ from sync.observed.volcano import SCHEDULER
 from sync.runtime.apply_history import FIGHT
 from sync.runtime.lease import LeadershipLostError
 from tests.builders.patience import PATIENCE
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws
 
@@ -142,26 +142,23 @@ async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventu
 # --- repairs ----------------------------------------------------------------------------------------
 
 
-async def test_a_repair_is_counted(api: Api, running: Controller, eventually: Eventually) -> None:
+async def test_what_others_add_or_change_is_undone_and_counted_as_a_repair(
+    api: Api, running: Controller, eventually: Eventually
+) -> None:
     def counted() -> float:
         return running.metrics.registry.get_sample_value(REPAIRS, {"kind": "PodGroup"}) or 0.0
 
+    added: dict[str, Any] = {"minResources": {"nvidia.com/gpu": 32}, "minTaskMember": {"prefill": 1}}
+    added |= {"priorityClassName": "high"}
     assert counted() == 0
 
+    api.edit(PG, **added)
+    await eventually(lambda: not added.keys() & api.objects[PG]["spec"].keys())
+    await eventually(lambda: counted() == 1)
     api.edit(PG, minMember=1)
 
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 4)
-    await eventually(lambda: counted() == 1)
-
-
-@pytest.mark.usefixtures("running")
-async def test_what_others_add_is_removed(api: Api, eventually: Eventually) -> None:
-    added: dict[str, Any] = {"minResources": {"nvidia.com/gpu": 32}, "minTaskMember": {"prefill": 1}}
-    added |= {"priorityClassName": "high"}
-
-    api.edit(PG, **added)
-
-    await eventually(lambda: not added.keys() & api.objects[PG]["spec"].keys())
+    await eventually(lambda: counted() == 2)
 
 
 @pytest.mark.usefixtures("running")
@@ -292,29 +289,9 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventua
 # --- an old Volcano ---------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("service")
-async def test_with_an_old_volcano_configured_there_is_no_pod_group(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    start(settings=Settings(volcano_version="1.14.0"))
-    await eventually(lambda: len(api.findings()) == 2)
-
-    assert (api.kept("podgroups"), reasons(api)) == ([], [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
-
-
-@pytest.mark.usefixtures("service")
-async def test_an_old_volcano_is_detected_by_its_image(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    containers = [{"image": "volcanosh/vc-scheduler:v1.13.2"}]
-    template = {"spec": {"containers": containers}}
+def is_installed(api: Api) -> None:
+    template = {"spec": {"containers": [{"image": "volcanosh/vc-scheduler:v1.13.2"}]}}
     api.objects[SCHEDULER] = {"kind": "Deployment", "metadata": {}, "spec": {"template": template}}
-
-    controller = start()
-    await eventually(lambda: len(api.findings()) == 2)
-
-    too_old = controller.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
-    assert (api.kept("podgroups"), too_old) == ([], 1)
 
 
 def prunes(api: Api) -> None:
@@ -331,16 +308,32 @@ def is_missing(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("service")
-@pytest.mark.parametrize("crd", [prunes, knows_no_subgroups, is_missing])
-async def test_a_crd_without_subgroups_gets_no_pod_group(
-    api: Api, start: Start, eventually: Eventually, crd: Callable[[Api], None]
+@pytest.mark.parametrize(
+    ("cause", "configured", "counted"),
+    [
+        (lambda _api: None, "1.14.0", 1),
+        (is_installed, "", 1),
+        (prunes, "", 0),
+        (knows_no_subgroups, "", 0),
+        (is_missing, "", 0),
+    ],
+    ids=["configured", "its image", "pruned", "not in the schema", "no CRD"],
+)
+async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(  # noqa: PLR0917 - fixtures
+    api: Api,
+    start: Start,
+    eventually: Eventually,
+    cause: Callable[[Api], None],
+    configured: str,
+    counted: int,
 ) -> None:
-    crd(api)
+    cause(api)
 
-    start()
+    controller = start(settings=replace(WITHOUT_API, volcano_version=configured))
     await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
 
-    assert api.kept("podgroups") == []
+    too_old = controller.metrics.registry.get_sample_value("fusioninfer_sync_volcano_too_old")
+    assert (api.kept("podgroups"), too_old) == ([], counted)
 
 
 # --- errors -----------------------------------------------------------------------------------------
@@ -400,21 +393,13 @@ def refuse() -> float:
 
 
 @pytest.mark.usefixtures("service")
-async def test_nothing_is_written_after_the_deadline(api: Api, start: Start) -> None:
-    start(permit=refuse)
-    await quiet()
-
-    assert api.writes == []
-
-
-@pytest.mark.usefixtures("service")
-async def test_the_controller_ends_after_the_deadline(make: Start) -> None:
+async def test_after_the_deadline_nothing_is_written_and_the_controller_ends(api: Api, make: Start) -> None:
     controller = make(permit=refuse)
 
     with pytest.raises(ExceptionGroup) as ended:
         await asyncio.wait_for(controller.run(), PATIENCE)
 
-    assert ended.group_contains(LeadershipLostError)
+    assert (ended.group_contains(LeadershipLostError), api.writes) == (True, [])
 
 
 # --- many of them -----------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """The controller and InferenceServices, against a fake API server with our admission in it."""
 
 import copy
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from aiohttp import web
 
+from intent import Object
 from sync.kinds import LWS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -60,17 +61,11 @@ async def test_a_lone_worker_of_one_pod_has_no_pod_group(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_idle_controller_sends_no_dry_runs(api: Api) -> None:
+async def test_an_idle_controller_sends_no_dry_run_and_a_foreign_annotation_is_no_drift(api: Api) -> None:
     api.requests.clear()
-
-    await quiet()
-
-    assert [method for method, _ in api.requests if method != "GET"] == []
-
-
-@pytest.mark.usefixtures("served")
-async def test_an_annotation_of_another_controller_is_no_drift(api: Api) -> None:
     api.writes.clear()
+    await quiet()
+    assert [method for method, _ in api.requests if method != "GET"] == []
     metadata = copy.deepcopy(api.objects[ROUTES["Deployment"]]["metadata"])
     metadata["annotations"] = {"deployment.kubernetes.io/revision": "1"}
 
@@ -80,35 +75,42 @@ async def test_an_annotation_of_another_controller_is_no_drift(api: Api) -> None
     assert api.writes == []
 
 
-async def test_an_lws_made_by_a_user_is_not_touched(api: Api, start: Start, eventually: Eventually) -> None:
-    theirs = lws("r1-decode", "decoder")
-    api.put(DECODE, theirs)
-    api.put(SERVICE, inference_service())
-
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    assert (api.objects[DECODE]["spec"], reasons(api)) == (
-        theirs["spec"],
-        [("InferenceService", "r1", "ObjectNotOurs")],
-    )
+def foreign(kind: str, name: str, labels: dict[str, str] | None = None, **fields: Any) -> Object:
+    """Return an object that a user made."""
+    return {"kind": kind, "metadata": {"namespace": HOME, "name": name, "labels": labels or {}}, **fields}
 
 
-@pytest.mark.parametrize("labels", [{}, {"fusioninfer.io/service": "r1"}], ids=["unlabelled", "labelled"])
-async def test_a_foreign_object_is_not_touched(
-    api: Api, start: Start, eventually: Eventually, labels: dict[str, str]
+LABELLED: Final = {"fusioninfer.io/service": "r1"}
+FOREIGN: Final = {
+    "an LWS": (DECODE, lws("r1-decode", "decoder"), inference_service()),
+    "a ConfigMap": (ROUTES["ConfigMap"], foreign("ConfigMap", "r1-epp-config", data={"a": "b"}), routed()),
+    "labelled": (
+        ROUTES["ConfigMap"],
+        foreign("ConfigMap", "r1-epp-config", LABELLED, data={"a": "b"}),
+        routed(),
+    ),
+    "a Gateway": (
+        OWN_GATEWAY,
+        foreign("Gateway", "r1-gateway", spec={"gatewayClassName": "x"}),
+        with_gateway(),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+async def test_a_foreign_object_is_not_touched_and_a_foreign_gateway_has_no_route(
+    api: Api, start: Start, eventually: Eventually, what: str
 ) -> None:
-    metadata = {"namespace": HOME, "name": "r1-epp-config", "labels": labels}
-    api.put(ROUTES["ConfigMap"], {"kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
-    api.put(SERVICE, routed())
+    path, theirs, service = FOREIGN[what]
+    api.put(path, theirs)
+    before = copy.deepcopy(api.objects[path])
+    api.put(SERVICE, service)
 
     start()
     await eventually(lambda: bool(api.findings()))
 
-    assert (api.objects[ROUTES["ConfigMap"]]["data"], reasons(api)) == (
-        {"a": "b"},
-        [("InferenceService", "r1", "ObjectNotOurs")],
-    )
+    assert (api.objects[path], reasons(api)) == (before, [("InferenceService", "r1", "ObjectNotOurs")])
+    assert path != OWN_GATEWAY or ROUTES["HTTPRoute"] not in api.objects
 
 
 @pytest.mark.usefixtures("served")
@@ -319,20 +321,3 @@ async def test_a_router_with_a_gateway_has_it_and_a_route_on_it_as_long_as_it_wa
     api.put(SERVICE, routed())
 
     await eventually(lambda: OWN_GATEWAY not in api.objects)
-
-
-async def test_a_foreign_gateway_is_not_touched_and_has_no_route(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    metadata = {"namespace": HOME, "name": "r1-gateway"}
-    api.put(OWN_GATEWAY, {"kind": "Gateway", "metadata": metadata, "spec": {"gatewayClassName": "mine"}})
-    api.put(SERVICE, with_gateway())
-
-    start()
-    await eventually(lambda: bool(api.findings()))
-
-    assert (api.objects[OWN_GATEWAY]["spec"], reasons(api)) == (
-        {"gatewayClassName": "mine"},
-        [("InferenceService", "r1", "ObjectNotOurs")],
-    )
-    assert ROUTES["HTTPRoute"] not in api.objects

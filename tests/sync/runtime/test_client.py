@@ -1,6 +1,7 @@
 """Credentials as Kubernetes provides them, and answers that are not objects."""
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,32 +30,24 @@ async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch:
     assert (host, settings["BearerToken"]["value"]) == ("https://10.0.0.1:443", "bearer of-the-pod")
 
 
-async def test_a_status_names_what_was_refused(api: Api, client: Client) -> None:
-    api.fault = lambda _request: status(422, "Invalid", "spec.queue is wrong")
+@pytest.mark.parametrize(
+    ("answer", "said", "after"),
+    [
+        (lambda: status(422, "Invalid", "spec.queue is wrong"), "422 Invalid: spec.queue is wrong", 0),
+        (lambda: web.Response(status=502, text="<html>secret</html>"), "502 : ", 0),
+        (lambda: web.Response(status=429, headers={"Retry-After": "7"}), "429 : ", 7),
+    ],
+    ids=["a status", "the page of a proxy", "Retry-After"],
+)
+async def test_an_error_names_what_was_refused_and_quotes_no_page(
+    api: Api, client: Client, answer: Callable[[], web.Response], said: str, after: float
+) -> None:
+    api.fault = lambda _request: answer()
 
     with pytest.raises(ApiError) as refused:
         await client.call(get("/version"))
 
-    assert str(refused.value) == "422 Invalid: spec.queue is wrong"
-
-
-async def test_a_proxys_error_page_is_not_quoted(api: Api, client: Client) -> None:
-    api.fault = lambda _request: web.Response(status=502, text="<html>secret</html>")
-
-    with pytest.raises(ApiError) as refused:
-        await client.call(get("/version"))
-
-    assert str(refused.value) == "502 : "
-
-
-async def test_retry_after_is_kept(api: Api, client: Client) -> None:
-    headers = {"Retry-After": "7"}
-    api.fault = lambda _request: web.Response(status=429, headers=headers)
-
-    with pytest.raises(ApiError) as refused:
-        await client.call(get("/version"))
-
-    assert refused.value.retry_after == 7
+    assert (str(refused.value), refused.value.retry_after) == (said, after)
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel gives nothing up")
