@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import jsonpatch
 import orjson
@@ -160,41 +160,26 @@ def test_a_path_that_does_not_fit_into_a_warning_is_left_out() -> None:
 # Audit annotations
 
 
-def audit(answer: review.AdmissionAnswer) -> Any:
-    return response(answer).get("auditAnnotations")
+SERVED: Final = put(lws())
+DIGEST: Final = orjson.loads(SERVED["metadata"]["annotations"]["fusioninfer.io/expansion"])["in"]
+OUT: Final = changed(SERVED, "metadata.annotations.fusioninfer.io/service", None)
+HALF: Final = changed(SERVED, "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
+AUDITED: Final[dict[str, tuple[review.AdmissionAnswer, Any]]] = {
+    "the digest of the input": (review.mutate(body(lws())), {"record": DIGEST}),
+    "a reverted record": (review.mutate(body(OUT, SERVED)), {"record": "withdrawn"}),
+    "a kept record": (review.mutate(body(HALF, SERVED)), {"record": "kept"}),
+    "the codes of a denial": (
+        review.validate(body(lws(component_type="x", roles="a,a"))),
+        {"findings": "FI104,FI106"},
+    ),
+    "the codes of warnings": (review.validate(body(put(lws(size=4)))), {"findings": "FI501"}),
+    "no findings": (review.validate(body(changed(lws(), "metadata.annotations", {}))), None),
+}
 
 
-def test_the_audit_annotation_has_the_digest_of_the_input() -> None:
-    told = audit(review.mutate(body(lws())))
-
-    text = put(lws())["metadata"]["annotations"]["fusioninfer.io/expansion"]
-    assert told == {"record": orjson.loads(text)["in"]}
-
-
-def test_the_audit_annotation_reports_a_reverted_record() -> None:
-    without = changed(put(lws()), "metadata.annotations.fusioninfer.io/service", None)
-
-    assert audit(review.mutate(body(without, put(lws())))) == {"record": "withdrawn"}
-
-
-def test_the_audit_annotation_reports_a_kept_record() -> None:
-    half = changed(put(lws()), "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
-
-    assert audit(review.mutate(body(half, put(lws())))) == {"record": "kept"}
-
-
-def test_the_audit_annotation_has_the_codes_of_a_denial() -> None:
-    told = audit(review.validate(body(lws(component_type="x", roles="a,a"))))
-
-    assert told == {"findings": "FI104,FI106"}
-
-
-def test_the_audit_annotation_has_the_codes_of_warnings() -> None:
-    assert audit(review.validate(body(put(lws(size=4))))) == {"findings": "FI501"}
-
-
-def test_there_is_no_audit_annotation_without_findings() -> None:
-    assert audit(review.validate(body(changed(lws(), "metadata.annotations", {})))) is None
+@pytest.mark.parametrize(("answer", "expected"), AUDITED.values(), ids=AUDITED)
+def test_the_audit_annotations_of_an_answer(answer: review.AdmissionAnswer, expected: Any) -> None:
+    assert response(answer).get("auditAnnotations") == expected
 
 
 # Objects that are nested too deep

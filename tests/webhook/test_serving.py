@@ -1,6 +1,6 @@
 """The port of leaders, whatever precedes the engine, and the settings of a KV transfer."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -71,44 +71,36 @@ def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...],
     assert serving_port(pod(*command)) == port
 
 
-def test_the_port_is_read_from_args_alone() -> None:
-    assert serving_port(pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"])) == 81
+VARIABLE: Final = ("vllm", "serve", "M", "--port", "$(PORT)")
+PORTS: Final = [{"containerPort": 81}, {"containerPort": 82}]
+DYNAMO: Final = {
+    "ports": [{"containerPort": 9090}],
+    "readinessProbe": {"httpGet": {"path": "/health", "port": 9090}},
+}
+"""Its workers have no API, and its frontend serves 8000: this is a port of their status."""
+PODS: Final[dict[str, tuple[Object, int]]] = {
+    "args alone": (pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"]), 81),
+    "a literal variable": (pod(*VARIABLE, env=[{"name": "PORT", "value": "81"}]), 81),
+    "an unknown port is that of the name http": (
+        pod(*VARIABLE, ports=[{"containerPort": 6379}, {"name": "http", "containerPort": 81}]),
+        81,
+    ),
+    "a configuration file, and a probe": (
+        pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}}),
+        81,
+    ),
+    "a worker of dynamo": (pod("python3", "-m", "dynamo.sglang", "--model", "M", **DYNAMO), 8000),
+    "a frontend of dynamo": (pod("sh", "-c", "python3 -m dynamo.frontend & dynamo x", **DYNAMO), 8000),
+    "an unknown engine has its first port": (pod("serve-it", ports=PORTS), 81),
+    "nothing": ({}, 8000),
+    "no spec": ({"spec": None}, 8000),
+    "no containers": ({"spec": {"containers": [None, 3]}}, 8000),
+}
 
 
-def test_a_literal_variable_is_read() -> None:
-    template = pod("vllm", "serve", "M", "--port", "$(PORT)", env=[{"name": "PORT", "value": "81"}])
-
-    assert serving_port(template) == 81
-
-
-def test_an_unknown_port_is_that_of_the_name_http() -> None:
-    ports = [{"containerPort": 6379}, {"name": "http", "containerPort": 81}]
-
-    assert serving_port(pod("vllm", "serve", "M", "--port", "$(PORT)", ports=ports)) == 81
-
-
-def test_with_a_configuration_file_the_port_is_that_of_the_probe() -> None:
-    template = pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}})
-
-    assert serving_port(template) == 81
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("python3", "-m", "dynamo.sglang", "--model", "M"),
-        ("sh", "-c", "python3 -m dynamo.frontend & dynamo x"),
-    ],
-)
-def test_the_status_port_of_dynamo_is_no_api(command: tuple[str, ...]) -> None:
-    """Its workers have none, its frontend serves 8000."""
-    probe = {"httpGet": {"path": "/health", "port": 9090}}
-
-    assert serving_port(pod(*command, ports=[{"containerPort": 9090}], readinessProbe=probe)) == 8000
-
-
-def test_an_unknown_engine_has_its_first_port() -> None:
-    assert serving_port(pod("serve-it", ports=[{"containerPort": 81}, {"containerPort": 82}])) == 81
+@pytest.mark.parametrize(("template", "port"), PODS.values(), ids=PODS)
+def test_the_port_is_found_in_the_other_fields_of_the_pod(template: Object, port: int) -> None:
+    assert serving_port(template) == port
 
 
 @pytest.mark.parametrize("field", ["initContainers", "containers"])
@@ -130,11 +122,6 @@ def test_the_port_of_a_sidecar_replaces_that_of_the_engine(field: str, proxy: Ob
     template["spec"].setdefault(field, []).append({"name": "p", **proxy})
 
     assert serving_port(template) == port
-
-
-@pytest.mark.parametrize("template", [{}, {"spec": None}, {"spec": {"containers": [None, 3]}}])
-def test_the_default_port_is_that_of_vllm(template: Object) -> None:
-    assert serving_port(template) == 8000
 
 
 # --- KV transfer ------------------------------------------------------------------------------------

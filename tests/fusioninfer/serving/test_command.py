@@ -32,29 +32,21 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
-def test_the_flags_of_the_controller_reach_it(started: dict[str, Any]) -> None:
-    ended = CliRunner().invoke(main, ["sync", "--workers", "12", "--qps", "2.5", "--log-level", "warning"])
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--workers 12 --qps 2.5 --log-level warning", {"workers": 12, "qps": 2.5, "level": "WARNING"}),
+        ("--watch-namespace a --watch-namespace b", {"settings": Settings(namespaces=("a", "b"))}),
+        ("--gangs-only", {"settings": Settings(routes=False, api_services=False)}),
+    ],
+)
+def test_the_flags_of_the_controller_reach_it(
+    started: dict[str, Any], flags: str, expected: dict[str, Any]
+) -> None:
+    ended = CliRunner().invoke(main, ["sync", *flags.split()])
 
     assert ended.exit_code == 0, ended.output
-    assert {name: started[name] for name in ("workers", "qps", "level")} == {
-        "workers": 12,
-        "qps": 2.5,
-        "level": "WARNING",
-    }
-
-
-def test_the_watched_namespaces_are_those_of_the_flags(started: dict[str, Any]) -> None:
-    ended = CliRunner().invoke(main, ["sync", "--watch-namespace", "a", "--watch-namespace", "b"])
-
-    assert ended.exit_code == 0, ended.output
-    assert started["settings"].namespaces == ("a", "b")
-
-
-def test_gangs_only_is_neither_routes_nor_services(started: dict[str, Any]) -> None:
-    ended = CliRunner().invoke(main, ["sync", "--gangs-only"])
-
-    assert ended.exit_code == 0, ended.output
-    assert started["settings"] == Settings(routes=False, api_services=False)
+    assert {name: started[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("flags", [["--workers", "0"], ["--qps", "-1"], ["--log-level", "loud"]])

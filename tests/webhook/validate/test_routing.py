@@ -85,22 +85,20 @@ def test_a_valid_routing_annotation_has_no_findings(annotations: dict[str, Any])
     assert codes(lws(**annotations)) == []
 
 
-def test_an_endpoint_picker_that_cannot_disaggregate_is_reported() -> None:
-    asked = lws(strategy="pd-disaggregation", component_type="decoder")
+@pytest.mark.parametrize(
+    ("own", "operators", "found"),
+    [
+        ({}, "gie-1.4", ("FI805", "error")),
+        ({}, "llm-d-0.4", ("FI822", "warning")),
+        ({"picker": "llm-d-0.4"}, "llm-d-0.7", ("FI822", "warning")),
+    ],
+)
+def test_an_endpoint_picker_that_cannot_disaggregate_or_forgets_prefillers_is_reported(
+    own: dict[str, Any], operators: str, found: tuple[str, str]
+) -> None:
+    asked = lws(strategy="pd-disaggregation", component_type="decoder", **own)
 
-    assert codes(asked, disaggregated_picker="gie-1.4") == [("FI805", "error")]
-
-
-def test_an_endpoint_picker_that_forgets_prefillers_is_a_warning() -> None:
-    asked = lws(strategy="pd-disaggregation", component_type="decoder", picker="llm-d-0.4")
-
-    assert codes(asked) == [("FI822", "warning")]
-
-
-def test_the_operators_endpoint_picker_that_forgets_prefillers_is_a_warning() -> None:
-    asked = lws(strategy="pd-disaggregation", component_type="decoder")
-
-    assert codes(asked, disaggregated_picker="llm-d-0.4") == [("FI822", "warning")]
+    assert codes(asked, disaggregated_picker=operators) == [found]
 
 
 def test_a_configuration_is_checked_against_its_endpoint_picker() -> None:
@@ -110,15 +108,12 @@ def test_a_configuration_is_checked_against_its_endpoint_picker() -> None:
     assert codes(lws(endpoint_picker_config=config, component_type="decoder")) == []
 
 
-def test_a_service_with_too_long_a_name_for_its_endpoint_picker_is_denied() -> None:
+def test_a_service_with_routes_and_too_long_a_name_for_its_endpoint_picker_is_denied() -> None:
     found = check(put(lws(service="s" * 60, strategy="queue-size")))
 
     assert [one.message.split(":")[0] for one in found if one.code == "FI109"] == [
         "must be at most 59 characters with routes"
     ]
-
-
-def test_without_routes_a_service_may_have_a_longer_name() -> None:
     assert check(put(lws(service="s" * 60))) == []
 
 
