@@ -55,25 +55,26 @@ def validated(tmp_path: Path, *documents: str, fail: bool = False) -> tuple[int,
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("quote", ["'", '"'])
-def test_a_quote_that_is_not_closed_is_reported_where_it_opens(tmp_path: Path, quote: str) -> None:
-    text = lws().replace("service: qwen", f"service: {quote}qwen")
+NAMED: Final = "service: qwen"
+BROKEN: Final = {
+    "one": (lws().replace(NAMED, "service: 'qwen"), "a.yaml:6:29: the quote that opens here"),
+    "a double one": (lws().replace(NAMED, 'service: "qwen'), "a.yaml:6:29: the quote that opens here"),
+    "the first of several": (
+        lws().replace(NAMED, 'service: "qwen').replace("name: vllm", 'name: "vllm"'),
+        "a.yaml:6:29: the quote that opens here ends in line 14: close it",
+    ),
+    "a value over lines is no cause of another error": (
+        lws().replace("name: a\n", 'name: "a\n    "\n').replace("size: 1", "size: 1: 2"),
+        "a.yaml:11:12: a ':' is not allowed here",
+    ),
+}
 
+
+@pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_quote_that_is_not_closed_is_reported_where_it_opens(tmp_path: Path, text: str, said: str) -> None:
     code, output = validated(tmp_path, text)
 
-    assert (code, "a.yaml:6:29: the quote that opens here" in output) == (2, True), output
-
-
-def test_the_first_of_several_quotes_is_reported(tmp_path: Path) -> None:
-    text = lws().replace("service: qwen", 'service: "qwen').replace("name: vllm", 'name: "vllm"')
-
-    assert "a.yaml:6:29: the quote that opens here ends in line 14: close it" in validated(tmp_path, text)[1]
-
-
-def test_a_value_over_lines_is_no_cause_of_another_error(tmp_path: Path) -> None:
-    text = lws().replace("name: a\n", 'name: "a\n    "\n').replace("size: 1", "size: 1: 2")
-
-    assert "a.yaml:11:12: a ':' is not allowed here" in validated(tmp_path, text)[1]
+    assert (code, said in output) == (2, True), output
 
 
 @pytest.mark.parametrize(

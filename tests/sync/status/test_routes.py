@@ -29,7 +29,6 @@ NO_LISTENER: Final = ParentStatus(
     GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said()
 )
 NO_PARENT: Final = ParentStatus(OTHER, said("False", "NoMatchingParent"))
-NO_MAP: Final = said("False", "InvalidParameters", "no such ConfigMap")
 INVALID: Final = (gateway(programmed=said("False", "Invalid")),)
 POOL: Final = InferencePool("r1-pool")
 REPLACED: Final = Deployment(available=True, current=True, replacing=True)

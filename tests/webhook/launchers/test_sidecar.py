@@ -210,18 +210,6 @@ def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
 # --- cases without a sidecar ------------------------------------------------------------------------
 
 
-def proxies_of(expanded: Object) -> dict[str, Object]:
-    """Return the sidecar of each pod template."""
-    group = expanded["spec"]["leaderWorkerTemplate"]
-    return {
-        name: one
-        for name, pods in group.items()
-        if name.endswith("Template")
-        for one in pods["spec"].get("initContainers", ())
-        if one["name"] == "routing-proxy"
-    }
-
-
 SGLANG_DECODER: Final = ("--model-path", "M", "--host", "::", "--disaggregation-mode", "decode")
 
 
@@ -234,7 +222,7 @@ def test_a_decoder_of_sglang_gets_a_sidecar_that_speaks_its_protocol(port: str, 
 
     stored = put(decoder(one))
 
-    found = proxies_of(stored)["workerTemplate"]
+    (found,) = proxies(stored)
     side = recorded(stored["metadata"]["annotations"]["fusioninfer.io/expansion"]).kv_transfer
     assert side is not None
     assert side.bootstrap == said
@@ -263,7 +251,7 @@ def test_the_protocol_of_a_sidecar_follows_the_connector(
 
     assert [code for code in codes(live) if code.startswith("FI8")] == found
     if protocol:
-        assert f"--kv-connector={protocol}" in proxies_of(put(live))["workerTemplate"]["args"]
+        assert f"--kv-connector={protocol}" in proxies(put(live))[0]["args"]
 
 
 LEFT_OUT: Final = (
@@ -292,10 +280,17 @@ def test_a_port_that_cannot_move_gives_a_warning_and_no_sidecar(one: Object) -> 
     assert found.message.isascii()
 
 
-def test_an_engine_that_is_not_found_is_a_warning() -> None:
-    two = (container("a", resources=None), container("b", resources=None))
-
-    assert "FI851" in codes(decoder(*two))
+@pytest.mark.parametrize(
+    ("live", "found"),
+    [
+        (decoder(container("a", resources=None), container("b", resources=None)), ["FI851"]),
+        (decoder(container(args=["M"], livenessProbe={"exec": {"command": ["true"]}})), ["FI853"]),
+        (changed(decoder(), f"{GROUP}.workerTemplate", None), ["FI108"]),
+    ],
+    ids=["no engine is found", "a probe that runs a command", "no templates"],
+)
+def test_what_a_decoder_lacks_is_reported(live: Object, found: list[str]) -> None:
+    assert [code for code in codes(live) if code.startswith(("FI1", "FI85"))] == found
 
 
 def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:
@@ -336,16 +331,6 @@ def test_an_authors_container_named_like_the_sidecar_is_refused(field: str) -> N
     assert "--port" not in words(put(live))
     assert "FI850" in codes(live)
     assert "FI850" not in codes(changed(live, "metadata.annotations.fusioninfer.io/skip", "sidecar"))
-
-
-def test_a_probe_that_runs_a_command_is_a_warning() -> None:
-    one = container(args=["M"], livenessProbe={"exec": {"command": ["true"]}})
-
-    assert "FI853" in codes(decoder(one))
-
-
-def test_a_decoder_without_templates_is_one_error() -> None:
-    assert codes(changed(decoder(), f"{GROUP}.workerTemplate", None)) == ["FI108"]
 
 
 # --- edits ------------------------------------------------------------------------------------------

@@ -26,22 +26,24 @@ def mounting(*mounts: Any, **spec: Any) -> Object:
     return template(container(volumeMounts=list(mounts)), **spec)
 
 
-def test_both_templates_are_checked() -> None:
-    live = lws(leader=mounting(DATA, volumes=[{"name": "data", "emptyDir": {}}]), worker=mounting(DATA))
-
-    assert refused(live) == [("workerTemplate.spec.containers[0].volumeMounts[0].name", "error")]
-
-
-def test_a_raw_device_needs_its_volume_too() -> None:
-    live = lws(worker=template(container(volumeDevices=[{"name": "data", "devicePath": "/dev/x"}])))
-
-    assert refused(live) == [("workerTemplate.spec.containers[0].volumeDevices[0].name", "error")]
+OWN: Final = mounting(DATA, volumes=[{"name": "data", "emptyDir": {}}])
+DEVICE: Final = container(volumeDevices=[{"name": "data", "devicePath": "/dev/x"}])
+CLAIMS: Final = [{"metadata": {"name": "data"}, "spec": {}}]
 
 
-def test_a_claim_template_is_a_volume_of_every_pod() -> None:
-    claims = [{"metadata": {"name": "data"}, "spec": {}}]
+@pytest.mark.parametrize(
+    ("live", "field"),
+    [
+        (lws(leader=OWN, worker=mounting(DATA)), "volumeMounts"),
+        (lws(worker=template(DEVICE)), "volumeDevices"),
+        (changed(lws(worker=mounting(DATA)), f"{GROUP}.volumeClaimTemplates", CLAIMS), None),
+    ],
+    ids=["of workers alone", "a raw device", "a claim template is a volume of every pod"],
+)
+def test_a_mount_needs_its_volume(live: Object, field: str | None) -> None:
+    expected = [(f"workerTemplate.spec.containers[0].{field}[0].name", "error")] if field else []
 
-    assert refused(changed(lws(worker=mounting(DATA)), f"{GROUP}.volumeClaimTemplates", claims)) == []
+    assert refused(live) == expected
 
 
 @pytest.mark.parametrize(("uri", "count"), [("s3://bucket/m", 0), (None, 1)])

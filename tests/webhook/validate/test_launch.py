@@ -69,18 +69,18 @@ def test_a_model_that_a_shell_may_expand_is_not_reported_as_missing(args: str) -
     assert "FI306" not in codes(group(engine(args)))
 
 
-def test_a_finding_in_a_script_has_the_path_of_the_script() -> None:
-    assert path_of("FI307", group(engine(["vllm serve $M -tp 32"], "sh -c"))) == "args[0]"
-
-
-def test_a_finding_after_a_script_has_the_path_of_the_list_item() -> None:
-    command = ["sh", "-c", 'vllm serve M "$@"', "--"]
-
-    assert path_of("FI307", group(engine("--seed 1 -tp 32", command))) == "args[3]"
-
-
-def test_a_finding_in_the_command_has_its_path() -> None:
-    assert path_of("FI307", group(engine(command="vllm serve M -tp 32"))) == "command[4]"
+@pytest.mark.parametrize(
+    ("args", "command", "path"),
+    [
+        (["vllm serve $M -tp 32"], "sh -c", "args[0]"),
+        ("--seed 1 -tp 32", ["sh", "-c", 'vllm serve M "$@"', "--"], "args[3]"),
+        ("", "vllm serve M -tp 32", "command[4]"),
+    ],
+)
+def test_a_finding_has_the_path_of_the_script_or_of_an_item_beside_it(
+    args: Any, command: Any, path: str
+) -> None:
+    assert path_of("FI307", group(engine(args, command))) == path
 
 
 @pytest.mark.parametrize("item", ["--kv-transfer-config '{\"a\": 1}'", "-tp 16", "--model\tM", "--x y=z"])
@@ -183,6 +183,7 @@ def test_a_positional_model_that_was_ignored_is_a_warning(image: str, found: lis
 @pytest.mark.parametrize(("command", "size"), [("", 1), (MODULE, 1), (f"/bin/{MODULE}", 2)])
 def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int) -> None:
     assert "FI306" in codes(group(engine("M", command, OLD), size=size))
+    assert "FI306" in codes(group(engine([f"cd /x; {MODULE} M"], "sh -c", OLD)))
 
 
 def test_an_image_alone_is_reported_if_it_is_not_known_to_start_an_engine() -> None:
@@ -200,18 +201,16 @@ SPANNING: Final = "vllm/vllm-openai:v0.16.0"
         ("ray symmetric-run --min-nodes 3 -- vllm serve M", "command[2]"),
         ("ray symmetric-run --min-nodes=3 -- vllm serve M", "command[2]"),
         ("vllm serve M -n3", "command[3]"),
+        (
+            ["sh", "-c", "bash /x/multi-node-serving.sh leader --ray_cluster_size=3; vllm serve M"],
+            "command[2]",
+        ),
     ],
 )
-def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: str, path: str) -> None:
+def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: Any, path: str) -> None:
     intent = group(engine(command=command, image=SPANNING))
 
     assert (codes(intent), path_of("FI512", intent)) == (["FI512"], path)
-
-
-def test_a_number_of_nodes_in_a_script_is_compared_too() -> None:
-    script = "bash /x/multi-node-serving.sh leader --ray_cluster_size=3; vllm serve M"
-
-    assert codes(group(engine([script], "sh -c"))) == ["FI512"]
 
 
 @pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
@@ -466,14 +465,6 @@ def test_without_a_launcher_the_command_of_each_pod_is_checked(
     assert codes(group(one, size=size, launcher="none")) == found
 
 
-def test_without_a_launcher_a_number_of_nodes_is_compared_with_the_size() -> None:
-    assert codes(group(engine("M --nnodes 4", "vllm serve", SPANNING), launcher="none")) == ["FI512"]
-
-
-def test_a_positional_model_of_a_script_that_stays_is_denied() -> None:
-    assert "FI306" in codes(group(engine([f"cd /x; {MODULE} M"], "sh -c", OLD)))
-
-
 @pytest.mark.parametrize(
     ("script", "found"), [("vllm serve M '--x y'", True), ("vllm serve M --x$(echo a b)", False)]
 )
@@ -481,20 +472,24 @@ def test_a_fused_argument_is_found_in_a_literal_script(script: str, *, found: bo
     assert ("FI309" in codes(group(engine([script], "sh -c")))) is found
 
 
-def test_a_model_fused_with_its_flag_is_not_also_reported_as_missing() -> None:
-    assert codes(group(engine(["--model M", *FINE.split()[2:]]))) == ["FI309"]
-
-
-def test_a_command_that_cannot_run_has_only_the_error() -> None:
-    assert codes(group(engine("M -tp 32"))) == ["FI307"]
-
-
-def test_a_number_of_processes_is_no_number_of_nodes() -> None:
-    assert codes(group(engine(command="mpirun -n 16 trtllm-serve M"))) == []
-
-
-def test_args_may_be_a_program_where_the_image_has_no_entrypoint() -> None:
-    assert codes(group(engine(f"vllm serve {FINE}", image="rocm/vllm:latest"))) == ["FI527"]
+@pytest.mark.parametrize(
+    ("one", "launcher", "found"),
+    [
+        (engine(["--model M", *FINE.split()[2:]]), "", ["FI309"]),
+        (engine("M -tp 32"), "", ["FI307"]),
+        (engine(command="mpirun -n 16 trtllm-serve M"), "", []),
+        (engine("M --nnodes 4", "vllm serve", SPANNING), "none", ["FI512"]),
+        (engine(f"vllm serve {FINE}", image="rocm/vllm:latest"), "", ["FI527"]),
+        (engine("M -tp 8 -dp 2"), "vllm-native", []),
+    ],
+    ids=[
+        *("a model fused with its flag is not missing too", "what cannot run has only the error"),
+        *("processes are no nodes", "nodes without a launcher", "args may be a program"),
+        "ranks without Ray are spread",
+    ],
+)
+def test_a_launch_has_these_findings_and_no_others(one: Engine, launcher: str, found: list[str]) -> None:
+    assert codes(group(one, launcher=launcher)) == found
 
 
 CPU = "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.17.1"
@@ -680,10 +675,6 @@ def test_data_parallel_ranks_that_all_start_on_the_leader_are_a_warning(args: st
     found = [one.message for one in launch(input_of(asked, SETTINGS)) if one.code == "FI541"]
 
     assert [text.partition("; ")[2] for text in found] == ([message] if message else [])
-
-
-def test_data_parallel_ranks_without_ray_are_spread() -> None:
-    assert "FI541" not in codes(group(engine("M -tp 8 -dp 2"), launcher="vllm-native"))
 
 
 @pytest.mark.parametrize(
