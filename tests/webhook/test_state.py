@@ -145,22 +145,21 @@ def test_a_changed_input_is_expanded_by_this_release(tool: str) -> None:
     assert codes(live, STORED) == []
 
 
-def test_an_object_that_does_not_match_its_record_is_expanded_by_this_release() -> None:
-    half = changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])
-
-    assert scheduler(put(changed(half, "spec.startupPolicy", "LeaderCreated"), half)) == "volcano"
+HALF = changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])
+OURS = foreign(put(FILE), READING)
 
 
-def test_a_write_that_bypassed_the_webhooks_is_expanded_by_this_release() -> None:
-    broken = changed(STORED, "metadata.annotations.fusioninfer.io/inject", "disabled")
-
-    assert scheduler(put(STORED, broken)) == "volcano"
-
-
-def test_a_record_of_this_reading_with_another_digest_is_expanded_again() -> None:
-    ours = foreign(put(FILE), READING)
-
-    assert scheduler(put(changed(ours, PAUSED, "true"), ours)) == "volcano"
+@pytest.mark.parametrize(
+    ("live", "old"),
+    [
+        (changed(HALF, "spec.startupPolicy", "LeaderCreated"), HALF),
+        (STORED, changed(STORED, "metadata.annotations.fusioninfer.io/inject", "disabled")),
+        (changed(OURS, PAUSED, "true"), OURS),
+    ],
+    ids=["it does not match its record", "a write bypassed the webhooks", "another digest of this reading"],
+)
+def test_an_object_that_nothing_pins_is_expanded_by_this_release(live: Object, old: Object) -> None:
+    assert scheduler(put(live, old)) == "volcano"
 
 
 @pytest.mark.parametrize("old", [None, FILE, put(FILE), foreign(put(OTHER))], ids=str)
@@ -169,7 +168,7 @@ def test_an_expansion_of_another_release_in_this_write_is_accepted(old: Object |
 
 
 def test_a_record_of_another_release_that_does_not_match_the_object_is_refused() -> None:
-    assert codes(changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])) == [("FI902", "error")]
+    assert codes(HALF) == [("FI902", "error")]
 
 
 def test_an_earlier_record_of_another_release_does_not_excuse_a_change() -> None:
