@@ -24,7 +24,7 @@ from tests.webhook.running import (
     until,
 )
 from webhook.request import Malformed
-from webhook.review import PEER, AdmissionAnswer
+from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
 
 # Answers
 
@@ -236,7 +236,7 @@ async def test_a_bug_is_a_500_without_details_or_retry_and_logged_once_without_t
 
 @pytest.mark.parametrize(("outcome", "logged"), [("unchanged", []), ("denied", [("denied", "/mutate", UID)])])
 async def test_of_requests_those_that_are_denied_are_logged_once_with_their_uid(
-    caplog: pytest.LogCaptureFixture, outcome: str, logged: list[Any]
+    caplog: pytest.LogCaptureFixture, outcome: ReviewOutcome, logged: list[Any]
 ) -> None:
     caplog.set_level(logging.INFO)
     async with serving(lambda body: AdmissionAnswer(body, outcome)) as served:
