@@ -258,14 +258,14 @@ def test_claimed_devices_have_no_room_that_is_known() -> None:
     asked = {"limits": {"nvidia.com/gpu": "8"}}
     claims = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
 
-    def said(**fields: Any) -> str:
+    def said(resources: Object, **fields: Any) -> str:
         def ask(obj: Object) -> None:
-            own = {"containers": [{"name": "vllm", "resources": asked}], **fields}
+            own = {"containers": [{"name": "vllm", "resources": resources}], **fields}
             obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= own
 
         return found(both(with_sets(ask), with_pods(*HELD), reading("nodes", node("gpu-0", 8))))[0].message
 
-    known, unknown = said(), said(resourceClaims=claims)
+    known, unknown = said(asked), said({}, resourceClaims=claims)
 
     assert "would start prefill" in known
     assert "would start" not in unknown
