@@ -77,6 +77,8 @@ GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
 GROUP_SIZE: Final = "leaderworkerset.sigs.k8s.io/size"
 REVISION: Final = "disaggregatedset.x-k8s.io/revision"
 """The label of LeaderWorkerSets and pods that a DisaggregatedSet made (LWS `api/disaggregatedset/v1`)."""
+SLICE: Final = "disaggregatedset.x-k8s.io/slice"
+"""The same, with the number of the slice. LWS 0.9 has none; for LWS 0.10, its objects are in slice 0."""
 LEADER_LABELS: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of leader pods, the only endpoints of a service. The one pod of a group of size 1 has it too."""
 LLM_D_ROLE: Final = "llm-d.ai/role"
@@ -353,7 +355,7 @@ class Annotations:
         default="",
         metadata=_annotation(
             ROLE_NAME,
-            "unique in the service; of a DisaggregatedSet, in one revision",
+            "unique in the service; of a DisaggregatedSet, in one slice and revision",
             ValueCheck(
                 is_label,
                 "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",

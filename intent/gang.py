@@ -1,8 +1,9 @@
 """Gang scheduling: whether pods need a gang, and its scheduler."""
 
+import re
 from typing import Final
 
-from intent.lws import Intent
+from intent.lws import HASH, LATER_SLICE, Intent
 from intent.settings import Settings
 
 NO_GANG: Final = "default-scheduler"
@@ -13,9 +14,23 @@ ENCODER: Final = "encoder"
 """The component type of pods that encode images for the others: nothing waits for them, or calls them."""
 
 
+ENDINGS: Final = rf"(?:-{HASH.pattern}|\.{LATER_SLICE.pattern}\.{HASH.pattern})?"
+"""What follows the service's name in the names of its PodGroups: a regular expression."""
+
+
 def pod_group_name(service: str, revision: str = "") -> str:
-    """Return the PodGroup of a service, or of one revision of its DisaggregatedSet."""
-    return f"{service}-{revision}" if revision else service
+    """Return the PodGroup of a service, or of one slice and revision of its DisaggregatedSet.
+
+    No service has a dot in its name: `a.1.<hash>` is none of service `a-1`.
+    """
+    return f"{service}{'.' if '.' in revision else '-'}{revision}" if revision else service
+
+
+def revision_of(service: str, group: str) -> str | None:
+    """Return the revision in the name of a PodGroup; empty for that of the service, None for another's."""
+    ending = group.removeprefix(service)
+    is_named = bool(service) and group.startswith(service) and re.fullmatch(ENDINGS, ending)
+    return ending[1:] if is_named else None
 
 
 def needs_gang(size: int, component_type: str, scheduler: str = "") -> bool:

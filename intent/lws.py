@@ -9,7 +9,7 @@ from dataclasses import field as _field
 from typing import Final, Literal
 
 from intent import Object
-from intent.annotations import NOT_DIGESTED, REVISION, Annotations
+from intent.annotations import NOT_DIGESTED, REVISION, SLICE, Annotations
 
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
@@ -19,16 +19,20 @@ LWT: Final = "spec.leaderWorkerTemplate"
 
 
 HASH: Final = re.compile(r"[0-9a-f]{8,40}")
+LATER_SLICE: Final = re.compile(r"[1-9][0-9]{0,2}")
+"""The number of a slice after the first one, which is 0."""
 
 
 def read_revision(labels: Object) -> str:
     """Return the revision of the DisaggregatedSet that made an object; empty if none did.
 
-    A revision is a hash (LWS `pkg/utils/disaggregatedset`, `ComputeRevision`). Other values are ignored: the
-    PodGroup is named after it.
+    A revision is a hash (LWS `pkg/utils/disaggregatedset`, `ComputeRevision`); after slice 0, each slice has
+    its own: `<slice>.<hash>`. Other values are ignored: the PodGroup is named after it.
     """
-    value = labels.get(REVISION)
-    return value if isinstance(value, str) and HASH.fullmatch(value) else ""
+    value, part = labels.get(REVISION), labels.get(SLICE)
+    if not (isinstance(value, str) and HASH.fullmatch(value)):
+        return ""
+    return f"{part}.{value}" if isinstance(part, str) and LATER_SLICE.fullmatch(part) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +213,4 @@ class Intent(Annotations):
     kueue_path: str = field(default="", metadata=NOT_DIGESTED)
     """The field path of the Kueue queue: a label or an annotation."""
     revision: str = field(default="", metadata=NOT_DIGESTED)
-    """That of its DisaggregatedSet. Not digested, so that what was expanded before keeps its PodGroup."""
+    """That of its DisaggregatedSet at CREATE. Not digested, so that earlier objects keep their PodGroup."""

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from catalog.pickers.generations import OBJECTIVES_API
 from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
+from intent.gang import ENDINGS
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING, api_path
@@ -259,7 +260,7 @@ POD_GROUP: Final[Kind[PodGroup]] = Kind(
     Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),
     pod_group,
     Ownership(
-        f"(-{lws.HASH.pattern})?",
+        ENDINGS,
         codes=Codes(absent="FI408", foreign="FI407", refused="FI411", altered="FI408"),
         verify=volcano.pruned_fields,
         premerge=_without_surplus,

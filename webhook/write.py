@@ -12,13 +12,14 @@ from typing import Any
 from intent import Object
 from intent.annotations import BASE_REFS, EXPANSION, NO_ROUTING, PREFIX, SERVICE, UNREAD, Routing
 from intent.errors import FieldError
+from intent.gang import revision_of
 from intent.names import is_label_value
 from intent.read import NOTHING, Reading
 from intent.read import read as read_lws
-from intent.service.member import sidecar_of
+from intent.service.member import group_of, sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
-from intent.shapes import annotations, labels
+from intent.shapes import annotations, labels, text
 from intent.template import Templates
 from webhook import digest as digests
 from webhook.leftover import without_leftover
@@ -231,7 +232,7 @@ class Write:
             return self
         if filling is not None and filling.with_own_leader is not None:
             reverted, filling = filling.with_own_leader()
-        reading = read_lws(reverted.original)
+        reading = _read(reverted.original, self.old)
         return replace(self, reverted=reverted, filling=filling, reading=reading, facts=_facts(reading))
 
 
@@ -258,16 +259,27 @@ def read_write(
     if record.base is not None or BASE_REFS in annotations(live):
         around = WriteContext(old, record, stored, file)
         reverted, filling = refill(reverted, around, templates)
-    reading = read_lws(reverted.original)
+    reading = _read(reverted.original, old)
     original = without_leftover(reverted.original, reading.intent, record)
     if original is not reverted.original:
-        reverted, reading = replace(reverted, original=original), read_lws(original)
+        reverted, reading = replace(reverted, original=original), _read(original, old)
     made = Write(
         sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling, templates
     )
     if filling is None or not made.is_misfilled:
         return made
     return replace(made, reading=replace(reading, errors=(*filling.errors, *reading.errors)))
+
+
+def _read(original: Object, old: Object | None) -> Reading:
+    """Parse what an author wrote. A stored object stays in its gang: labels of a slice count at CREATE."""
+    reading, group = read_lws(original), "" if old is None else group_of(old)
+    if reading.intent is None or old is None or not group:
+        return reading
+    stored = revision_of(text(annotations(old).get(SERVICE)), group)
+    if stored in {None, reading.intent.revision}:
+        return reading
+    return replace(reading, intent=replace(reading.intent, revision=stored))
 
 
 def _facts(reading: Reading) -> Object:

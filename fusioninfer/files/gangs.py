@@ -16,6 +16,7 @@ from intent.annotations import (
     ROLE_NAME,
     SERVICE,
 )
+from intent.gang import pod_group_name
 from intent.lws import KIND as LWS
 from intent.lws import read_revision
 from intent.quantity import whole
@@ -127,8 +128,9 @@ def _workload(key: GangKey, members: list[Object], known: Gangs, at: int) -> Wor
 
 
 def _title(members: list[Object]) -> str:
-    """Return the name of the service; of a LeaderWorkerSet in none, its own."""
-    return text(labels(members[0]).get(SERVICE)) or _name(members[0])
+    """Return the name of the service, of a later slice that of its gang; of one in none, its own."""
+    service, revision = text(labels(members[0]).get(SERVICE)), read_revision(labels(members[0]))
+    return pod_group_name(service, revision if "." in revision else "") if service else _name(members[0])
 
 
 def _role(lws: Object, policy: Minimum | None, known: Gangs) -> RolePods:

@@ -25,7 +25,7 @@ from intent.annotations import (
 from intent.annotations import read as read_annotations
 from intent.container import generation_of
 from intent.errors import Subject
-from intent.gang import ENCODER, NO_GANG, pod_group_name
+from intent.gang import ENCODER, NO_GANG, pod_group_name, revision_of
 from intent.lws import API_VERSION, KIND, read_revision
 from intent.names import is_label_value, is_subdomain
 from intent.served import LEADERS, KVTransfer, Serving, recorded
@@ -54,7 +54,7 @@ class Member:
     priority_classes: tuple[str, ...] = ("",)
     """The distinct `priorityClassName`s of its templates, sorted; empty for a template without one."""
     revision: str = ""
-    """The revision of the DisaggregatedSet that made it; empty if none did."""
+    """The revision of the DisaggregatedSet that made it, with the slice; empty if none did."""
     size: int = 1
     replicas: int = 1
     uid: str = ""
@@ -123,10 +123,9 @@ def member(lws: Object) -> Member | None:
         return None
     served = recorded(annotations.get(EXPANSION))
     one = _workload(lws, service, labels)
-    names = {service, pod_group_name(service, read_revision(labels))}
     asked = read_annotations(annotations)[0]
     return replace(
-        one if one.group in names else replace(one, group="", scheduler=""),
+        one if revision_of(service, one.group) is not None else replace(one, group="", scheduler=""),
         roles=_roles(annotations.get(ROLES)),
         queue=text(annotations.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
@@ -168,7 +167,7 @@ def _workload(lws: Object, service: str, labels: Object) -> Member:
     """Read what counts for the gang, whether the object is annotated or not."""
     metadata, spec = mapping(lws.get("metadata")), mapping(lws.get("spec"))
     templates, component_type = _templates(lws), _component_type(labels)
-    group = _group(templates)
+    group = group_of(lws)
     return Member(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
@@ -239,9 +238,9 @@ def _roles(value: Any) -> frozenset[str]:
     return frozenset(role.strip() for role in text(value).split(",") if role.strip())
 
 
-def _group(templates: tuple[Object, ...]) -> str:
+def group_of(lws: Object) -> str:
     """Return the PodGroup that all templates name; empty if they name none, several, or no possible name."""
-    metadata = (mapping(template.get("metadata")) for template in templates)
+    metadata = (mapping(template.get("metadata")) for template in _templates(lws))
     group = agreed(text(mapping(one.get("annotations")).get(GROUP_NAME)) for one in metadata)
     return group if is_subdomain(group) else ""
 

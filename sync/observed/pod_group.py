@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
-from intent.gang import pod_group_name
-from intent.lws import HASH
+from intent.gang import revision_of
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import (
@@ -107,8 +106,7 @@ def pod_group(obj: Object) -> PodGroup:
 def _service(metadata: Object, name: str) -> str:
     """Return the service of the label if the PodGroup is that of a revision, else the name."""
     label = text(mapping(metadata.get("labels")).get(SERVICE))
-    revision = name.removeprefix(f"{label}-")
-    return label if label and name == pod_group_name(label, revision) and HASH.fullmatch(revision) else name
+    return name if revision_of(label, name) is None else label
 
 
 def surplus(stored: PodGroup, desired: PodGroup) -> tuple[str, ...]:

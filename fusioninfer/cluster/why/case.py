@@ -128,7 +128,8 @@ def _observed(
     reports = {name_of(one): observed_lws.project(one) for one in sets}
     roles = {role.name: reports[lws] for role, lws in _roles(snapshot, sets)}
     groups = [gang.stored for gang in snapshot.gangs if gang.stored]
-    return replace(seen, pods=pods, sets=roles, pod_group=groups[0] if groups else None)
+    waiting = min(groups, key=lambda one: not one.message, default=None)  # of several gangs, one that waits
+    return replace(seen, pods=pods, sets=roles, pod_group=waiting)
 
 
 def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:

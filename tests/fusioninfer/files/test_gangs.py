@@ -8,6 +8,7 @@ from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
 from fusioninfer.files.gangs import NO_POD_GROUP, TooManyPodsError, workloads
 from intent import Object
+from intent.annotations import REVISION, SLICE
 from intent.settings import Settings
 from plan.workload import Workload
 from tests.builders.lws import container, lws, template
@@ -39,6 +40,19 @@ def test_the_members_of_a_gang_are_one_workload() -> None:
     assert [(role.role, role.component, role.size, role.replicas, role.required) for role in one.roles] == [
         ("prefill", "prefiller", 2, 1, 1),
         ("decode", "decoder", 4, 3, 1),
+    ]
+
+
+def test_a_later_slice_has_the_name_of_its_gang() -> None:
+    sets = [
+        named(f"{kind}-{part}", component_type=kind) for part in "01" for kind in ("prefiller", "decoder")
+    ]
+    for at, one in enumerate(sets):
+        one["metadata"]["labels"] = {REVISION: "0a1b2c3d", SLICE: str(at // 2)}
+
+    assert [(one.title, one.gang) for one in planned(*sets)] == [
+        ("llm/svc", "svc-0a1b2c3d"),
+        ("llm/svc.1.0a1b2c3d", "svc.1.0a1b2c3d"),
     ]
 
 

@@ -1,11 +1,13 @@
-"""LeaderWorkerSets of a DisaggregatedSet: one gang per revision, and routes that span revisions."""
+"""LeaderWorkerSets of a DisaggregatedSet: one gang per slice and revision, and routes that span them."""
 
 import copy
 
 import pytest
 
 from intent import Object
-from intent.annotations import LWS_NAME, PREFIX, REVISION, SERVICE, ComponentType
+from intent.annotations import LWS_NAME, PREFIX, REVISION, SERVICE, SLICE, ComponentType
+from intent.gang import pod_group_name
+from intent.lws import read_revision
 from intent.service.member import member
 from sync.controller import Controller
 from sync.kinds import LWS, POD, POD_GROUP
@@ -18,16 +20,19 @@ OLD, NEW = "0a1b2c3d", "4e5f6a7b"
 
 
 def of_revision(
-    revision: str, component_type: ComponentType, replicas: int = 1, **annotations: str
+    revision: str, component_type: ComponentType, replicas: int = 1, part: str = "", **annotations: str
 ) -> Object:
-    """Return a LeaderWorkerSet of a revision as it is stored after its expansion."""
+    """Return a LeaderWorkerSet of a slice and revision as it is stored after its expansion."""
     role = {"prefiller": "prefill", "decoder": "decode"}[component_type]
-    obj = copy.deepcopy(lws(f"ds-{revision}-{role}", component_type, replicas=replicas))
-    group = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": f"{KEY[1]}-{revision}"}}}
+    first = f"ds-{part}" if part else "ds"
+    obj = copy.deepcopy(lws(f"{first}-{revision}-{role}", component_type, replicas=replicas))
+    marks = {REVISION: revision} | ({SLICE: part} if part else {})
+    name = pod_group_name(KEY[1], read_revision(marks))
+    group = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}
     template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     template["metadata"] |= group["metadata"]
     for metadata in (obj["metadata"], template["metadata"]):
-        metadata["labels"] = metadata["labels"] | {REVISION: revision}
+        metadata["labels"] = metadata["labels"] | marks
     obj["metadata"]["annotations"] |= {PREFIX + key: value for key, value in annotations.items()}
     return obj
 
@@ -41,11 +46,11 @@ def pod_group(revision: str) -> str:
     return POD_GROUP.path(KEY[0], f"{KEY[1]}-{revision}")
 
 
-def both(revision: str, replicas: int = 1) -> tuple[Object, Object]:
+def both(revision: str, replicas: int = 1, part: str = "") -> tuple[Object, Object]:
     routes = {"strategy": "pd-disaggregation", "gateway": "shared"}
     return (
-        of_revision(revision, "prefiller", replicas, **routes),
-        of_revision(revision, "decoder", replicas, **routes),
+        of_revision(revision, "prefiller", replicas, part, **routes),
+        of_revision(revision, "decoder", replicas, part, **routes),
     )
 
 
@@ -196,3 +201,72 @@ def test_a_group_of_another_service_makes_no_member_of_its_gang() -> None:
 
     assert found is not None
     assert (found.scheduler, found.gang) == ("", f"{KEY[1]}-{OLD}")
+
+
+# --- slices -----------------------------------------------------------------------------------------
+
+SLICE_1 = POD_GROUP.path(KEY[0], f"{KEY[1]}.1.{OLD}")
+
+
+async def test_each_slice_has_its_own_gang_and_one_that_goes_takes_its_pod_group(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    """The first slice is of LWS 0.9: its objects have no label of a slice, and keep their PodGroup."""
+    put(api, *both(OLD))
+    start()
+    await eventually(lambda: {pod_group(OLD), *ROUTES.values()} <= api.objects.keys())
+    first = copy.deepcopy(api.objects[pod_group(OLD)])
+
+    put(api, *both(OLD, part="1"))
+    names = {f"ds-{first}{OLD}-{role}" for first in ("", "1-") for role in ("prefill", "decode")}
+    await eventually(lambda: SLICE_1 in api.objects)
+    await eventually(lambda: owners(api, ROUTES["InferencePool"]) == names)
+    policies = api.objects[SLICE_1]["spec"]["subGroupPolicy"][:-1]
+    assert {one["name"]: one["minSubGroups"] for one in policies} == {
+        f"ds-1-{OLD}-{role}": 1 for role in ("prefill", "decode")
+    }
+    assert (api.objects[pod_group(OLD)], reasons(api)) == (first, [])
+
+    for role in ("prefill", "decode"):
+        api.remove(LWS.path(KEY[0], f"ds-1-{OLD}-{role}"))
+    await eventually(lambda: SLICE_1 not in api.objects)
+    assert api.objects[pod_group(OLD)] == first
+
+
+async def test_a_slice_with_one_role_waits_whatever_the_others_have(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    put(api, *both(OLD, part="0"), both(OLD, part="1")[1])
+    start()
+
+    await eventually(lambda: reasons(api) != [])
+    assert (pod_group(OLD) in api.objects, SLICE_1 in api.objects) == (True, False)
+
+
+async def test_a_pod_group_of_a_slice_without_its_label_is_repaired(
+    api: Api, start: Start, eventually: Eventually
+) -> None:
+    put(api, *both(OLD, part="1"))
+    start()
+    await eventually(lambda: SLICE_1 in api.objects)
+    await quiet(2)
+
+    changed = copy.deepcopy(api.objects[SLICE_1])
+    changed["metadata"]["labels"] = {}
+    changed["spec"]["minMember"] = 1
+    api.put(SLICE_1, changed)
+
+    await eventually(lambda: api.objects[SLICE_1]["spec"]["minMember"] > 1)
+    assert api.objects[SLICE_1]["metadata"]["labels"] == {PREFIX + "service": KEY[1]}
+
+
+@pytest.mark.parametrize(
+    "name", [f"{KEY[1]}.0.{OLD}", f"{KEY[1]}.01.{OLD}", f"{KEY[1]}.1", f"{KEY[1]}.1-{OLD}", f"x.1.{OLD}"]
+)
+def test_the_rules_make_no_other_name_with_dots(name: str) -> None:
+    assert not POD_GROUP.names(KEY[1], name)
+    assert POD_GROUP.names(KEY[1], f"{KEY[1]}.1.{OLD}")
+
+
+def owners(api: Api, at: str) -> set[str]:
+    return {one["name"] for one in api.objects[at]["metadata"]["ownerReferences"]}
