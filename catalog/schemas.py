@@ -22,6 +22,8 @@ LEADER_WORKER_SET: Final = "LeaderWorkerSetSpec"
 DISAGGREGATED_SET: Final = "DisaggregatedSetSpec"
 OBJECT_META: Final = "ObjectMeta"
 """The names of the schemas: upstream's Go types."""
+SINCE: Final = "x-since"
+"""In a schema of a field, the release that has it first, and that is not the one of the other fields."""
 REF: Final = "$ref"
 """In the file, the name of another schema, which stands here: upstream writes each of them out."""
 
@@ -41,6 +43,20 @@ def schemas() -> Mapping[str, Schema]:
     found = json.loads(files("catalog").joinpath("schemas.json").read_text(encoding="utf-8"))
     roots = {name: one["schema"] for name, one in found.items()}
     return {name: Schema(one["source"], _resolved(roots[name], roots)) for name, one in found.items()}
+
+
+@cache
+def with_later_fields(name: str) -> Schema:
+    """Return a schema with the fields of later releases, of `later_fields.json`, which is written by hand."""
+    known = schemas()[name]
+    later = json.loads(files("catalog").joinpath("later_fields.json").read_text(encoding="utf-8"))
+    return Schema(known.source, _joined(known.root, later[name]["schema"])) if name in later else known
+
+
+def _joined(node: Any, more: Any) -> Any:
+    if not isinstance(node, dict):
+        return more
+    return node | {key: _joined(node.get(key), below) for key, below in more.items()}
 
 
 def _resolved(node: dict[str, Any], roots: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ The API server refuses the same values, and the same unknown fields where valida
 kubectl. LWS's webhooks refuse what no schema can express.
 
 Source: LWS v0.9.0 `pkg/webhooks/leaderworkerset_webhook.go` (`generalValidate`) and
-`pkg/webhooks/disaggregatedset`; metadata: `k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`.
+`pkg/webhooks/disaggregatedset`, for newer fields that of v0.10.0; metadata: `k8s.io/apimachinery`
+`pkg/api/validation/objectmeta.go`.
 """
 
 import re
@@ -12,7 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, OBJECT_META, Schema, schemas
+from catalog.schemas import (
+    DISAGGREGATED_SET,
+    LEADER_WORKER_SET,
+    OBJECT_META,
+    Schema,
+    schemas,
+    with_later_fields,
+)
 from intent import Object, disaggregatedset, lws
 from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
@@ -76,7 +84,7 @@ def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
     """Yield the violations by an object, of its metadata first."""
     found = list(_by_schema(obj, kind))
     yield from found
-    wrong = tuple(one.path for one in found if not one.unknown)
+    wrong = tuple(one.path for one in found if one.is_wrong)
     yield from (one for one in kind.beyond(obj) if not one.path.startswith(wrong or ("\0",)))
 
 
@@ -212,18 +220,28 @@ OF_DISAGGREGATED_SET: Final[Rules] = {
 
 
 def _of_roles(obj: Object) -> Iterator[Violation]:
-    roles = [mapping(mapping(one).get("spec")) for one in listed(mapping(obj.get("spec")).get("roles"))]
+    whole = mapping(without_nulls(obj.get("spec")))
+    written = list(map(mapping, listed(whole.get("roles"))))
+    roles = [mapping(one.get("spec")) for one in written]
     for at, spec in enumerate(map(without_nulls, roles)):
         if spec:
             yield from _of_groups(spec, f"spec.roles[{at}].spec")
         else:
             yield Violation(f"spec.roles[{at}].spec", None, "is required")
-    if len({spec.get("replicas") == 0 for spec in roles}) > 1:
+    external = [at for at, one in enumerate(written) if disaggregatedset.is_external(one)]
+    if len({spec.get("replicas") == 0 for at, spec in enumerate(roles) if at not in external}) > 1:
         yield Violation("spec.roles", None, "replicas must be 0 for all roles, or for none")
+    if external and _whole(whole.get("slices"), 1) > 1:
+        yield Violation(
+            "spec.slices", None, f"must be 1: spec.roles[{external[0]}] has scaling.mode External"
+        )
+    policy = mapping(whole.get("placementPolicy"))
+    if policy.get("type", "None") != "None" and not policy.get("topology"):
+        yield Violation("spec.placementPolicy.topology", None, "is required")
 
 
 def _schema(name: str) -> Callable[[], Schema]:
-    return lambda: schemas()[name]
+    return lambda: with_later_fields(name)
 
 
 def _of_inferenceservice() -> Schema:

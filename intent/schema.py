@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
+from catalog.schemas import SINCE
 from intent import Object, quantity
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
 from intent.shapes import EMPTY, without_nulls
@@ -44,8 +45,15 @@ class Violation:
     """The name of a field that the schema does not know; empty for a violation by a known one."""
     known: tuple[str, ...] = ()
     """The fields that the schema knows there."""
+    since: str = ""
+    """The release that has the field first, if it is later than the schema's; then nothing is wrong."""
     schema: Object = field(default_factory=dict, compare=False)
     """The schema of the field; empty for an unknown one."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the value of a known field is invalid."""
+        return not (self.unknown or self.since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ def _checked(value: Any, place: _Place) -> Violations:
         return
     found = False
     for one in chain(_limits(value, place), below(value, place)):
-        found = found or not one.unknown
+        found = found or one.is_wrong
         yield one
     checks = () if found else place.rules.get(place.field, ())
     said = [check(without_nulls(value)) for check in checks]
@@ -219,6 +227,9 @@ def _in_fields(value: Object, place: _Place) -> Violations:
                 continue
             yield Violation(f"{place.path}.{name}", None, "unknown field", name, tuple(known))
         elif item is not None:
+            if since := known[name].get(SINCE):
+                message = f"needs {since}: an earlier release refuses or drops the field"
+                yield Violation(f"{place.path}.{name}", None, message, since=since)
             yield from _checked(item, place.at(f".{name}", known[name], f".{name}"))
 
 

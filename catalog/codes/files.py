@@ -36,6 +36,13 @@ ROWS: Final[dict[str, Code]] = {
         "rename the Service, or set enableServiceLinks: false in the pod templates",
         "the kubelet gives every pod of a namespace variables named after its Services",
     ),
+    "FI925": Code(
+        "warning",
+        "a field of a later release",
+        "check that the cluster has the release in the message; then --ignore FI925",
+        "the field is newer than the release with which FusionInfer is tested; its value is checked as that "
+        "release says in its sources",
+    ),
     "FI930": Code(
         "warning",
         "a key under fusioninfer.io/ has no effect",

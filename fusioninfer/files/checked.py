@@ -16,6 +16,7 @@ from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
 from intent.resource import FileKind, kind_of
 from intent.settings import Settings
+from intent.shapes import labels
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
@@ -39,6 +40,8 @@ class CheckedObject:
 
     object: Object
     written: Written = as_it_is
+    is_copy: bool = False
+    """Whether it is in a slice after the first one: what is found about the first is true of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def _findings(
         first = [one for one in _admitted(obj, settings, templates) if one.path not in supplied]
         known = {one.path for one in first if one.severity == "error"}
         admitted = [*first, *(one for one in admitted if one not in first and one.path not in known)]
-    hints = {one.path: value_hint(one) for one in shape.violations if not one.unknown}
+    hints = {one.path: value_hint(one) for one in shape.violations if one.is_wrong}
     reported = {one.path for one in admitted if one.severity == "error"}
     yield from (one for one in about_shape if one.path not in reported)
     for one in admitted:
@@ -126,7 +129,8 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
     elif obj["kind"] == INFERENCE_TEMPLATE:
         yield from inferencetemplate.check(obj)
     else:
-        for index, made in disaggregatedset.leader_worker_sets(obj):
+        last = dict(disaggregatedset.leader_worker_sets(obj))  # of each role: that with the longest name
+        for index, made in last.items():
             found = check(made, None, settings, mutated=False, templates=seen)
             yield from (disaggregatedset.at_role(error, index) for error in found)
         if late := disaggregatedset.late_annotations(obj):
@@ -156,7 +160,8 @@ def _parts(
 
 def _of_roles(obj: Object, written: Written) -> Iterator[CheckedObject]:
     for index, made in disaggregatedset.leader_worker_sets(obj):
-        yield CheckedObject(made, lambda error, at=index: written(disaggregatedset.at_role(error, at)))  # type: ignore[misc] # bound
+        part = CheckedObject(made, lambda error, at=index: written(disaggregatedset.at_role(error, at)))  # type: ignore[misc] # bound
+        yield replace(part, is_copy="." in lws.read_revision(labels(made)))
 
 
 def _of_service(service: InferenceServiceIntent, written: Written) -> Iterator[CheckedObject]:

@@ -10,7 +10,7 @@ from fusioninfer.files.documents import PLACEHOLDER, Document
 from fusioninfer.files.library import is_template
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
-from intent.annotations import INJECT, PREFIX, SERVICE, is_ours
+from intent.annotations import INJECT, LWS_NAME, PREFIX, SERVICE, is_ours
 from intent.errors import FieldError, nearest
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
@@ -134,6 +134,8 @@ def _meant(obj: Object) -> FieldError | None:
     """Return the kind of ours that an unknown kind resembles."""
     name, version = obj["kind"], obj["apiVersion"]
     group = version.partition("/")[0]
+    if (name, group) == (disaggregatedset.ROLE_SCALER, disaggregatedset.GROUP):
+        return None
     for kind in sorted(KINDS, key=lambda one: not nearest(name, [one.name], ALIKE)):
         resembled = nearest(name, [kind.name], ALIKE)
         if group == kind.group or (resembled and nearest(group, [kind.group], ALIKE)):
@@ -180,7 +182,7 @@ def _key_of_other(obj: Object) -> str:
     The controller labels what it creates with the service: of workloads, that is the endpoint picker.
     """
     service = text(labels(obj).get(SERVICE))
-    is_workload = obj["kind"] in WORKLOADS
+    is_workload = obj["kind"] in WORKLOADS and LWS_NAME not in labels(obj)  # LWS 0.10 copies the metadata
     if service and (not is_workload or metadata(obj).get("name") == picker_name(service)):
         return ""
     found = _of_metadata(obj, "", also_labels=True)

@@ -259,7 +259,8 @@ def _preview(
         one = member(value) if is_lws(value) else None
         if one is not None:
             members.append(one)
-            sources[one.subject] = document, part.written
+            if not part.is_copy:
+                sources[one.subject] = document, part.written
     services = [one for one in each if one.service]
     sources |= {one.service.subject: (one.document, as_it_is) for one in services if one.service}
     autoscalers = [
@@ -277,7 +278,8 @@ def _preview(
     found = [
         _found(*sources[one.subject], one.error)
         for one in ahead.findings
-        if one.error.code
+        if one.subject in sources
+        and one.error.code
         not in unclear.get(keys.get(one.subject, (one.subject.namespace, one.subject.name)), ())
         and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same
     ]

@@ -20,6 +20,7 @@ from intent.schema import Violation
 
 UNKNOWN: Final = "FI920"
 INVALID: Final = "FI921"
+LATER: Final = "FI925"
 MOST: Final = 100
 """The most violations of one object that are read."""
 ROUNDS: Final = 8
@@ -179,6 +180,8 @@ def errors(shape: CheckedShape, kind: FileKind) -> Iterator[FieldError]:
     for one in shape.violations:
         if one.unknown:
             yield FieldError(one.path, None, f"unknown field{_hint(one, next(meant), kind)}", UNKNOWN)
+        elif one.since:
+            yield FieldError(one.path, None, one.message, LATER)
         else:
             yield FieldError(one.path, one.value, one.message + value_hint(one), INVALID)
 

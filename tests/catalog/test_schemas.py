@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from catalog.schemas import AUTOSCALER, POD_TEMPLATE, schemas
+from catalog.schemas import AUTOSCALER, POD_TEMPLATE, SINCE, schemas, with_later_fields
 from hack.upstream import (
     LEFT_OUT,
     LIST_KEYS,
@@ -94,3 +94,19 @@ def test_the_target_of_an_autoscaler_is_left_out() -> None:
 
     assert set(root["properties"]) == {"minReplicas", "maxReplicas", "metrics", "behavior"}
     assert root["required"] == ["maxReplicas"]
+
+
+def test_a_field_of_a_later_release_is_none_of_the_generated_schemas() -> None:
+    """Once it is, it goes from `later_fields.json`."""
+    later = {
+        (name, path)
+        for name in schemas()
+        for path, node in nodes(with_later_fields(name).root)
+        if SINCE in node
+    }
+    known = {(name, path) for name in schemas() for path, _ in nodes(schemas()[name].root)}
+
+    assert later == {
+        ("DisaggregatedSetSpec", path) for path in (".slices", ".placementPolicy", ".roles[].scaling")
+    }
+    assert not later & known

@@ -11,10 +11,11 @@ from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import Live, caches_of, read_live, service_of, snapshot_of
 from fusioninfer.files.documents import Document
 from intent import Object, disaggregatedset
+from intent.annotations import REVISION, SLICE
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
-from intent.shapes import mapping, text
+from intent.shapes import labels, mapping, text
 from sync import refusals
 from sync.desired.prunable import prunable
 from sync.desired.service import Desired, desired_state
@@ -138,8 +139,17 @@ async def _namespace(
 async def _members(proposer: Proposer, change: ObjectDiff, live: Live, outcome: DiffResult) -> list[Object]:
     """Propose the LeaderWorkerSets of a DisaggregatedSet; return them as they would be stored."""
     before, after = (disaggregatedset.leader_worker_sets(one or {}) for one in (change.before, change.after))
-    if {name_of(one) for _, one in before} == {name_of(one) for _, one in after}:
-        return _resized([one for _, one in after], live, outcome)
+    known, wanted = ({name_of(one) for _, one in sets} for sets in (before, after))
+    if known & wanted:
+        if known - wanted:
+            outcome.notes.append(
+                f"{described(change.identity)}: its controller deletes those of slices that go"
+            )
+        found = _resized([one for _, one in after if name_of(one) in known], live, outcome)
+        revision = next((labels(one)[REVISION] for one in found if REVISION in labels(one)), "")
+        made = disaggregatedset.leader_worker_sets(change.after or {}, revision)
+        new = [one for (_, named), (_, one) in zip(after, made, strict=True) if name_of(named) not in known]
+        return found + [one for each in new if (one := await _proposed(proposer, each, live, outcome))]
     outcome.notes.append(
         f"{described(change.identity)}: its controller names the LeaderWorkerSets by another revision"
         + ("; it deletes those of the present one at the end of the rollout" if before else "")
@@ -165,7 +175,8 @@ def _same_role(one: Object, other: Object) -> bool:
     """Return whether two LeaderWorkerSets are of one role of one DisaggregatedSet."""
     theirs, ours = (mapping(each["metadata"].get("labels")) for each in (one, other))
     keys = (disaggregatedset.NAME, disaggregatedset.ROLE)
-    return all(theirs.get(key) == ours.get(key) for key in keys)
+    is_there = theirs.get(SLICE, "0") == ours.get(SLICE, "0")
+    return is_there and all(theirs.get(key) == ours.get(key) for key in keys)
 
 
 def name_of(obj: Object) -> str:

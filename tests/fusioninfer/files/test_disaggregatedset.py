@@ -11,7 +11,7 @@ from fusioninfer.cli import main
 from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import Composition, compose
 from intent import Object, yaml
-from intent.annotations import GROUP_NAME, PREFIX, REVISION
+from intent.annotations import GROUP_NAME, LWS_NAME, PREFIX, REVISION, SLICE
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.lws import template
 from tests.sync.samples import SETTINGS
@@ -156,3 +156,175 @@ def test_the_command_reads_the_kind(tmp_path: Path) -> None:
 
     assert (checked.exit_code, "FI542" in checked.output) == (0, True)
     assert expanded.output.count("kind: LeaderWorkerSet") == 2
+
+
+# --- LWS 0.10: slices, placementPolicy, roles[].scaling ----------------------------------------------
+
+EXCLUSIVE = {"type": "ExclusiveSlice", "topology": "example.com/rack"}
+EXTERNAL = {"scaling": {"mode": "External"}}
+
+
+def of_0_10(*roles: Object, **spec: Any) -> Object:
+    obj = disaggregated_set(*roles)
+    return obj | {"spec": obj["spec"] | spec}
+
+
+def later(made: Composition) -> list[str]:
+    """Return the fields of which only a warning says that they are of a later release."""
+    assert {one.error.severity for one in made.found if one.error.code == "FI925"} <= {"warning"}
+    return [one.error.path for one in made.found if one.error.code == "FI925"]
+
+
+def test_each_slice_is_a_copy_of_all_roles_with_a_gang_of_its_own() -> None:
+    made = composed(of_0_10(slices=2))
+
+    sets = named(made, "LeaderWorkerSet")
+    (revision,) = {lws["metadata"]["labels"][REVISION] for lws in sets}
+    groups = [f"svc-{revision}", f"svc.1.{revision}"]
+    assert [lws["metadata"]["name"] for lws in sets] == [
+        f"ds-{part}-{revision}-{role}" for part in "01" for role in ("prefill", "decode")
+    ]
+    assert [lws["metadata"]["labels"]["app"] for lws in sets[2:]] == ["ds-1-prefill", "ds-1-decode"]
+    for at, lws in enumerate(sets):
+        metadata = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]
+        assert metadata["annotations"][GROUP_NAME] == groups[at // 2]
+        assert metadata["labels"][SLICE] == str(at // 2)
+    assert [one["metadata"]["name"] for one in named(made, "PodGroup")] == groups
+
+
+def test_slices_change_no_revision() -> None:
+    revisions = {
+        lws["metadata"]["labels"][REVISION]
+        for obj in (disaggregated_set(), of_0_10(slices=3), of_0_10(placementPolicy=EXCLUSIVE))
+        for _, lws in leader_worker_sets(obj)
+    }
+
+    assert len(revisions) == 1
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        of_0_10(slices=1),
+        of_0_10(placementPolicy=EXCLUSIVE),
+        of_0_10(role("prefill", "prefiller") | EXTERNAL, role("decode", "decoder")),
+    ],
+    ids=["slices", "placementPolicy", "scaling"],
+)
+def test_a_set_that_only_lws_0_10_takes_has_its_names(obj: Object) -> None:
+    assert [lws["metadata"]["labels"][SLICE] for _, lws in leader_worker_sets(obj)] == ["0", "0"]
+
+
+@pytest.mark.parametrize("count", [0, -1, 10**9, True, "2", [], None])
+def test_a_number_of_slices_that_is_none_makes_few_objects(count: Any) -> None:
+    assert len(leader_worker_sets(of_0_10(slices=count))) in {2, 200}
+
+
+def test_the_replicas_of_an_autoscaler_are_left_out() -> None:
+    obj = of_0_10(role("prefill", "prefiller") | EXTERNAL, role("decode", "decoder"))
+
+    assert ["replicas" in lws["spec"] for _, lws in leader_worker_sets(obj)] == [False, True]
+
+
+def test_fields_of_a_later_release_only_warn_and_are_checked() -> None:
+    roles = (role("prefill", "prefiller"), role("decode", "decoder") | {"scaling": {"mode": "Extern"}})
+
+    made = composed(of_0_10(*roles, slices=0, placementPolicy=EXCLUSIVE | {"topologies": []}))
+
+    assert later(made) == ["spec.roles[1].scaling", "spec.slices", "spec.placementPolicy"]
+    assert found(made) == [
+        ("FI921", "spec.roles[1].scaling.mode"),
+        ("FI921", "spec.slices"),
+        ("FI920", "spec.placementPolicy.topologies"),
+    ]
+
+
+def test_a_misspelt_field_of_a_later_release_is_an_error_with_the_right_name() -> None:
+    made = composed(of_0_10(slice=2))
+
+    first = made.found[0].error
+    assert (first.code, first.path, first.message) == (
+        *("FI920", "spec.slice", "unknown field; did you mean slices?"),
+    )
+    assert later(made) == ["spec.slice"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"placementPolicy": {"type": "ExclusiveTopology"}}, "spec.placementPolicy.topology"),
+        ({"slices": 2, "roles": [EXTERNAL, {}]}, "spec.slices"),
+        ({"roles": [{}, {"replicas": 0}]}, "spec.roles"),
+        ({"placementPolicy": {"type": "None"}}, ""),
+        ({"slices": 1, "roles": [EXTERNAL, {"replicas": 0}]}, ""),
+    ],
+)
+def test_what_the_webhook_of_lws_refuses_is_an_error(spec: Object, path: str) -> None:
+    roles: list[Any] = [role("prefill", "prefiller"), role("decode", "decoder")]
+    for one, more in zip(roles, spec.get("roles", ()), strict=False):
+        one |= {key: value for key, value in more.items() if key == "scaling"}
+        one["spec"] |= {key: value for key, value in more.items() if key == "replicas"}
+
+    made = composed(of_0_10(**spec | {"roles": roles}))
+
+    assert [at for _, at in found(made)] == ([path] if path else [])
+
+
+def test_what_is_found_is_said_of_one_slice() -> None:
+    roles = (role("prefill", "prefiller"), role("again", "prefiller"), role("decode", "decoder"))
+
+    made = composed(of_0_10(*roles, slices=5))
+
+    assert sorted(found(made)) == [
+        ("FI401", f"spec.roles[{at}].metadata.annotations[fusioninfer.io/role-name]") for at in (0, 1)
+    ]
+
+
+def test_a_name_that_is_too_long_is_reported_at_the_role() -> None:
+    fits, tight, long = (
+        role("r" * length, kind) for length, kind in ((30, "prefiller"), (36, "decoder"), (37, "decoder"))
+    )
+
+    assert found(composed(of_0_10(fits, tight, slices=2))) == []
+    assert found(composed(of_0_10(fits, tight, slices=11))) == [("FI109", "spec.roles[1].name")]
+    assert found(composed(of_0_10(fits, long, slices=2))) == [("FI109", "spec.roles[1].name")]
+
+
+def test_more_leaderworkersets_than_a_service_may_have_are_an_error() -> None:
+    assert {code for code, _ in found(composed(of_0_10(slices=65)))} == {"FI904"}
+
+
+def test_the_replicas_of_a_role_are_passed_through() -> None:
+    scaler = {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSetRoleScaler",
+        "metadata": {"name": "ds-prefill", "namespace": "llm"},
+        "spec": {"replicas": 3},
+    }
+
+    made = composed(scaler, disaggregated_set())
+
+    assert (scaler in made.objects, made.skipped) == (True, (("DisaggregatedSetRoleScaler", 1),))
+    assert "FI931" not in {one.error.code for one in made.found}
+
+
+@pytest.mark.parametrize(("labels", "codes"), [({LWS_NAME: "ds-0-decode"}, set()), ({}, {"FI930"})])
+def test_metadata_that_lws_copied_to_a_statefulset_is_not_its_authors(
+    labels: Object, codes: set[str]
+) -> None:
+    service = {PREFIX + "service": "svc"}
+    metadata = {"name": "ds-0-decode", "namespace": "llm", "labels": labels | service, "annotations": service}
+    made = composed(
+        {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata}, disaggregated_set()
+    )
+
+    assert {one.error.code for one in made.found} & {"FI930"} == codes
+
+
+def test_the_command_accepts_a_set_for_lws_0_10(tmp_path: Path) -> None:
+    file = tmp_path / "set.yaml"
+    file.write_text(yaml.dump(of_0_10(slices=2, placementPolicy=EXCLUSIVE)))
+
+    checked = CliRunner().invoke(main, ["validate", "-f", str(file)])
+
+    assert (checked.exit_code, checked.output.count("needs LWS 0.10")) == (0, 2)

@@ -329,7 +329,7 @@ async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, kubeconfig: P
     assert (result.exit_code, "cannot list inferenceservices" in result.stderr) == (2, True)
 
 
-def disaggregated_set(image: str = "vllm/vllm-openai:v0.17.1", replicas: int = 1) -> Object:
+def disaggregated_set(image: str = "vllm/vllm-openai:v0.17.1", replicas: int = 1, slices: int = 0) -> Object:
     """Return a DisaggregatedSet of a prefiller and a decoder."""
     roles = []
     for name, component in (("prefill", "prefiller"), ("decode", "decoder")):
@@ -341,20 +341,22 @@ def disaggregated_set(image: str = "vllm/vllm-openai:v0.17.1", replicas: int = 1
         "apiVersion": "disaggregatedset.x-k8s.io/v1",
         "kind": "DisaggregatedSet",
         "metadata": {"name": "ds", "namespace": "team-a"},
-        "spec": {"roles": roles},
+        "spec": {"roles": roles} | ({"slices": slices} if slices else {}),
     }
 
 
+REVISION: Final = "0a1b2c3d"
+"""That of LWS's controller, which hashes other bytes than the command."""
 SETS: Final = "/apis/disaggregatedset.x-k8s.io/v1/namespaces/team-a/disaggregatedsets"
 
 
-async def put_set(cluster: Api, config: Path) -> None:
+async def put_set(cluster: Api, config: Path, slices: int = 0) -> None:
     """Store a DisaggregatedSet with its LeaderWorkerSets, and what the controller makes of them."""
-    cluster.put(f"{SETS}/ds", disaggregated_set())
-    for _, made in leader_worker_sets(disaggregated_set()):
+    cluster.put(f"{SETS}/ds", disaggregated_set(slices=slices))
+    for _, made in leader_worker_sets(disaggregated_set(slices=slices), REVISION if slices else ""):
         admit(made)
         cluster.put(OUTPUTS[LWS.kind].path_of(made), made)
-    await put_made(cluster, config, disaggregated_set())
+    await put_made(cluster, config, disaggregated_set(slices=slices))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -398,3 +400,27 @@ async def test_another_image_of_a_disaggregatedset_makes_another_revision(
     made = {(one["kind"], one["action"]) for one in said["changes"]}
     assert made >= {("LeaderWorkerSet", "create"), ("PodGroup", "create"), ("DisaggregatedSet", "update")}
     assert any("at the end of the rollout" in note for note in said["notes"])
+
+
+async def test_another_slice_of_a_disaggregatedset_is_created_beside_the_others(
+    cluster: Api,
+    kubeconfig: Path,  # noqa: F811 - the fixture
+) -> None:
+    await put_set(cluster, kubeconfig, slices=1)
+
+    found = await changes(kubeconfig, disaggregated_set(slices=2))
+
+    assert {(kind, name): action for (kind, name), (action, _) in found.items()} == {
+        ("DisaggregatedSet", "ds"): "update",
+        ("LeaderWorkerSet", f"ds-1-{REVISION}-prefill"): "create",
+        ("LeaderWorkerSet", f"ds-1-{REVISION}-decode"): "create",
+        ("PodGroup", f"r1.1.{REVISION}"): "create",
+    }
+
+
+async def test_a_slice_that_goes_is_a_note(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+    await put_set(cluster, kubeconfig, slices=2)
+
+    result = await diff(kubeconfig, disaggregated_set(slices=1), words=("-o", "json"))
+
+    assert any("deletes those of slices that go" in note for note in json.loads(result.stdout)["notes"])
