@@ -29,8 +29,8 @@ def group_of(pod: Object) -> str:
 
 
 def bound(cluster: Cluster, namespace: str) -> Bound:
-    """Count the pods of each group."""
-    everyone = pods(cluster, namespace)
+    """Count the pods of each group; those of an endpoint picker are in none."""
+    everyone = [pod for pod in pods(cluster, namespace) if LWS_LABELS + "name" in pod["metadata"]["labels"]]
     there = Counter(map(group_of, everyone))
     placed = Counter(group_of(pod) for pod in everyone if pod["spec"].get("nodeName"))
     return {group: (placed[group], there[group]) for group in there}
