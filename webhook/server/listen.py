@@ -30,7 +30,7 @@ CUTS: Final[tuple[Cut, ...]] = (
     "crowded",  # too many connections
 )
 
-ACCEPTED: Final = 8
+ACCEPTED: Final = 2
 """Connections that are accepted before the event loop reads what has arrived."""
 PAUSE: Final = 0.1
 """Seconds until it accepts again, where files are missing."""
