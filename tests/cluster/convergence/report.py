@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from tests.builders.lws import lws, put
 from tests.cluster.convergence.lockstep import Result, repeat
 from tests.cluster.convergence.servers import Servers
 from tests.laws.convergence.walk import Sequence
+from webhook.check import check
 
 TOGETHER: Final = 2
 """How many sequences run at once."""
@@ -15,6 +17,7 @@ TOGETHER: Final = 2
 
 def results(servers: Servers, sequences: Iterable[tuple[int, Sequence]]) -> Iterator[Result]:
     """Yield the results of numbered sequences, in their order. Those with templates share a library."""
+    check(put(lws()))  # msgspec builds a type when it is first used, and breaks in two threads at once
     with ThreadPoolExecutor(1 if servers.library else TOGETHER) as pool:
         yield from pool.map(lambda one: repeat(servers, *one), sequences)
 
