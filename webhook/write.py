@@ -273,10 +273,10 @@ def read_write(
 
 def _read(original: Object, old: Object | None) -> Reading:
     """Parse what an author wrote. A stored object stays in its gang: labels of a slice count at CREATE."""
-    reading, group = read_lws(original), "" if old is None else group_of(old)
-    if reading.intent is None or old is None or not group:
+    reading = read_lws(original)
+    if reading.intent is None or old is None:
         return reading
-    stored = revision_of(text(annotations(old).get(SERVICE)), group)
+    stored = revision_of(text(annotations(old).get(SERVICE)), group_of(old))
     if stored in {None, reading.intent.revision}:
         return reading
     return replace(reading, intent=replace(reading.intent, revision=stored))
