@@ -107,12 +107,8 @@ def sent(what: str) -> tuple[bytes, ...]:
 
 
 def bounded(known: str, number: int) -> int:
-    """Return how many times as long as before another caller may wait.
-
-    Of callers that are not known each has as many turns as another: n+1 times what they take here, where a
-    turn that begins the TLS of a connection takes twice as long as one of a review.
-    """
-    return 2 * (number + 1) if known == "nobody" and number > 1 else BOUND
+    """Return how many times as long as before another caller may wait."""
+    return number + 1 if known == "nobody" and number > 1 else BOUND
 
 
 def probed(server: Server) -> float:
