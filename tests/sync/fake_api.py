@@ -229,8 +229,8 @@ class Api:
             if stored is None:
                 return status(404, "NotFound", name="x")
             merged = merge(stored, body)
+            self._admit(merged)
             if "dryRun" in request.query:
-                self._admit(merged)
                 return web.json_response(merged)
             return web.json_response(self._store(request.path, merged, "MODIFIED"))
         return self._apply(request, body, stored)
