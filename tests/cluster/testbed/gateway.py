@@ -20,16 +20,16 @@ FLAGS: Final = (
 )
 
 
-def start_gateway(there: Network, namespace: str, *pickers: Picker) -> str:
-    """Serve the routes of a namespace as they are now, in place of one before; return `ADDRESS:PORT`."""
+def start_gateway(there: Network, namespace: str, *pickers: Picker, name: str = "gateway") -> str:
+    """Serve the routes of a namespace as now, in place of one before of that name; return `ADDRESS:PORT`."""
     routes = items(there.cluster.api, path("httproutes", namespace))
     servers = {name: _server(there, pool, list(pickers)) for name, pool in pools(there, namespace).items()}
-    name = f"{namespace}/gateway"
-    remove_pods(there, name)
-    address = add_pod(there, name)
-    file = file_of(there, name, "json")
+    pod = f"{namespace}/{name}"
+    remove_pods(there, pod)
+    address = add_pod(there, pod)
+    file = file_of(there, pod, "json")
     file.write_text(json.dumps(configuration((address, PORT), routes, servers)))
-    process = start_container(there, name, "envoy", (str(envoy()), "-c", str(file), *FLAGS))
+    process = start_container(there, pod, "envoy", (str(envoy()), "-c", str(file), *FLAGS))
     until(lambda: listens(there, address, PORT) or not alive(process), f"Envoy listens: {tail(process)}")
     assert alive(process), tail(process)
     return f"{address}:{PORT}"
