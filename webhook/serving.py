@@ -131,16 +131,15 @@ def _given(flags: Flags, engine: Engine) -> int:
 
 
 def _without_flag(name: str, flags: Flags, engine: Engine) -> int:
-    if name and flags.last(CONFIG) is None:
+    if name and flags.last(CONFIG) is None and flags.last(PORT) is None:
         return _PORTS[name]
     first = next((port for port, _ in engine.ports), 0)
     return _probed(engine) or (0 if name else first) or DEFAULT_PORT
 
 
 def _probed(engine: Engine) -> int:
-    return next(
-        (number(one.port) for one in engine.probes if one.handler == "httpGet" and number(one.port)), 0
-    )
+    ports = (number(one.port) for one in engine.probes if one.handler == "httpGet")
+    return next(filter(None, ports), 0)
 
 
 def _last_engine(engine: Engine) -> tuple[str, Flags]:

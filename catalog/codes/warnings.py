@@ -59,8 +59,8 @@ ROWS: Final[dict[str, Code]] = {
     "FI509": Code(
         "warning",
         "the API cannot be reached from other pods",
-        "add --host 0.0.0.0",
-        "the engine listens on the loopback address, by default or by its flag",
+        "add --host 0.0.0.0, or write --port with a number",
+        "the engine listens on the loopback address, by default or by its flag, or on an unknown port",
     ),
     "FI510": Code(
         "warning",

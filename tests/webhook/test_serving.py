@@ -85,6 +85,7 @@ PODS: Final[dict[str, tuple[Object, int]]] = {
         pod(*VARIABLE, ports=[{"containerPort": 6379}, {"name": "http", "containerPort": 81}]),
         81,
     ),
+    "an unknown port is that of a probe": (pod(*VARIABLE, livenessProbe={"httpGet": {"port": 81}}), 81),
     "a configuration file, and a probe": (
         pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}}),
         81,

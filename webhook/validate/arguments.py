@@ -15,6 +15,7 @@ from intent.command_line.flags import (
     HYBRID,
     MODEL,
     MULTI_PORT,
+    PORT,
     SERVED_NAME,
     SIZES,
     Flag,
@@ -36,6 +37,7 @@ from intent.errors import FieldError
 from intent.launch import (
     SHOWN,
     Launch,
+    api_port,
     argument_path,
     ignores_positional,
     is_added,
@@ -64,7 +66,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
         yield from _flag(launch, flag)
     yield from _served_name(launch)
     yield from parallel_sizes(launch)
-    yield from _host(launch)
+    yield from _reached(launch)
     if not fused:
         yield from _model(launch, not_read, converted=rewritten and is_converted(launch))
     yield from _program_in_args(launch)
@@ -99,9 +101,8 @@ def _has_flag(engine: str, item: str) -> bool:
 def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
     where = argument_path(launch, flag.at)
     if lacks_value(launch.command.flags, flag):
-        message = (
-            f"must have a value: {spelled(launch, flag)} takes the next list item, or the text after '='"
-        )
+        word = spelled(launch, flag)
+        message = f"must have a value: {word} takes the next list item, or the text after '='"
         yield FieldError(where, launch.command.argv[flag.at], message, "FI305")
     elif short := fused_short(flag):
         message = f"must be two list items, {short} and the number: vLLM does not accept them joined"
@@ -162,10 +163,9 @@ def installs(launch: Launch) -> bool:
 
 def _dashed(launch: Launch) -> list[Dashed]:
     command = launch.command
-    is_known = command.started in RELEASED
-    return (
-        list(dashed(command.started, command.argv, command.arguments, command.flags.bare)) if is_known else []
-    )
+    if command.started not in RELEASED:
+        return []
+    return [*dashed(command.started, command.argv, command.arguments, command.flags.bare)]
 
 
 def _words(wrong: list[Dashed]) -> frozenset[int]:
@@ -207,8 +207,7 @@ def _served_name(launch: Launch) -> Iterator[FieldError]:
         return
     value = launch.command.argv[flag.value_at] if flag.value is None and flag.width > 1 else flag.value
     if ":" in (resolve(value or "", launch.engine.variables) or ""):
-        is_asked = is_added(launch, flag.at)
-        where = path(MODEL_NAME) if is_asked else argument_path(launch, flag.value_at)
+        where = path(MODEL_NAME) if is_added(launch, flag.at) else argument_path(launch, flag.value_at)
         message = "must be without a colon: SGLang reads what follows it as the name of a LoRA adapter"
         yield FieldError(where, value, message, "FI337")
 
@@ -223,11 +222,14 @@ def parallel_sizes(launch: Launch) -> Iterator[FieldError]:
             yield FieldError(argument_path(launch, flag.value_at), value, message, "FI304")
 
 
-def _host(launch: Launch) -> Iterator[FieldError]:
-    """Report an API that listens on the loopback address, which is SGLang's default."""
-    flag = launch.command.flags.last(HOST)
-    host, has_file = text_of(launch, HOST), launch.command.flags.last(CONFIG) is not None
-    if host in _LOOPBACK or (flag is None and launch.command.engine == "sglang" and not has_file):
+def _reached(launch: Launch) -> Iterator[FieldError]:
+    """Report an API on a port that is not known, or on the loopback address, which is SGLang's default."""
+    flag, port, file = (launch.command.flags.last(name) for name in (HOST, PORT, CONFIG))
+    if (told := port or file) and told.value and not launch.engine.http and api_port(launch) is None:
+        message = f"{quoted(launch, told)} hides the port: write --port NUMBER, or name a containerPort http"
+        yield FieldError(argument_path(launch, told.value_at), None, message, "FI509")
+    host = text_of(launch, HOST)
+    if host in _LOOPBACK or (flag is None and launch.command.engine == "sglang" and file is None):
         where = argument_path(launch, flag.value_at) if flag else launch.template.engine_path
         message = f"the API listens on {host or _LOOPBACK[0]}, which no other pod reaches; add --host 0.0.0.0"
         yield FieldError(where, None, message, "FI509")

@@ -433,7 +433,7 @@ def test_tensor_parallelism_over_nodes_that_nvlink_joins_is_no_warning(
         ("--model M", OLD, ["FI501"]),
         ("--model M -dp 8", OLD, []),
         ("--model M -dpl 2", OLD, ["FI501"]),
-        ("--model M --config c.yaml", OLD, []),
+        ("--model M --config c.yaml", OLD, ["FI509"]),
         ("--model M --size-of-a-plugin 8", f"{OLD}-corp", []),
         ("--model M --tensor-paralel-size 8", OLD, ["FI333"]),
         ("--model M -tp $(TP)", OLD, []),
