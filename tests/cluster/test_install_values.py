@@ -53,13 +53,11 @@ _ANTI: Final = {
 }
 _RESOURCES: Final = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}
 _SPREAD: Final = [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
-SPREADS: Final = "topologySpreadConstraints"
 _MOUNT: Final = {"name": "more", "mountPath": "/more"}
 _VOLUME: Final = {"name": "more", "configMap": {"name": "more"}}
 _MORE: Final = {"extraVolumes": [_VOLUME], "extraVolumeMounts": [_MOUNT]}
 _ENV: Final = {"name": "A", "value": "b"}
 _TOLERATION: Final = {"operator": "Exists"}
-_ROLE: Final = {"role": "r"}
 _LABELS: Final = {"team": "ml"}
 _MONITORED: Final = {"monitoring.enabled": True}
 _BUNDLE: Final = {"certificates.mode": "provided", "certificates.caBundle": "Q0E="}

@@ -2,12 +2,13 @@
 
 import json
 import re
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from socket import SHUT_RDWR
+from socket import SHUT_RDWR, inet_aton
 from threading import Timer
 from typing import Final
 
@@ -24,11 +25,11 @@ API: Final = '"object":"list"'
 """What an API answers of its models; Ray's metrics answer on each path."""
 WORDS: Final = 3
 """Tokens of a completion."""
-LISTENS: Final = "0A"
-"""The state in `/proc/net/tcp`."""
-RANK: Final = re.compile(rb"VLLM::(Worker|EngineCore)|ray::RayWorker\w*|sglang::scheduler")
-"""The titles of processes that compute."""
-
+LISTENS, CONNECTED = "0A", "01"
+"""States in `/proc/net/tcp`."""
+RANK: Final = re.compile(rb"VLLM::Worker|ray::RayWorker|sglang::scheduler")
+ENGINE: Final = re.compile(rb"VLLM::EngineCore")
+"""The titles of processes that compute; an engine does so itself unless it has workers."""
 MADE: Final = re.compile("(vllm|sglang):generation_tokens_total{")
 
 
@@ -96,8 +97,16 @@ def _shut(connection: HTTPConnection) -> None:
 
 
 def computing(group: Group) -> list[int]:
-    """Return how many processes of each pod hold a rank."""
-    return [sum(bool(RANK.match(title)) for _, title in processes(pod.pid)) for pod in group.pods]
+    """Return how many ranks each pod holds."""
+    titles = [[title for _, title in processes(pod.pid)] for pod in group.pods]
+    return [sum(map(bool, map(RANK.match, own))) or sum(map(bool, map(ENGINE.match, own))) for own in titles]
+
+
+def alone(group: Group) -> list[int]:
+    """Return the pods that no connection joins to another one."""
+    known = [f"{int.from_bytes(inet_aton(pod.address), sys.byteorder):08X}" for pod in pods(group.lws)]
+    peers = [{address[-8:] for _, _, address in _sockets(pod, CONNECTED)} for pod in group.pods]
+    return [rank for rank, own in enumerate(known) if peers[rank].isdisjoint({*known} - {own})]
 
 
 def memory(group: Group) -> list[int]:
@@ -108,8 +117,7 @@ def memory(group: Group) -> list[int]:
 def generated(group: Group, place: Place) -> list[float]:
     """Return the tokens that each engine behind a server made."""
     found = ask(group, place, "/metrics", seconds=30)[1]
-    lines = (line for line in found.splitlines() if MADE.match(line))
-    return [float(line.split()[-1]) for line in lines]
+    return [float(line.split()[-1]) for line in found.splitlines() if MADE.match(line)]
 
 
 def logs(group: Group) -> str:
@@ -136,12 +144,17 @@ def _ask_all(
 
 def _ports(pod: Process) -> Iterator[int]:
     """Yield the ports on which processes of a pod listen, but those of its loopback."""
+    return (port for address, port, _ in _sockets(pod, LISTENS) if not address.endswith("7F"))
+
+
+def _sockets(pod: Process, state: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the address and the port of sockets of a pod in this state, and their peer's address."""
     for family in ("tcp", "tcp6"):
         for line in Path(f"/proc/{pod.pid}/net/{family}").read_text().splitlines()[1:]:
-            _, local, _, state, *_ = line.split()
+            _, local, peer, found, *_ = line.split()
             address, port = local.split(":")
-            if state == LISTENS and not address.endswith("7F"):
-                yield int(port, 16)
+            if found == state:
+                yield address, int(port, 16), peer.split(":")[0]
 
 
 def processes(pid: int) -> Iterator[tuple[int, bytes]]:

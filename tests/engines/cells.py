@@ -103,9 +103,11 @@ def answered(there: Group, cell: Cell, seconds: float = SECONDS) -> float:
     answers.become_ready(there, places, seconds)
     ready = time.monotonic()
     texts = answers.texts(there, places, 2 * cell.shape.engines)
+    assert all(map(alive, there.pods)), f"a pod ended{said(there)}"
     assert answers.servers(there) == places
     assert len(texts) == 1, texts
-    assert all(answers.computing(there)), f"a pod has no rank{said(there)}"
+    assert not answers.alone(there), f"a pod has joined no other{said(there)}"
+    assert {*answers.computing(there)} == {cell.shape.gpus}, f"a pod has other ranks{said(there)}"
     made = {place: answers.generated(there, place) for place in places}
     assert all(len(each) == cell.shape.engines and all(each) for each in made.values()), made
     return ready

@@ -43,6 +43,6 @@ def test_a_wrong_launch_does_not_pass(harm: Harm, tmp_path: Path) -> None:
     seconds = READY.get(harm.cell, PATIENCE)
     with begun(harm.cell, tmp_path, harm.done) as there:
         heard(there, harm.said)
-        with pytest.raises(AssertionError) as failed:
+        with pytest.raises(AssertionError, match=harm.fails) as failed:
             answered(there, harm.cell, seconds)
     sys.stdout.write(f"\n{SUMMARY}{harm.title}: fails, {str(failed.value)[:120]}\n")
