@@ -97,6 +97,13 @@ ROWS: Final[dict[str, Code]] = {
         "own the PodGroup: `fusioninfer eject` prints it, with the steps; or annotate the object again",
         "our annotations and the record were removed together; the templates still name the PodGroup",
     ),
+    "FI417": Code(
+        "error",
+        "a role of a new revision was never scaled up",
+        "run the `kubectl scale` of the message; LeaderWorkerSet's controller goes on from there",
+        "between two roles a write of LeaderWorkerSet's controller was refused or lost: a policy, a webhook, "
+        "or the API server was away",
+    ),
     "FI420": Code(
         "warning",
         "prefiller and decoder cannot transfer KV caches: engine, connector, sizes or bootstrap port",

@@ -153,9 +153,9 @@ def caches_of(live: Live) -> Caches:
     return caches
 
 
-def snapshot_of(live: Live, key: ServiceKey) -> Snapshot:
-    """Return what the controller sees of a service."""
-    seen = observe(key, caches_of(live), ServiceMemory(), live.too_old)
+def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:
+    """Return what the controller sees of a service; without a memory, as one that has just started."""
+    seen = observe(key, caches_of(live), memory or ServiceMemory(), live.too_old)
     seen = replace(seen, configuration=_configuration(seen, live))
     return replace(seen, unapplied=_missing(seen, desired_state(seen, live.settings), live))
 

@@ -144,6 +144,7 @@ def _plan_with_gate(
     required = opened or declared_roles(members) or _roles_of_fitting(members)
     gang = _gang(situation, members, required, settings)
     waiting_to_rest = (*members, *(one for one, is_required in _kept(situation) if is_required))
+    findings = (*findings, *_not_scaled(situation, members, gang))
     return GangPlan(gang=gang, findings=findings, requeue_after=_seconds_to_rest(situation, waiting_to_rest))
 
 
@@ -320,13 +321,13 @@ def _is_at_zero(situation: Situation, one: Member) -> bool:
 
 
 def _seconds_to_rest(situation: Situation, members: tuple[Member, ...]) -> float | None:
-    """Return the seconds until the next empty member is no longer required."""
+    """Return the seconds until the next empty member is no longer required, or is reported (FI417)."""
     left = [
         _seconds_left(situation, one)
         for one in members
-        if not one.replicas and not _is_resting(situation, one) and _may_rest(situation, one)
+        if not one.replicas and not _is_resting(situation, one) and not _is_at_zero(situation, one)
     ]
-    return min(left, default=None)
+    return min((seconds for seconds in left if seconds > 0), default=None)
 
 
 def _seconds_left(situation: Situation, one: Member) -> float:
@@ -360,6 +361,25 @@ def _ejected_findings(situation: Situation) -> Iterator[Finding]:
                 f"print it with `fusioninfer eject` to own it"
             )
             yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI416")
+
+
+def _not_scaled(situation: Situation, members: tuple[Member, ...], gang: Gang) -> Iterator[Finding]:
+    """FI417: a role of a revision stays empty though another has replicas, and no pod of the gang is bound.
+
+    The controller of DisaggregatedSets scales one role after the other. If a write between them fails, it
+    waits for those that it scaled (`isRevisionStable`, `pkg/controllers/disaggregatedset/executor.go`).
+    """
+    required = {policy.name for policy in gang.policies if policy.required}
+    others = ", ".join(one.name for one in members if one.replicas)
+    for one in members:
+        is_empty = bool(one.revision) and one.name in required and not one.replicas
+        if is_empty and not _is_at_zero(situation, one) and _seconds_left(situation, one) <= 0:
+            command = f"kubectl scale leaderworkerset {one.name} --replicas=1 --namespace={one.namespace}"
+            message = (
+                f"has no replicas: the gang waits for it, and LeaderWorkerSet's controller scales it after "
+                f"{others}, which waits for the gang; to end this, run: {command}"
+            )
+            yield _finding(one, "spec.replicas", message, "FI417")
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:

@@ -39,6 +39,7 @@ REASONS: Final = {
     "FI411": "PodGroupRefused",
     "FI415": "PrioritiesDisagree",
     "FI416": "PodGroupOfEjected",
+    "FI417": "RoleNotScaled",
     "FI420": "KVTransferMismatch",
     "FI540": "RolesNameOneSide",
     "FI548": "PriorityOfAnotherPool",

@@ -66,8 +66,12 @@ class ServiceMemory:
         self.ours = {name: seen for name, seen in self.ours.items() if name in names}
 
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
-        """Return the seconds for which members have had no replicas, by name; start counting for new ones."""
-        now, empty = time.monotonic(), [one for one in members if not one.replicas]
+        """Return the seconds for which members have had no replicas, by name; start counting for new ones.
+
+        Those of a revision count while another role of it has replicas.
+        """
+        now, started = time.monotonic(), {one.gang for one in members if one.replicas}
+        empty = [one for one in members if not one.replicas and (not one.revision or one.gang in started)]
         self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
         return {one.name: now - self.empty_since[one.uid] for one in empty}
 

@@ -1,11 +1,16 @@
 """Revisions of a DisaggregatedSet that differ in more than an image, on LWS's own controller."""
 
+import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner
 
+from fusioninfer.cli import main
 from intent import Object
 from intent.annotations import REVISION, ROLES
 from tests.builders.patience import PATIENCE
@@ -19,8 +24,8 @@ from tests.cluster.test_disaggregatedset import (
     role,
     set_namespace,
 )
-from tests.cluster.testbed.api import create, patch, path
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.api import ApiError, create, delete, items, patch, path
+from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes
 from tests.cluster.testbed.groups import group_of, pods, settled
 from tests.cluster.testbed.wait import until
@@ -101,6 +106,96 @@ def test_a_rollout_is_rolled_back(fusioninfer: Cluster, set_namespace: str, add_
     until(lambda: len(pods(fusioninfer, namespace)) == 12, "the other pods are gone")
     assert becomes(lambda: groups(fusioninfer, namespace), gangs(first)) == gangs(first)
     assert not findings(fusioninfer, namespace)
+
+
+def test_a_rollout_that_stops_between_two_roles_goes_on_with_the_command_that_is_told(
+    fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes
+) -> None:
+    """A policy refuses to scale the second role of the new revision, once."""
+    namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
+    add_nodes(12)
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
+    until(lambda: serving(fusioninfer, namespace, PAIR), "both roles are placed")
+    (first,) = revisions(fusioninfer, namespace)
+    old = uids(fusioninfer, namespace)
+
+    with refused(fusioninfer, namespace):
+        patch(fusioninfer.api, at, with_roles(PAIR, tag="-b"))
+        second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+        until(lambda: len(uids(fusioninfer, namespace, second)) == FILES["prefill"][1], "its prefiller")
+    stuck = f"{SET}-{second}-decode"
+    assert not findings(fusioninfer, namespace)
+    (told,) = until(lambda: findings(fusioninfer, namespace), "it is told", seconds=2 * PATIENCE)
+    cause = why(fusioninfer, namespace)["cause"]
+
+    assert replicas(fusioninfer, namespace, second) == {"prefill": 1, "decode": 0}
+    assert uids(fusioninfer, namespace, first) == old
+    command = f"kubectl scale leaderworkerset {stuck} --replicas=1 --namespace={namespace}"
+    assert ("FI417" in told, command in told) == (True, True)
+    assert (cause["reason"], cause["object"]) == ("FI417", f"LeaderWorkerSet {stuck}")
+    assert command in cause["message"]
+    kubectl(fusioninfer, *shlex.split(command)[1:])
+    with served(fusioninfer, namespace, {first: old}, second, PAIR) as is_rolled:
+        until(is_rolled, "the first revision is gone", seconds=2 * PATIENCE)
+    assert why(fusioninfer, namespace)["cause"] is None
+
+
+@contextmanager
+def refused(cluster: Cluster, namespace: str) -> Iterator[None]:
+    """Have a policy refuse each write that gives a decoder more replicas."""
+    rule = {
+        "apiGroups": ["leaderworkerset.x-k8s.io"],
+        "apiVersions": ["*"],
+        "operations": ["UPDATE"],
+        "resources": ["leaderworkersets"],
+    }
+    more = "object.metadata.name.endsWith('-decode') && object.spec.replicas > oldObject.spec.replicas"
+    policy = {
+        "metadata": {"name": namespace},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": f"!({more})"}],
+        },
+    }
+    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    bound_here = {"policyName": namespace, "validationActions": ["Deny"], "matchResources": here}
+    create(cluster.api, path("validatingadmissionpolicies"), policy)
+    create(
+        cluster.api,
+        path("validatingadmissionpolicybindings"),
+        {"metadata": {"name": namespace}, "spec": bound_here},
+    )
+    (decoder,) = (f"{SET}-{one}-decode" for one in revisions(cluster, namespace))
+    trial = partial(said, cluster, path("leaderworkersets", namespace, decoder), {"spec": {"replicas": 2}})
+    try:
+        until(lambda: "ValidatingAdmissionPolicy" in trial(), "the policy holds")
+        yield
+    finally:
+        for each in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            delete(cluster.api, path(each, "", namespace))
+        until(lambda: not trial(), "the policy is gone")
+
+
+def said(cluster: Cluster, where: str, change: Object) -> str:
+    """Return what the API server says of a change, as a dry run; nothing if it takes it."""
+    try:
+        patch(cluster.api, where, change, dryRun="All")
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def replicas(cluster: Cluster, namespace: str, revision: str) -> dict[str, int]:
+    """Return the replicas of each role of a revision."""
+    found = items(cluster.api, path("leaderworkersets", namespace), labelSelector=f"{REVISION}={revision}")
+    return {lws["metadata"]["name"].rpartition("-")[2]: lws["spec"]["replicas"] for lws in found}
+
+
+def why(cluster: Cluster, namespace: str) -> Object:
+    """Return what `fusioninfer why` says of the service."""
+    words = ["why", SERVICE, "-n", namespace, "--output=json", f"--kubeconfig={kubeconfig(cluster)}"]
+    found: Object = json.loads(CliRunner().invoke(main, words).stdout)
+    return found
 
 
 def with_roles(names: tuple[str, ...], replicas: int = 1, tag: str = "") -> Object:

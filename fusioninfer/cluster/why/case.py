@@ -1,5 +1,6 @@
 """The case of one service: what was read, and what the controller's functions say about it. Pure."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fusioninfer.cluster.answers import ABSENT, Answer
+from fusioninfer.cluster.check.controller import moment
 from fusioninfer.cluster.service import Live, service_of, snapshot_of
 from intent import Object
 from intent.annotations import GROUP_INDEX, LWS_NAME
@@ -14,13 +16,14 @@ from intent.gang import NO_GANG
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from intent.service.routes import merged_routing
 from intent.service.rules import present
-from intent.shapes import labels, mapping, text
+from intent.shapes import labels, mapping, metadata, text
 from sync.desired.service import Desired, desired_state
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed import lws as observed_lws
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod import ObservedPod, project
 from sync.observed.snapshot import Snapshot
+from sync.runtime.snapshots import ServiceMemory
 from sync.status.inputs import Observed
 from sync.status.report import observed
 
@@ -99,9 +102,24 @@ def _time(event: Object) -> str:
 def case_of(read: ServiceObjects) -> Case:
     """Judge what was read, with the functions of the controller."""
     sets = members(read)
-    snapshot = snapshot_of(read.live, (read.namespace, read.service or name_of(read.named)))
+    snapshot = snapshot_of(read.live, (read.namespace, read.service or name_of(read.named)), _memory(read))
     desired = desired_state(snapshot, read.live.settings)
     return Case(read, snapshot, desired, _observed(read, snapshot, desired, sets), sets)
+
+
+def _memory(read: ServiceObjects) -> ServiceMemory:
+    """Return a memory in which each LeaderWorkerSet may have been empty since it was made.
+
+    The controller of DisaggregatedSets makes them empty, and scales them at once.
+    """
+    now = time.monotonic()
+    return ServiceMemory(
+        empty_since={
+            text(one.get("uid")): now - (read.now - made).total_seconds()
+            for one in map(metadata, read.live.of(LWS))
+            if (made := moment(text(one.get("creationTimestamp"))))
+        }
+    )
 
 
 def members(read: ServiceObjects) -> tuple[Object, ...]:

@@ -14,6 +14,7 @@ from fusioninfer.cluster.why.cause import LAYERS, REASONS, Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.logs import hint, telling_line
 from intent import Object
+from intent.annotations import REVISION
 from sync.kinds import LWS
 from sync.status.reasons import REASONS as STATUS_REASONS
 from tests.builders.lws import lws as authored
@@ -83,6 +84,20 @@ def routed(read: ServiceObjects) -> ServiceObjects:
     return replace(read, live=read.live.with_objects(sets))
 
 
+def rolling(made: str) -> Change:
+    """Make both of one revision, at a time; the prefiller was never scaled, and no pod is on a node."""
+
+    def apply(read: ServiceObjects) -> ServiceObjects:
+        sets = copy.deepcopy(read.live.of(LWS))
+        for replicas, one in enumerate(sets):
+            one["metadata"]["labels"][REVISION] = "0a1b2c3d"
+            one["metadata"]["creationTimestamp"] = made
+            one["spec"]["replicas"] = replicas
+        return replace(read, live=read.live.with_objects(sets))
+
+    return apply
+
+
 def waiting(reason: str, message: str = "") -> Object:
     return {"state": {"waiting": {"reason": reason, "message": message}}}
 
@@ -126,6 +141,10 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
             lambda read: replace(read, pods=Answer()),
         ),
         "its status is of generation 1, not 2",
+    ),
+    "FI417": (
+        rolling("2026-05-31T23:58:59Z"),
+        "run: kubectl scale leaderworkerset p --replicas=1 --namespace=team-a",
     ),
     "PodsRefused": (
         both(
@@ -209,6 +228,10 @@ def test_the_dominant_cause_is_first(reason: str) -> None:
     assert message in first.message
     assert reason not in first.message
     assert first.remedy
+
+
+def test_a_role_that_was_not_scaled_yet_is_no_cause() -> None:
+    assert "FI417" not in {one.reason for one in found(rolling("2026-05-31T23:59:59Z"))}
 
 
 def test_a_queue_that_is_closed_is_the_cause() -> None:

@@ -333,10 +333,13 @@ REVISIONS: Final[Mapping[str, tuple[int, dict[str, Any]]]] = {
 
 @pytest.mark.parametrize(("decodes", "known"), REVISIONS.values(), ids=REVISIONS)
 def test_a_role_of_a_revision_is_required_until_a_pod_was_bound(decodes: int, known: dict[str, Any]) -> None:
+    """The author of one that is required and stays empty is told so after a minute."""
     decided = of_revision(P, NO_D, **known)
 
     assert required(decided) == {"p": 1, "d": decodes}
-    assert decided.requeue_after is None
+    is_new = not decodes or "empty_for" in known
+    assert decided.requeue_after == (None if is_new else 60.0)
+    assert codes(decided) == ({("d", "FI417")} if decodes and is_new else set())
 
 
 @pytest.mark.parametrize("bound", [frozenset[str](), frozenset({"p", "d"})])
