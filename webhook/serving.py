@@ -170,4 +170,4 @@ def _of_module(words: tuple[str, ...], at: int) -> str:
 def _words(items: tuple[str, ...]) -> Iterator[str]:
     """Yield list items split at blanks, as scripts need, without quotes."""
     for item in items:
-        yield from (word.strip("\"';") for word in item.split())
+        yield from (word.strip("\"';()") for word in item.split())

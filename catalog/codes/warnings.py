@@ -210,7 +210,7 @@ ROWS: Final[dict[str, Code]] = {
         "warning",
         "an argument is not read as the model",
         "remove the empty argument, and write the model as --model NAME, before any --",
-        "an argument is empty, often from a template without its value, or follows a --",
+        "an argument is empty, from a template or a blank after a backslash, or follows a -- or the model",
     ),
     "FI537": Code(
         "warning",

@@ -64,7 +64,7 @@ def pod(*command: str, **container: Any) -> Object:
         ),
         (("ray", "start", "--head", "--port", "6379", "--block"), 8000),
         (("sh", "-c", "ray start --head --port=6379; python3 -m dynamo.vllm --model M -tp 8"), 8000),
-        (("sh", "-c", "array start --port 81"), 81),
+        (("sh", "-c", "(array start --port 81)"), 81),
     ],
 )
 def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...], port: int) -> None:

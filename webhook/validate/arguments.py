@@ -237,11 +237,11 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
 
 def _model(launch: Launch, not_read: frozenset[int], *, converted: bool) -> Iterator[FieldError]:
     flags, argv = launch.command.flags, launch.command.argv
-    stray = [at for at in flags.stray if at not in not_read]
     bare = [at for at in flags.bare if at not in not_read]
-    if stray:
-        word = argv[stray[0]][:SHOWN]
-        cause = f"{word} follows a --" if word else "the item is empty"
+    more = [at for at in bare[1:] if launch.command.is_vllm and "$" not in argv[at]]
+    if stray := [at for at in flags.stray if at not in not_read] + more:
+        word, above = argv[stray[0]][:SHOWN], "the model" if stray == more else "a --"
+        cause = f"{word} follows {above}" if word.strip() else "the item is empty"
         message = f"{cause}, so it is not read as the model; remove it, or write --model NAME before any --"
         yield FieldError(argument_path(launch, stray[0]), None, message, "FI536")
     named = [flag for flag in flags.given if flag.name == MODEL]

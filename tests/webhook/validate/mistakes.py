@@ -996,11 +996,11 @@ _ARGUMENTS: Final = (
         args("org/A", "--model", "org/B"),
     ),
     Mistake(
-        "an empty argument",
+        "a second word without a flag",
         "FI536",
-        f"{ENGINE}.args[1]",
-        "the item is empty, so it is not read as the model; remove it",
-        args("org/M", "", "-tp", "16"),
+        f"{ENGINE}.args[3]",
+        "org/N follows the model, so it is not read as the model; remove it",
+        args("org/M", "-tp", "16", "org/N"),
     ),
     Mistake(
         "an encoder that hands nothing on",
