@@ -8,7 +8,7 @@ from intent.accelerators import TPU
 from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.command import DIALECTS
 from intent.command_line.dialects import VLLM
-from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, SHARED_DATA, SIZES, TENSOR, Flag
+from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_DATA, SIZES, TENSOR, Flag
 from intent.command_line.spelling import dashed, knows_all, unparsed
 from intent.errors import FieldError
 from intent.launch import (
@@ -21,6 +21,7 @@ from intent.launch import (
     argument_path,
     countable,
     in_group,
+    in_shell,
     is_added,
     model_of,
     quoted,
@@ -100,7 +101,7 @@ def _idle_alone(launch: Launch) -> Iterator[FieldError]:
     Without a size only engines whose flags are all known are judged: an unknown flag may set one.
     """
     needed, there = _of_pod(launch), countable(launch.engine)
-    if needed is None or there is None or needed.accelerators >= there or _misspelt_size(launch):
+    if needed is None or there is None or needed.accelerators >= there or _hidden_size(launch):
         return
     command = launch.command
     is_whole = command.engine in CHECKED and knows_all(command.engine, command.flags.given, command.argv)
@@ -125,7 +126,7 @@ def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines
     found = list(_local_data(intent.parallelism, size)) or list(_missing_ranks(plan, size))
     if not (found or shared):
         found = list(_unfit(plan, launcher, size))
-    if found and not _misspelt_size(leader):
+    if found and not _hidden_size(leader):
         yield from found
 
 
@@ -138,16 +139,15 @@ def _unfit(plan: LaunchPlan, launcher: Launcher, size: int) -> Iterator[FieldErr
         yield from _in_all(plan, needed, size)
 
 
-def _misspelt_size(launch: Launch) -> bool:
-    """Return whether a misspelt flag is meant to be a parallel size: then the sizes are not known."""
-    command = launch.command
-    dialect = DIALECTS.get(command.kind, VLLM)
+def _hidden_size(launch: Launch) -> bool:
+    """Return whether a misspelt flag is meant to be a parallel size, or a shell may expand a word to one."""
+    command, words = launch.command, launch.command.flags.bare
+    others = words[1:] if command.flags.last(MODEL) is None else words
+    if in_shell(launch) and any("$" in command.argv[at] for at in others) and not _sizes_given(launch):
+        return True
+    dialect, is_known = DIALECTS.get(command.kind, VLLM), command.engine in CHECKED
     flags = unparsed(command.engine, launch.image.version, command.flags.given, command.argv)
-    torn = (
-        dashed(command.engine, command.argv, command.arguments, command.flags.bare)
-        if command.engine in CHECKED
-        else ()
-    )
+    torn = dashed(command.engine, command.argv, command.arguments, words) if is_known else ()
     meant = (*(one.meant for one in flags), *(one.meant.partition("=")[0] for one in torn))
     return any(dialect.names.get(flag) in SIZES for flag in meant)
 

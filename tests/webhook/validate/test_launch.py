@@ -598,13 +598,13 @@ def test_one_side_of_a_kv_transfer_without_a_connector_is_a_warning(
     assert ("FI539" in {one.code for one in found}) is told
 
 
-def test_flags_that_a_shell_expands_may_contain_the_connector() -> None:
+def test_flags_that_a_shell_expands_may_contain_the_connector_and_the_sizes() -> None:
     def found(script: str) -> set[str]:
-        pods = template(container(command=["sh", "-c", script], args=None))
+        pods = template(container(command=["sh", "-c", script], args=None, image="vllm/vllm-openai:v0.32.0"))
         return {one.code for one in check(put(lws(worker=pods, component_type="prefiller")))}
 
-    assert "FI539" in found("cd /; vllm serve $MODEL -tp 16")
-    assert "FI539" not in found("cd /; vllm serve $MODEL $FLAGS")
+    assert {"FI539", "FI316"} <= found("cd /; vllm serve $MODEL")
+    assert {"FI539", "FI316"}.isdisjoint(found("cd /; vllm serve $MODEL $FLAGS"))
 
 
 @pytest.mark.parametrize(
