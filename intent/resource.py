@@ -22,13 +22,14 @@ from catalog.schemas import (
     with_later_fields,
 )
 from intent import Object, disaggregatedset, lws
+from intent.annotations import EXCLUSIVE_TOPOLOGY
 from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
 from intent.rollout import MOST_PODS, OF_ROLLOUT
 from intent.schema import FieldCheck, Rules, Violation, violations
-from intent.shapes import listed, mapping, metadata, text, without_nulls
+from intent.shapes import annotations, listed, mapping, metadata, text, without_nulls
 
 SUBGROUP_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -236,8 +237,22 @@ def _of_roles(obj: Object) -> Iterator[Violation]:
             "spec.slices", None, f"must be 1: spec.roles[{external[0]}] has scaling.mode External"
         )
     policy = mapping(whole.get("placementPolicy"))
-    if policy.get("type", "None") != "None" and not policy.get("topology"):
-        yield Violation("spec.placementPolicy.topology", None, "is required")
+    if policy.get("type", "None") != "None":
+        if not policy.get("topology"):
+            yield Violation("spec.placementPolicy.topology", None, "is required")
+        for at, one in enumerate(written):
+            yield from _exclusive(one, f"spec.roles[{at}]")
+
+
+def _exclusive(role: Object, path: str) -> Iterator[Violation]:
+    """Report the annotations by which LWS keeps other groups away, which exclude a placementPolicy."""
+    group = mapping(mapping(role.get("spec")).get("leaderWorkerTemplate"))
+    places = {f".spec.leaderWorkerTemplate.{name}": group.get(name) for name in disaggregatedset.TEMPLATES}
+    for below, value in ({"": role} | places).items():
+        for key in (EXCLUSIVE_TOPOLOGY, SUBGROUP_TOPOLOGY):
+            if key in annotations(value):
+                where = f"{path}{below}.metadata.annotations[{key}]"
+                yield Violation(where, None, "must not be set beside spec.placementPolicy")
 
 
 def _schema(name: str) -> Callable[[], Schema]:

@@ -16,6 +16,7 @@ from intent.annotations import (
     ROLE_NAME,
     SERVICE,
 )
+from intent.disaggregatedset import is_disaggregated_set
 from intent.gang import pod_group_name
 from intent.lws import KIND as LWS
 from intent.lws import read_revision
@@ -80,6 +81,14 @@ def workloads(
     return tuple(
         _workload(key, members, known, at) for at, (key, members) in enumerate(sets.items()) if members
     )
+
+
+def placement_policies(objects: Iterable[Object]) -> Iterator[str]:
+    """Say which DisaggregatedSets have one: the affinity that LWS makes of it is in no expanded object."""
+    for one in filter(is_disaggregated_set, objects):
+        policy = mapping(mapping(one.get("spec")).get("placementPolicy"))
+        if policy.get("type", "None") != "None":
+            yield f"{one['kind']} {_name(one)}: not modelled: placementPolicy, affinity between pods"
 
 
 def accelerators(planned: Iterable[Workload]) -> tuple[str, ...]:

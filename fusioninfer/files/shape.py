@@ -177,9 +177,12 @@ def _words(line: str) -> list[str] | None:
 def errors(shape: CheckedShape, kind: FileKind) -> Iterator[FieldError]:
     """Report the violations by an object."""
     meant = each_nearest((one.unknown, one.known) for one in shape.violations if one.unknown)
+    later = {one.path: one.since for one in shape.violations if one.since}
     for one in shape.violations:
         if one.unknown:
-            yield FieldError(one.path, None, f"unknown field{_hint(one, next(meant), kind)}", UNKNOWN)
+            above = (since for path, since in later.items() if is_at_or_below(one.path, path))
+            hint = _hint(one, next(meant), kind, next(above, kind.source))
+            yield FieldError(one.path, None, f"unknown field{hint}", UNKNOWN)
         elif one.since:
             yield FieldError(one.path, None, one.message, LATER)
         else:
@@ -196,8 +199,8 @@ def value_hint(one: Violation) -> str:
     return f'; quote it: "{json.dumps(one.value)}"' if is_bare else ""
 
 
-def _hint(one: Violation, meant: str, kind: FileKind) -> str:
-    """Return what to write in the place of an unknown field."""
+def _hint(one: Violation, meant: str, kind: FileKind, source: str) -> str:
+    """Return what to write in the place of an unknown field; `source` defines the object around it."""
     if elsewhere := _elsewhere(one, kind):
         return f"; it belongs in {elsewhere}"
-    return suggested(meant) or f"; {kind.source} has none of this name"
+    return suggested(meant) or f"; {source} has none of this name"

@@ -97,7 +97,7 @@ def plan(  # noqa: PLR0913 - each is a flag
     found, problems = documents.read_all(files, recursive=recursive)
     made = offline.compose(found, settings, namespace=home)
     require(Report.of(made, problems), selection)
-    result = _forecast(made.objects, source)
+    result = _forecast(made.objects, source, tuple(one.object for one in found))
     click.echo(_rendered(result, output), nl=False)
     sys.exit(OK if result.complete else FINDINGS)
 
@@ -117,9 +117,17 @@ class NodeSource:
         return self.shapes is None and self.nodes_file is None
 
 
-def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
-    """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read."""
-    from fusioninfer.files.gangs import TooManyPodsError, accelerators, workloads  # noqa: PLC0415 - as above
+def _forecast(objects: "tuple[Object, ...]", source: NodeSource, written: "tuple[Object, ...]") -> "Forecast":
+    """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read.
+
+    `written`: what they were made of.
+    """
+    from fusioninfer.files.gangs import (  # noqa: PLC0415 - as above
+        TooManyPodsError,
+        accelerators,
+        placement_policies,
+        workloads,
+    )
     from plan.forecast import forecast  # noqa: PLC0415 - as above
 
     try:
@@ -136,7 +144,7 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource) -> "Forecast":
         nodes.supplies,
         present=len(nodes.supplies) if source.is_live else 0,
         rules=nodes.rules,
-        notes=nodes.notes(objects),
+        notes=(*nodes.notes(objects), *placement_policies(written)),
     )
 
 

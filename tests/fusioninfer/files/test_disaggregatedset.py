@@ -162,6 +162,7 @@ def test_the_command_reads_the_kind(tmp_path: Path) -> None:
 
 EXCLUSIVE = {"type": "ExclusiveSlice", "topology": "example.com/rack"}
 EXTERNAL = {"scaling": {"mode": "External"}}
+LWS, GROUP = "leaderworkerset.sigs.k8s.io", "spec.leaderWorkerTemplate"
 
 
 def of_0_10(*roles: Object, **spec: Any) -> Object:
@@ -229,14 +230,15 @@ def test_the_replicas_of_an_autoscaler_are_left_out() -> None:
 def test_fields_of_a_later_release_only_warn_and_are_checked() -> None:
     roles = (role("prefill", "prefiller"), role("decode", "decoder") | {"scaling": {"mode": "Extern"}})
 
-    made = composed(of_0_10(*roles, slices=0, placementPolicy=EXCLUSIVE | {"topologies": []}))
+    made = composed(of_0_10(*roles, slices=0, placementPolicy=EXCLUSIVE | {"spreading": []}))
 
     assert later(made) == ["spec.roles[1].scaling", "spec.slices", "spec.placementPolicy"]
     assert found(made) == [
         ("FI921", "spec.roles[1].scaling.mode"),
         ("FI921", "spec.slices"),
-        ("FI920", "spec.placementPolicy.topologies"),
+        ("FI920", "spec.placementPolicy.spreading"),
     ]
+    assert made.found[2].error.message == "unknown field; LWS 0.10 has none of this name"
 
 
 def test_a_misspelt_field_of_a_later_release_is_an_error_with_the_right_name() -> None:
@@ -268,6 +270,26 @@ def test_what_the_webhook_of_lws_refuses_is_an_error(spec: Object, path: str) ->
     made = composed(of_0_10(**spec | {"roles": roles}))
 
     assert [at for _, at in found(made)] == ([path] if path else [])
+
+
+@pytest.mark.parametrize(
+    ("policy", "count"),
+    [(EXCLUSIVE, 2), ({"type": "None", "topology": "rack"}, 0), ({"topology": "rack"}, 0)],
+)
+def test_exclusive_topology_of_lws_is_refused_beside_a_placement_policy(policy: Object, count: int) -> None:
+    of_set, of_pods = ({f"{LWS}/{kind}exclusive-topology": "rack"} for kind in ("subgroup-", ""))
+    roles = (role("prefill", "prefiller"), role("decode", "decoder"))
+    roles[0]["metadata"]["annotations"] |= of_set
+    roles[1]["spec"]["leaderWorkerTemplate"] |= {
+        "leaderTemplate": template() | {"metadata": {"annotations": of_pods}}
+    }
+
+    made = composed(of_0_10(*roles, placementPolicy=policy))
+
+    assert [path for code, path in found(made) if code == "FI921"] == [
+        f"spec.roles[0].metadata.annotations[{LWS}/subgroup-exclusive-topology]",
+        f"spec.roles[1].{GROUP}.leaderTemplate.metadata.annotations[{LWS}/exclusive-topology]",
+    ][:count]
 
 
 def test_what_is_found_is_said_of_one_slice() -> None:

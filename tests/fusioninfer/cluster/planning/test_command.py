@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from fusioninfer.cli import main
 from intent import Object
 from tests.builders.lws import container, lws, template
-from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC
+from tests.cluster.capacity import DISAGGREGATED, EXAMPLES, MONOLITHIC
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 
@@ -156,13 +156,31 @@ def test_services_of_one_name_are_told_apart_by_their_namespaces() -> None:
     assert "waiting: b/deepseek-r1-inference/worker-0 waits" in found
 
 
-def test_a_scheduler_that_is_not_modelled_is_named() -> None:
-    text = MONOLITHIC.files[0].read_text()
-    other = text.replace("annotations:", "annotations:\n    fusioninfer.io/scheduler-name: other", 1)
+@pytest.mark.parametrize(
+    ("file", "field", "more", "note"),
+    [
+        (
+            *(MONOLITHIC.files[0], "annotations:", "\n    fusioninfer.io/scheduler-name: other"),
+            "scheduler other is not modelled; the plan is that of",
+        ),
+        (
+            *(
+                EXAMPLES / "disaggregatedset.yaml",
+                "spec:",
+                "\n  placementPolicy: {type: ExclusiveSlice, topology: r}",
+            ),
+            "note: DisaggregatedSet qwen-set: not modelled: placementPolicy, affinity between pods",
+        ),
+    ],
+    ids=["scheduler", "placementPolicy"],
+)
+def test_what_is_not_modelled_is_named(file: Path, field: str, more: str, note: str) -> None:
+    text = file.read_text()
 
-    found = [plan("-", "--nodes", "2x8", stdin=one).stdout for one in (text, other)]
+    found = [
+        plan("-", "--nodes", "2x8", stdin=one).stdout for one in (text, text.replace(field, field + more, 1))
+    ]
 
-    note = "scheduler other is not modelled; the plan is that of"
     assert [note in one for one in found] == [False, True]
 
 
