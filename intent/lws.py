@@ -76,6 +76,8 @@ class Pod:
     """Whether any container requests an accelerator."""
     unmounted: tuple[tuple[str, str], ...] = ()
     """Mounts of volumes that the pod lacks: the path of each below the spec, and the name."""
+    unclaimed: tuple[tuple[str, str], ...] = ()
+    """Uses of claims (DRA) that the pod lacks, likewise."""
     imageless: tuple[str, ...] = ()
     """The paths below the spec of containers that name no image."""
 

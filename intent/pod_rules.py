@@ -3,7 +3,7 @@
 A LeaderWorkerSet may break these rules, and so may its StatefulSets, which then create no pods.
 
 Source: Kubernetes v1.35.4 `pkg/apis/core/validation/validation.go`: `ValidateVolumeMounts`,
-`ValidateVolumeDevices`, `validateContainerCommon`.
+`ValidateVolumeDevices`, `validateContainerCommon`, `validateResourceClaimNames`.
 """
 
 import re
@@ -14,6 +14,7 @@ from intent import Object
 from intent.shapes import listed, mapping, strings, text
 
 NEEDS_VOLUME: Final = "must be the name of a volume: add {} to spec.volumes of this template"
+NEEDS_CLAIM: Final = "must be the name of a claim: add {} to spec.resourceClaims of this template"
 
 
 _FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
@@ -63,6 +64,18 @@ def without_volume(spec: Object, others: Collection[str] = ()) -> tuple[tuple[st
         return ()
     known = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
     return tuple([(path, name) for path, name in mounted if name not in known])
+
+
+def without_claim(spec: Object) -> tuple[tuple[str, str], ...]:
+    """Return the uses of claims (DRA) that the pod lacks: the path of each below the spec, and the name."""
+    used = [
+        (f"{path}.resources.claims[{at}].name", name)
+        for path, container in containers_of(spec)
+        for at, one in enumerate(listed(mapping(container.get("resources")).get("claims")))
+        if (name := text(mapping(one).get("name")))
+    ]
+    known = {text(mapping(one).get("name")) for one in listed(spec.get("resourceClaims"))} if used else ()
+    return tuple([(path, name) for path, name in used if name not in known])
 
 
 def without_image(spec: Object) -> tuple[str, ...]:

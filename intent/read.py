@@ -30,7 +30,7 @@ from intent.lws import (
     TemplateField,
     read_revision,
 )
-from intent.pod_rules import on_fabric, without_image, without_volume
+from intent.pod_rules import on_fabric, without_claim, without_image, without_volume
 from intent.shapes import checked, listed, mapping, number, strings, text
 
 SHM: Final = "dshm"
@@ -182,6 +182,7 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
         containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
         accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
         unmounted=without_volume(spec, claims),
+        unclaimed=without_claim(spec),
         imageless=without_image(spec),
     )
 

@@ -212,4 +212,10 @@ ROWS: Final[dict[str, Code]] = {
         "use a name without a colon, in fusioninfer.io/model-name or behind --served-model-name",
         "requests name a LoRA adapter as model:adapter; releases after 0.5.5 exit on such a name",
     ),
+    "FI338": Code(
+        "error",
+        "a container uses a resource claim that the pod does not have",
+        "add the claim to spec.resourceClaims of the same template, or correct the name",
+        "the name is misspelt, or the claim was forgotten; the API server refuses such pods",
+    ),
 }

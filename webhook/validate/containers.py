@@ -1,11 +1,11 @@
-"""Containers that the API server refuses when LeaderWorkerSet creates their pods: without image or volume."""
+"""Containers that the API server refuses when LWS creates their pods: without image, volume or claim."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from intent.errors import FieldError
 from intent.launch import SHOWN
-from intent.pod_rules import NEEDS_VOLUME
+from intent.pod_rules import NEEDS_CLAIM, NEEDS_VOLUME
 from webhook.layout import Input
 
 _NO_IMAGE: Final = "is required: the API server refuses a pod with a container that has none"
@@ -14,7 +14,7 @@ _INJECTED: Final = "fusioninfer-"
 
 
 def containers(given: Input) -> Iterator[FieldError]:
-    """Report mounts without a volume and containers without an image, in every template of the author."""
+    """Report what a container uses and its pod lacks, and missing images, in every template of the author."""
     intent = given.intent
     is_injected = bool(intent.model or intent.lora)
     for template in intent.templates:
@@ -22,5 +22,7 @@ def containers(given: Input) -> Iterator[FieldError]:
         for path, name in template.pod.unmounted:
             if not (is_injected and name.startswith(_INJECTED)):
                 yield FieldError(f"{where}.{path}", name, NEEDS_VOLUME.format(name[:SHOWN]), "FI331")
+        for path, name in template.pod.unclaimed:
+            yield FieldError(f"{where}.{path}", name, NEEDS_CLAIM.format(name[:SHOWN]), "FI338")
         for path in template.pod.imageless:
             yield FieldError(f"{where}.{path}.image", None, _NO_IMAGE, "FI332")

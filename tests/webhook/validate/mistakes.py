@@ -638,6 +638,13 @@ _CONTAINERS: Final = (
         "add data to spec.volumes of this template",
         fields(initContainers=[MOUNTING]),
     ),
+    Mistake(
+        "a claim that the pod lacks",
+        "FI338",
+        f"{ENGINE}.resources.claims[0].name",
+        "add gpus to spec.resourceClaims of this template",
+        engine(resources=CPU | {"claims": [{"name": "gpus"}]}),
+    ),
     Mistake("no image", "FI332", f"{ENGINE}.image", "is required", engine(image=None)),
     Mistake(
         "an empty image of a further container",
