@@ -19,6 +19,9 @@ OTHERS: Final = (
 """Ray detects these itself, under other names. Sources: the device plugins of Ascend, of Huawei Cloud
 (`huawei.com/ascend-1980`), Cambricon and MetaX."""
 TPU: Final = "google.com/tpu"
+DEVICE_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+"""Beginning of a resource that is a claim of devices of the class behind it, since Kubernetes 1.34
+(`k8s.io/api/resource/v1/types.go`, `ResourceDeviceClassPrefix`)."""
 
 
 MOST: Final = 16
@@ -42,8 +45,12 @@ def unknown(resources: Any) -> tuple[str, ...]:
         return ()
     tables = (resources.get(kind) for kind in ("limits", "requests"))
     offered = [(table, name) for table in tables if isinstance(table, dict) for name in table if "/" in name]
-    known = [one for one in offered if is_extended(one[1]) and not is_accelerator(one[1])]
+    known = [one for one in offered if _is_device(one[1]) and not is_accelerator(one[1])]
     return tuple(sorted({name for table, name in known if whole(table[name]) != 0})) if known else ()
+
+
+def _is_device(resource: str) -> bool:
+    return is_extended(resource) or resource.startswith(DEVICE_CLASS)
 
 
 def unlimited(resources: Object) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
+from intent.accelerators import DEVICE_CLASS
 from intent.shapes import listed, mapping, number, strings, text
 from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, largest, total
 from plan.devices import Templates, devices
@@ -19,6 +20,7 @@ OF_PODS: Final = (CPU, MEMORY, "hugepages-")
 """The resources that `spec.resources` of a pod may set for all containers together."""
 SYSTEM_PRIORITIES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+BY_CLASS: Final = "is a claim, and only those of a ResourceClaimTemplate are counted; name one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def demand(
     known = SYSTEM_PRIORITIES | dict(priorities or {})
     claimed = devices(spec, claims, namespace)
     asked = requests(spec) | claimed.counted | {PODS: UNIT}
-    compared, has_others = requests(spec, ASSUMED), bool(claimed.unknown and accelerators(asked))
+    by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
+    unknown = (*claimed.unknown, *(f"{name}: {BY_CLASS}" for name in by_class if asked.pop(name)))
+    compared, has_others = requests(spec, ASSUMED), bool(unknown and accelerators(asked))
     return Demand(
         requests=tuple(sorted(asked.items())),
         compared=(compared.get(CPU, 0), compared.get(MEMORY, 0)),
@@ -95,7 +99,7 @@ def demand(
         priority=known.get(text(spec.get("priorityClassName")), 0),
         scheduler=text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
         unmodelled=tuple(_unmodelled(template, known, selected=claimed.selected, has_others=has_others)),
-        unknown=() if has_others else claimed.unknown,
+        unknown=() if has_others else unknown,
     )
 
 

@@ -61,10 +61,10 @@ def _request(place: str, request: Object, *, selected: bool) -> Devices:
     count = whole(exact.get("count") or 1)
     if request.get("firstAvailable"):
         why = "has alternatives (firstAvailable); write one, as exactly"
-    elif mode != "ExactCount" or count is None:
-        why = "is for no number of devices; write allocationMode: ExactCount, and count"
     elif exact.get("adminAccess") or exact.get("capacity"):
         why = "shares devices with other claims (adminAccess, capacity), and only whole ones are counted"
+    elif mode != "ExactCount" or count is None:
+        why = "is for no number of devices; write allocationMode: ExactCount, and count"
     elif name not in CLASSES:
         why = f"is of class {name}, and the known classes of accelerators are {', '.join(CLASSES)}"
     else:

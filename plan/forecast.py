@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import filterfalse
 from typing import Final
 
 from plan.amounts import UNIT, is_device
@@ -197,7 +198,12 @@ def _notes(
             "one by one, with each number of nodes"
         )
     if any(one.partial for one in nodes):
-        yield "only accelerators were given: the nodes count as having enough CPU, memory and other resources"
+        names = {name for one in demands(workloads) for name, _ in one.requests if "/" in name}
+        others = ", ".join(sorted(filterfalse(is_device, names)))
+        yield (
+            "only accelerators were given: the nodes count as having enough CPU, memory and other "
+            f"resources{others and f' ({others})'}"
+        )
     if len(sizes) > 1 and sizes[1] - sizes[0] > 1:
         yield f"nodes are added {sizes[1] - sizes[0]} at a time"
     zones = {one.labels.get("topology.kubernetes.io/zone") for one in nodes}

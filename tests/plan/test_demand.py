@@ -9,6 +9,8 @@ from plan.amounts import CPU, MEMORY, PODS
 from plan.demand import demand, requests
 from tests.plan.services import GPU, template
 
+CLASS = "deviceclass.resource.kubernetes.io/tpu.google.com"
+
 
 def container(**resources: Any) -> Object:
     return {
@@ -83,8 +85,11 @@ def test_what_is_not_modelled_is_named() -> None:
     }
 
     found, alone = demand(template(8, **spec)), demand(template(0, **spec))
+    by_class = demand(template(0) | {"spec": {"containers": [container(**{CLASS: "8"})]}})
 
     assert (bool(found.unknown), bool(alone.unknown)) == (False, True)
+    assert by_class.unknown[0].startswith(f"{CLASS}: is a claim")
+    assert CLASS not in dict(by_class.requests)
     assert found.unmodelled == (
         "affinity between pods",
         "topology spread constraints",

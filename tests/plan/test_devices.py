@@ -58,7 +58,7 @@ UNKNOWN: Final[dict[str, tuple[list[Any], str]]] = {
         [{"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS, "count": 4}]}],
         "request gpu has alternatives (firstAvailable)",
     ),
-    "an administrator": ([exactly(adminAccess=True)], "request gpu shares devices"),
+    "an administrator": ([exactly(adminAccess=True, allocationMode="All")], "request gpu shares devices"),
     "a part of a device": ([exactly(capacity={"requests": {"memory": "1Gi"}})], "request gpu shares devices"),
     "another class": ([exactly(deviceClassName="rdma")], "request gpu is of class rdma"),
     "one of two": ([FOUR, exactly(deviceClassName="rdma")], "request gpu is of class rdma"),

@@ -346,3 +346,11 @@ def test_what_is_not_modelled_is_a_note() -> None:
     one = gang("a", role("worker", 2, pod=spread))
 
     assert "a: not modelled: topology spread constraints" in forecast([one], nodes("2x8")).notes
+
+
+def test_what_no_node_was_given_of_is_named() -> None:
+    joined = replace(pod(8), requests=(*pod(8).requests, ("rdma/hca", 1000)))
+
+    (note,) = forecast([gang("a", replace(role("worker"), leader=joined))], nodes("1x8")).notes
+
+    assert note.endswith("having enough CPU, memory and other resources (rdma/hca)")

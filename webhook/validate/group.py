@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS
-from intent.accelerators import GPUS
+from intent.accelerators import DEVICE_CLASS, GPUS
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import (
     ASYNC_SCHEDULING,
@@ -36,6 +36,7 @@ from webhook.launchers.plan import ASSUMED, choose, lacks, runs
 from webhook.layout import Input
 from webhook.validate.sizes import sizes
 
+CLAIM_IT: Final = "it is a claim, for which Volcano finds no node: name a ResourceClaimTemplate"
 ALIKE: Final = 0.82
 """The least similarity at which a resource is taken for a known accelerator."""
 
@@ -102,6 +103,7 @@ def _unknown_accelerator(launch: Launch) -> Iterator[FieldError]:
     resource = launch.engine.extended[0][:SHOWN]
     near = nearest(resource, GPUS, ALIKE)
     advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
+    advice = CLAIM_IT if resource.startswith(DEVICE_CLASS) else advice
     message = f"{resource} is not a known accelerator: {advice}"
     yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI537")
 

@@ -711,6 +711,13 @@ _CONTAINERS: Final = (
         engine(resources={"requests": CPU["requests"], "limits": {"aws.amazon.com/neuron": "8"}}),
     ),
     Mistake(
+        "devices of a class as a resource",
+        "FI537",
+        f"{ENGINE}.resources.limits",
+        "it is a claim, for which Volcano finds no node: name a ResourceClaimTemplate",
+        engine(resources=CPU | {"limits": {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "8"}}),
+    ),
+    Mistake(
         "two images",
         "FI513",
         f"{ENGINE}.image",
