@@ -32,6 +32,15 @@ def on(limits: Object) -> Object:
     return {**HEALTH, "resources": {"requests": {"cpu": "8", "memory": "1Gi"}, "limits": limits}}
 
 
+CLAIMS: Final[Object] = {"resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": "eight-gpus"}]}
+
+
+def claiming(limits: Object) -> Object:
+    """Return the fields of an engine that uses a claim (DRA)."""
+    fields = on(limits)
+    return {**fields, "resources": fields["resources"] | {"claims": [{"name": "gpus"}]}}
+
+
 class Kind(NamedTuple):
     """A launch, and what comes of it in each form."""
 
@@ -183,6 +192,24 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "too few accelerators of Cambricon": Kind(
         TWO.replace("size 2", "size 4"), "FI316", engine=on({"cambricon.com/mlu590": "8"})
+    ),
+    "claimed devices": Kind(TWO, "", NATIVE, engine=claiming({}), pod=CLAIMS),
+    "claimed devices, local ranks": Kind(EP, "", OLDER, engine=claiming({}), pod=CLAIMS),
+    "claimed devices, Ray": Kind(
+        *(f"{TWO} --distributed-executor-backend ray", "", "ray start; !--num-gpus", "corp/llm:1"),
+        engine=claiming({}),
+        pod=CLAIMS,
+    ),
+    "claimed devices of SGLang": SGLANG(SG, engine=claiming({}), pod=CLAIMS),
+    "claimed devices of the leader alone": Kind(
+        TWO, "FI303", leader=TWO, leading=claiming({}), engine=on({}), pod=CLAIMS
+    ),
+    "a claim beside accelerators": Kind(
+        TWO, "", NATIVE, engine=claiming({"nvidia.com/gpu": "8"}), pod=CLAIMS
+    ),
+    "a claim that the pod lacks": Kind(TWO, "FI338", NATIVE, engine=claiming({})),
+    "devices of a class as a resource": Kind(
+        TWO, "FI537", NATIVE, engine=on({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "8"})
     ),
     "no accelerators": Kind(f"{S} {NIXL}", "FI538", size=1, notes=DECODER, engine=on({})),
     "no accelerators, by hand": Kind(HAND, "FI538", engine=on({}), mended="FI303"),

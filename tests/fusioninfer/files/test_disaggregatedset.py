@@ -302,6 +302,40 @@ def test_what_is_found_is_said_of_one_slice() -> None:
     ]
 
 
+P, D, E = (role(kind[:-2], kind) for kind in ("prefiller", "decoder", "encoder"))
+PLAIN: Object = {"name": "router", "spec": D["spec"]}
+PARTITION = {"rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": {"partition": 1}}}
+
+
+def but(one: Object, **spec: Any) -> Object:
+    return one | {"spec": one["spec"] | spec}
+
+
+RELATIVES: dict[str, tuple[Object, set[str], int]] = {
+    "the sample of LWS": (of_0_10(PLAIN, PLAIN | {"name": "decode"}, slices=2), set(), 0),
+    "an encoder first": (of_0_10(E, P, D, slices=3), set(), 3),
+    "an encoder that an autoscaler may stop": (of_0_10(P, D, but(E, replicas=0) | EXTERNAL), set(), 1),
+    "only roles of autoscalers": (of_0_10(P | EXTERNAL, D | EXTERNAL), set(), 1),
+    "an encoder of no type": (of_0_10(P, D, role("encode", "worker")), {"FI402"}, 1),
+    "an encoder and a worker": (of_0_10(E, role("worker", "worker"), slices=2), set(), 2),
+    "a role of a router": (of_0_10(P, D, PLAIN, slices=2), set(), 2),
+    "roles that rest": (of_0_10(but(P, replicas=0), but(D, replicas=0), slices=2), set(), 2),
+    "a partition": (of_0_10(but(P, **PARTITION), D, slices=2), {"FI921"}, 2),
+    "scaling that says nothing": (of_0_10(P | {"scaling": {}}, D | {"scaling": None}), set(), 1),
+    "too many slices": (of_0_10(P, D, slices=101), {"FI904", "FI921"}, 0),
+}
+"""Sets as people write them: the errors, and how many gangs there are."""
+
+
+@pytest.mark.parametrize("name", RELATIVES)
+def test_a_set_has_these_errors_and_gangs(name: str) -> None:
+    obj, errors, gangs = RELATIVES[name]
+
+    made = composed(obj)
+
+    assert ({code for code, _ in found(made)}, len(named(made, "PodGroup"))) == (errors, gangs)
+
+
 def test_a_name_that_is_too_long_is_reported_at_the_role() -> None:
     fits, tight, long = (
         role("r" * length, kind) for length, kind in ((30, "prefiller"), (36, "decoder"), (37, "decoder"))

@@ -189,6 +189,7 @@ def test_what_is_not_modelled_is_named(file: Path, field: str, more: str, note: 
 CLASS: Final = "gpu.nvidia.com"
 OWN: Final = {"name": "gpus", "resourceClaimTemplateName": "four-gpus"}
 FOUR: Final = {"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": 4}}
+ALL: Final = {"deviceClassName": CLASS, "allocationMode": "All"}
 SIDECAR: Final = {"name": "s", "image": "s", "resources": {"claims": [{"name": "gpus", "request": "gpu"}]}}
 
 
@@ -223,6 +224,8 @@ CLAIMS: Final = {
     "v1beta1": (claiming({"name": "gpu", "deviceClassName": CLASS, "count": 4}, version="v1beta1"), 8),
     "two requests": (claiming(*({"name": name, "deviceClassName": CLASS, "count": 2} for name in "ab")), 8),
     "a claim of two containers": (claiming(worker=pods(SIDECAR)), 8),
+    "beside one of an administrator": (claiming(FOUR, {"exactly": ALL | {"adminAccess": True}}), 8),
+    "beside those of a network": (claiming({"exactly": ALL | {"deviceClassName": "nic"}}, FOUR), 8),
     "a claim of the leader alone": (claiming(worker=pods(claim=None), leader=pods()), 4),
     "a template of the namespace": (claiming(namespace="llm"), 8),
 }
@@ -243,7 +246,10 @@ def test_claimed_devices_are_counted_if_the_template_is_in_the_files(name: str) 
 
 
 NOT_KNOWN: Final = {
-    "all devices": claiming({"name": "gpu", "exactly": {"deviceClassName": CLASS, "allocationMode": "All"}}),
+    "all devices": claiming({"name": "gpu", "exactly": ALL}),
+    "an administrator alone": claiming({"name": "gpu", "exactly": ALL | {"adminAccess": True}}),
+    "parts of devices": claiming({"name": "gpu", "exactly": {"deviceClassName": "mig.nvidia.com"}}),
+    "a template of Kubernetes 1.30": claiming(version="v1alpha2").replace('"devices"', '"resourceClassName"'),
     "alternatives": claiming({"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}),
     "a class of no accelerators": claiming({"name": "nic", "exactly": {"deviceClassName": "rdma"}}),
     "a claim that is shared": claiming(worker=pods(claim={"name": "gpus", "resourceClaimName": "four-gpus"})),
