@@ -19,11 +19,16 @@ NEEDS_CLAIM: Final = "must be the name of a claim: add {} to spec.resourceClaims
 
 _FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
 """Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
+_CHANNEL: Final = re.compile(r"(?i)imex|channel|compute-?domain")
+"""Names of claims by which NVLink joins the nodes of a group (NVIDIA's DRA driver: ComputeDomain)."""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def on_fabric(spec: Object) -> bool:
     """Return whether a pod requires nodes that NVLink joins. Any of several node selector terms may hold."""
+    claims = map(mapping, listed(spec.get("resourceClaims")))
+    if any(_CHANNEL.search(f"{one.get('name')} {one.get('resourceClaimTemplateName')}") for one in claims):
+        return True
     if any(_FABRIC.search(f"{key} {value}") for key, value in mapping(spec.get("nodeSelector")).items()):
         return True
     required = mapping(mapping(mapping(spec.get("affinity")).get("nodeAffinity")).get(_REQUIRED))

@@ -72,7 +72,7 @@ def workloads(
     that pods claim (DRA). Raises `TooManyPodsError`.
     """
     objects = tuple(objects)
-    templates = _by_name(objects, CLAIM_TEMPLATE) if devices else None
+    templates = claim_templates(objects) if devices else None
     known = Gangs(_priorities(objects), _by_name(objects, POD_GROUP), templates, _bound(pods))
     sets: dict[GangKey, list[Object]] = {}
     for one in objects:
@@ -222,6 +222,11 @@ def _priorities(objects: Iterable[Object]) -> dict[str, int]:
         if one.get("kind") == PRIORITY_CLASS and type(value) is int and abs(value) < 2**31:
             found[_name(one)] = value
     return found
+
+
+def claim_templates(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
+    """Return the ResourceClaimTemplates among objects, by namespace and name."""
+    return _by_name(objects, CLAIM_TEMPLATE)
 
 
 def _by_name(objects: Iterable[Object], kind: str) -> dict[tuple[str, str], Object]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fusioninfer.files.checked import Checked, Written, as_it_is, checked
+from fusioninfer.files.claims import claimed_sizes
 from fusioninfer.files.documents import Document
 from fusioninfer.files.hints import hints, is_kustomization, is_of_another_system, unchecked
 from fusioninfer.files.library import Library, is_template, library, seen_by
@@ -87,7 +88,7 @@ def compose(
     templates = library(one.object for one in single)
     each = [checked(document, settings, templates) for document in single]
     found.extend(Found(one.document, error) for one in each for error in one.errors)
-    found.extend(Found(*one) for one in links(each))
+    found.extend(Found(*one) for one in (*links(each), *claimed_sizes(each, settings, templates)))
     found.extend(Found(one, error) for one in copies for error in checked(one, settings, templates).errors)
     made, about = _made(each, settings, templates, admission_only=admission_only)
     found.extend(one for one in about if one not in found)

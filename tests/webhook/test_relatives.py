@@ -207,6 +207,9 @@ KINDS: Final[dict[str, Kind]] = {
     "a claim beside accelerators": Kind(
         TWO, "", NATIVE, engine=claiming({"nvidia.com/gpu": "8"}), pod=CLAIMS
     ),
+    "a channel of a ComputeDomain": Kind(
+        CROSSING, pod={"resourceClaims": [{"name": "c", "resourceClaimTemplateName": "imex-channel-0"}]}
+    ),
     "a claim that the pod lacks": Kind(TWO, "FI338", NATIVE, engine=claiming({})),
     "devices of a class as a resource": Kind(
         TWO, "FI537", NATIVE, engine=on({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "8"})
