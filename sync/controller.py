@@ -25,7 +25,7 @@ from sync.desired.prunable import prunable
 from sync.desired.render.routes import TARGET_PORTS, with_one_port
 from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
 from sync.desired.templates import with_stored_version
-from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, part_of
+from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, part_of
 from sync.observed import volcano
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
@@ -39,6 +39,7 @@ from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.occurrences import Occurrence, OccurrenceRecorder
 from sync.runtime.owners import BehindError, OwnerCheck
 from sync.runtime.queue import Queue
+from sync.runtime.reflector import is_served
 from sync.runtime.snapshots import ServiceMemory, observe
 from sync.status.report import report
 from sync.writer import Writer
@@ -58,8 +59,8 @@ RetryableError = Exception
 """An error of a reconcile that another try may avoid: `ApiError` or one of `NO_ANSWER`."""
 LISTED_WITHIN: Final = 60.0
 """Seconds after which the controller starts without the kinds that are not listed yet."""
-VERSION_INTERVAL: Final = 300.0
-"""Seconds after which the version of Volcano is read again."""
+VERSION_INTERVAL: Final = 60.0
+"""Seconds after which the version of Volcano, and which InferenceObjectives are served, is read again."""
 
 
 @dataclass(slots=True)
@@ -100,6 +101,8 @@ class Controller:
     memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
+    objectives: dict[str, bool] = field(default_factory=dict)
+    """`Snapshot.objectives`."""
     workers: int = WORKERS
     """The number of services that are reconciled at once, beside those that hang or take long.
 
@@ -145,7 +148,8 @@ class Controller:
 
     def observe(self, key: ServiceKey) -> Snapshot:
         """Build the snapshot of one service."""
-        return observe(key, self.caches, self.memories.setdefault(key, ServiceMemory()), self.too_old)
+        memory = self.memories.setdefault(key, ServiceMemory())
+        return replace(observe(key, self.caches, memory, self.too_old), objectives=self.objectives)
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""
@@ -302,7 +306,7 @@ class Controller:
             cache.recovered = self._resync
         self._resync()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow_volcano_version())
+            tasks.create_task(self._follow_versions())
             tasks.create_task(self._keep_workers())
             tasks.create_task(self._start_reconciles(tasks))
 
@@ -373,15 +377,23 @@ class Controller:
             log.warning("reconcile failed: will retry", service=key, error=logged(error))
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
-    # --- Volcano ------------------------------------------------------------------------------------
+    # --- Volcano, InferenceObjectives ---------------------------------------------------------------
 
-    async def _follow_volcano_version(self) -> None:
+    async def _follow_versions(self) -> None:
         while True:
-            await asyncio.sleep(VERSION_INTERVAL)
-            before = self.too_old
+            before = self.too_old, self.objectives
+            await self._read_objectives()
             await self._read_volcano_version()
-            if self.too_old != before:
+            if (self.too_old, self.objectives) != before:
                 self._resync()
+            await asyncio.sleep(VERSION_INTERVAL)
+
+    async def _read_objectives(self) -> None:
+        """Read which InferenceObjectives are served: what a picker lacks delays no reconcile."""
+        if self.settings.routes:
+            found = {one: await is_served(self.writer.client, one) for one in OBJECTIVES}
+            known = {one.api_version: served for one, served in found.items() if served is not None}
+            self.objectives = {**self.objectives, **known}
 
     async def _read_volcano_version(self) -> None:
         """Read the version of Volcano, unless it is configured; without the right to, rely on dry runs."""

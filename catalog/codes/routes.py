@@ -159,6 +159,20 @@ ROWS: Final[dict[str, Code]] = {
         "its project has renamed its images, and gives the old ones to nobody any more; what runs stays, and "
         "a node that has the image starts it",
     ),
+    "FI826": Code(
+        "warning",
+        "the endpoint picker does not start in this cluster",
+        "choose the generation in the message with fusioninfer.io/picker, or install the CRD",
+        "releases of the Inference Extension from 1.6 on lack a CRD that older endpoint pickers need; what "
+        "runs stays until it starts again",
+    ),
+    "FI827": Code(
+        "error",
+        "the endpoint picker ignores the InferenceObjectives of the priority",
+        "create those in the message, with the poolRef SERVICE-pool (docs/routing.md, Priorities)",
+        "llm-d 0.9 and later read the InferenceObjectives of their own group where the cluster has that CRD; "
+        "requests are served with priority 0",
+    ),
     "FI830": Code(
         "warning",
         "a LeaderWorkerSet has the name of the service's Service",

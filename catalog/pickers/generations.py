@@ -42,8 +42,8 @@ ROUTER_API: Final = f"{ROUTER}/v1alpha1"
 POOLS: Final = "inference.networking.k8s.io"
 OBJECTIVES: Final = "inference.networking.x-k8s.io"
 OBJECTIVES_API: Final = f"{OBJECTIVES}/v1alpha2"
-"""Those that every row reads; llm-d 0.9 and later only where the cluster has no definition of `llm-d.ai`
-(`pkg/epp/server/controller_config.go`)."""
+"""Those that are made, and that every row reads. GIE 1.6 defines none."""
+ROUTER_OBJECTIVES_API: Final = f"{ROUTER}/v1alpha2"
 OBJECTIVE_HEADER: Final = "x-gateway-inference-objective"
 """The header with which a client names its InferenceObjective; llm-d 0.9 and later know it too."""
 
@@ -123,8 +123,11 @@ class Picker:
     needs: tuple[str, ...] = ()
     """CustomResourceDefinitions that it needs to start."""
     disaggregation: Disaggregation | None = None
-    objectives: str = OBJECTIVES_API
-    """The apiVersion of the InferenceObjectives that it reads."""
+    objectives: tuple[str, ...] = (OBJECTIVES_API,)
+    """The apiVersions of InferenceObjectives: it reads those of the first one that the cluster serves when it
+    starts, and no others (`pkg/epp/server/controller_config.go` of llm-d)."""
+    tested: bool = True
+    """Whether the tests run it; else it is by its sources."""
     active_ports: bool = True
     """Whether it follows the pool's ports, and reads from a pod's annotation on which of them it serves."""
     bands: bool = True
@@ -185,6 +188,7 @@ _OF_ROUTER: Final[tuple[PickerRight, ...]] = (
     (ROUTER, "inferencemodelrewrites"),
 )
 """Of either group, those whose definition exists."""
+_OBJECTIVES_OF_ROUTER: Final = (ROUTER_OBJECTIVES_API, OBJECTIVES_API)
 _GIE: Final = "registry.k8s.io/gateway-api-inference-extension/epp"
 _LLM_D: Final = "ghcr.io/llm-d/llm-d-inference-scheduler"
 _SIDECAR: Final = "ghcr.io/llm-d/llm-d-routing-sidecar"
@@ -310,6 +314,8 @@ PICKERS: Final = {
             fatal=_MOVED,
             removed=_NAMES,
             rights=_OF_ROUTER,
+            objectives=_OBJECTIVES_OF_ROUTER,
+            tested=False,
             disaggregation=Disaggregation(({"type": _ALWAYS},), _DECIDED),
         ),
         Picker(
@@ -328,6 +334,8 @@ PICKERS: Final = {
             flags=("--allow-experimental-plugins=true",),  # no preset has one: its author asks for it
             removed=_NAMES | _SCRAPES,
             rights=_OF_ROUTER,
+            objectives=_OBJECTIVES_OF_ROUTER,
+            tested=False,
             disaggregation=Disaggregation(({"type": _ALWAYS},), _DECIDED),
         ),
     )

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from intent import Object, budget
-from intent.annotations import PRIORITY, SERVICE
+from intent.annotations import PICKER, PRIORITY, SERVICE
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
@@ -27,7 +28,7 @@ from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
-from sync.desired.routes import RoutePlan, config_name, desired_routes, held_pool, pool_name
+from sync.desired.routes import RoutePlan, Routes, config_name, desired_routes, held_pool, pool_name
 from sync.desired.scaling import left_alone, scaling_errors
 from sync.desired.templates import not_routed, versioned
 from sync.kinds import (
@@ -99,6 +100,8 @@ FOLLOWED_WITHIN: Final = 20.0
 """Seconds after which a ConfigMap that a router refers to is read again: those of users are not watched."""
 TOO_OLD: Final = "FI408"
 """The installed Volcano schedules no gang."""
+IGNORED: Final = "FI827"
+"""The endpoint picker reads InferenceObjectives of another group."""
 
 
 def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
@@ -211,6 +214,9 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     known = snapshot.namesakes, snapshot.configuration
     decided = desired_routes(key, members, snapshot.routed, settings, *known, pods, picks, pool)
     findings = tuple(_on_the_router(decided.findings, snapshot.routed))
+    if decided.routes:
+        errors = tuple(_unread(decided.routes, snapshot))
+        findings += tuple(Finding(one, error) for one in snapshot.subjects for error in errors)
     if not settings.routes:
         kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
         return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
@@ -221,6 +227,32 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
         kept |= _of_picker(snapshot)
     objects = (one for one in route_objects(decided) if (one["kind"], one["metadata"]["name"]) not in kept)
     return Desired(tuple(objects), held, of_routes=findings, requeue_after=again, held_objects=kept)
+
+
+def _unread(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
+    """Yield what the endpoint picker lacks of the InferenceObjectives of this cluster."""
+    picker, served = routes.picker, snapshot.objectives
+    if routes.pool:
+        return
+    if picker.needs and served.get(OBJECTIVES_API) is False:
+        family = picker.name.rpartition("-")[0]
+        *_, newest = (one.name for one in PICKERS.values() if one.name.startswith(family) and not one.needs)
+        yield FieldError(
+            f"metadata.annotations[{PICKER}]",
+            picker.name,
+            f"does not start without the CRD {picker.needs[0]}, which this cluster lacks: choose {newest}, "
+            "or install that CRD of the Gateway API Inference Extension 1.5",
+            "FI826",
+        )
+    first = next((one for one in picker.objectives if served.get(one)), OBJECTIVES_API)
+    if routes.objectives and first != OBJECTIVES_API:
+        shown = " and ".join(f"{name} with priority {priority}" for name, priority in routes.objectives)
+        message = f"{picker.name} reads the InferenceObjectives of {first} alone: create {shown} there"
+        yield FieldError(_priority_path(snapshot), None, message, IGNORED, softened=True)
+
+
+def _priority_path(snapshot: Snapshot) -> str:
+    return "spec.priority" if snapshot.service else f"metadata.annotations[{PRIORITY}]"
 
 
 def _switched_off(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:
@@ -317,8 +349,8 @@ def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
 
 def _refused_objective(snapshot: Snapshot, refusal: Refusal) -> Desired:
     """Report that requests get no priority: a warning, since they are served."""
-    path = "spec.priority" if snapshot.service else f"metadata.annotations[{PRIORITY}]"
     refusal = replace(refusal, retryable=True)
+    path = _priority_path(snapshot)
     return Desired(of_routes=tuple(refusal_finding(one, path, refusal) for one in snapshot.subjects))
 
 

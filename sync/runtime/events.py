@@ -79,6 +79,8 @@ REASONS: Final = {
     "FI823": "SidecarOfAnotherPicker",
     "FI824": "PodsWithoutRequests",
     "FI825": "PickerImageGone",
+    "FI826": "PickerCannotStart",
+    "FI827": "PriorityIgnored",
     "FI830": "ServiceNameTaken",
     "FI831": "ServiceNameTooLong",
     "FI832": "PortsDisagree",

@@ -29,7 +29,7 @@ from kube.client import (
 )
 from kube.request import get, watch
 from kube.wire import WatchEvent
-from sync.kinds import Kind
+from sync.kinds import Resource
 from sync.observed.cached import Row, resource_version
 from sync.runtime.cache import ENOUGH, Cache
 from sync.runtime.clock import Backoff, Pace
@@ -77,7 +77,7 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
             _hear(cache, namespace, error)
-            denied = _is_not_found(error) and await _is_denied(client, cache.kind)
+            denied = _is_not_found(error) and await is_served(client, cache.kind.resource) is False
             cache.fail(_reason(error), denied=denied, namespace=namespace)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
 
@@ -116,16 +116,16 @@ def _is_not_found(error: Exception) -> bool:
     return isinstance(error, ApiError) and error.code == NOT_FOUND
 
 
-async def _is_denied(client: Client, kind: Kind[R]) -> bool:
-    """Return whether the API server's discovery (`metav1.APIResourceList`) lacks a kind; False if unknown."""
+async def is_served(client: Client, resource: Resource) -> bool | None:
+    """Return whether the API server's discovery (`metav1.APIResourceList`) has a kind; None if unknown."""
     try:
-        found = await client.call(get(kind.resource.collection.rpartition("/")[0]))
+        found = await client.call(get(resource.collection.rpartition("/")[0]))
     except ApiError as error:
-        return error.code == NOT_FOUND
+        return False if error.code == NOT_FOUND else None
     except BROKEN:
-        return False
+        return None
     served = {mapping(one).get("name") for one in listed(found.get("resources"))}
-    return found.get("kind") == "APIResourceList" and kind.resource.plural not in served
+    return resource.plural in served if found.get("kind") == "APIResourceList" else None
 
 
 # --- watch ------------------------------------------------------------------------------------------

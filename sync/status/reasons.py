@@ -112,7 +112,7 @@ REASONS: Final = (
         "RoutesReady",
         "PriorityNotApplied",
         "True",
-        "requests are served, but the InferenceObjectives of the priority do not exist",
+        "requests are served, but the endpoint picker reads no InferenceObjectives of the priority",
         _READ_MESSAGE,
     ),
     Reason("RoutesReady", "RoutesRefused", "False", "the routes cannot be created", _READ_MESSAGE),

@@ -9,7 +9,7 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
 from sync.desired.api import ingress_name
 from sync.desired.routes import pool_name, route_name
-from sync.desired.service import Desired
+from sync.desired.service import IGNORED, Desired
 from sync.kinds import (
     API,
     AUTOSCALER,
@@ -103,7 +103,8 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         unknown=snapshot.unknown,
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
-        prioritized=OBJECTIVE.kind not in snapshot.unapplied,
+        prioritized=OBJECTIVE.kind not in snapshot.unapplied
+        and all(one.error.code != IGNORED for one in desired.of_routes),
     )
 
 

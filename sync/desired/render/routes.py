@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
-from catalog.pickers.generations import POOLS
+from catalog.pickers.generations import OBJECTIVES_API, POOLS
 from catalog.pickers.workload import GRPC_PORT
 from intent import Object
 from intent.annotations import SERVICE
@@ -64,7 +64,7 @@ def objectives(routes: Routes) -> Iterator[Object]:
     """
     for name, priority in routes.objectives:
         yield {
-            "apiVersion": routes.picker.objectives,
+            "apiVersion": OBJECTIVES_API,
             "kind": "InferenceObjective",
             "metadata": metadata(routes, name),
             "spec": {

@@ -30,7 +30,7 @@ IMAGES: Final = {
     "ghcr.io/llm-d/llm-d-routing-sidecar": "pd-sidecar",
 }
 """By the images' names; the tag is the release."""
-BUILT: Final = {name: row for name, row in PICKERS.items() if row.image.rpartition(":")[0] in IMAGES}
+BUILT: Final = {name: row for name, row in PICKERS.items() if row.tested}
 """The generations of endpoint pickers that the testbed has; the others are by their sources."""
 
 
