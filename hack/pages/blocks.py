@@ -5,7 +5,7 @@ from typing import Final
 
 from hack.manifests.objects import DOCS
 from hack.markdown import filled
-from hack.pages import gitops, inferenceservice, operations, reference, shown, states
+from hack.pages import gitops, inferenceservice, operations, reference, shown, states, versions
 
 PAGES: Final[Mapping[str, Callable[[], Mapping[str, str]]]] = {
     "README.md": reference.readme,
@@ -21,6 +21,7 @@ PAGES: Final[Mapping[str, Callable[[], Mapping[str, str]]]] = {
     "docs/status.md": states.status,
     "docs/stories.md": shown.stories,
     "docs/troubleshooting.md": states.troubleshooting,
+    "docs/versions.md": versions.blocks,
     "docs/webhook.md": reference.webhook,
 }
 

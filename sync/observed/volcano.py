@@ -7,10 +7,10 @@ Earlier versions prune or ignore the field silently.
 import re
 from typing import Any, Final
 
+from catalog.versions import VOLCANO
 from intent import Object
 from intent.image import read_image
 
-FLOOR: Final = (1, 14, 1)
 SCHEDULER: Final = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
 
@@ -18,7 +18,7 @@ _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
 def too_old(version: str) -> str:
     """Return why a version cannot schedule a gang; empty if it can, or if the text is no version."""
     match = _VERSION.match(version)
-    if match is None or tuple(int(part or 0) for part in match.groups()) >= FLOOR:
+    if match is None or tuple(int(part or 0) for part in match.groups()) >= VOLCANO.oldest:
         return ""
     return (
         f"Volcano {version} is too old, 1.14.1 or later is needed; no PodGroup is created and the pods wait"

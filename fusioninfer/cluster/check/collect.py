@@ -18,6 +18,7 @@ from fusioninfer.cluster.check.facts import (
     volume,
 )
 from fusioninfer.cluster.check.row import When
+from fusioninfer.cluster.check.versions import DEFINITIONS, OBJECTIVES
 from fusioninfer.cluster.reader import Reader, why
 from intent import Object
 from intent.annotations import PICKER, SERVICE
@@ -29,7 +30,7 @@ from sync.observed.volcano import SCHEDULER
 from webhook.review import CALLED_FROM
 
 ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
-DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CUSTOM: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 LWS_NAMESPACE: Final = "lws-system"
 WEBHOOK: Final = "fusioninfer-webhook"
 SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
@@ -100,7 +101,8 @@ async def _both(reader: Reader) -> dict[str, Answer]:
     single = {f"resources/{name}": f"/apis/{version}" for name, (version, _) in SERVED.items()}
     groups = {f"group/{name}": f"/apis/{version.partition('/')[0]}" for name, (version, _) in SERVED.items()}
     known = {
-        "podgroup-definition": f"{DEFINITIONS}/podgroups.scheduling.volcano.sh",
+        **{reading: f"{CUSTOM}/{name}" for reading, name in DEFINITIONS.items()},
+        **{reading: f"/apis/{version}" for reading, version in OBJECTIVES.items()},
         "scheduler": SCHEDULER,
         "queue": "/apis/scheduling.volcano.sh/v1beta1/queues/default",
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from catalog.pickers.generations import is_gone
+from catalog.versions import KUBERNETES, LWS
 from fusioninfer.cluster.check.facts import (
     LWS_RESOURCE,
     OURS,
@@ -12,6 +13,7 @@ from fusioninfer.cluster.check.facts import (
     handles,
     image_version,
     images,
+    lws_manager,
     lws_webhooks,
     name_of,
     parsed,
@@ -22,9 +24,6 @@ from intent import Object, yaml
 from intent.shapes import listed, mapping, text
 from sync.observed import volcano
 
-KUBERNETES: Final = (1, 30)
-"""The first release in which `matchConditions` and ValidatingAdmissionPolicy are stable."""
-LWS_TESTED: Final = (0, 9, 0)
 LISTED: Final = 4
 """The most objects that are named."""
 SERVED: Final = {
@@ -63,27 +62,21 @@ def _kubernetes(facts: Facts) -> Judgement:
     found = parsed(release)
     if found[:2] in {(), (0, 0)}:  # a build without a version is 0.0.0
         return unknown(f"the API server reports version {release or 'none'}")
-    return holds(release) if found[:2] >= KUBERNETES else fails(release)
+    return holds(release) if found[:2] >= KUBERNETES.oldest else fails(release)
 
 
 # --- LeaderWorkerSet --------------------------------------------------------------------------------
 
 
-def _lws_manager(facts: Facts) -> Object:
-    """Return the Deployment of LeaderWorkerSet's manager."""
-    found = facts.answer("lws-deployments").objects
-    return next((one for one in found if name_of(one).endswith("controller-manager")), {})
-
-
 def _lws_version(facts: Facts) -> Judgement:
-    release = image_version(_lws_manager(facts), "manager")
+    release = image_version(lws_manager(facts), "manager")
     if not parsed(release):
         return unknown(f"the image of LeaderWorkerSet's manager names no version: {release or 'no tag'}")
-    return holds(release) if parsed(release) >= LWS_TESTED else fails(release)
+    return holds(release) if parsed(release) >= LWS.oldest else fails(release)
 
 
 def _lws_available(facts: Facts) -> Judgement:
-    manager = _lws_manager(facts)
+    manager = lws_manager(facts)
     if not manager:
         return fails("there is no Deployment *controller-manager in its namespace")
     count = available(manager)

@@ -83,6 +83,12 @@ def image_version(deployment: Object, container: str = "") -> str:
     return read_image(text(chosen[0].get("image"))).tag if chosen else ""
 
 
+def lws_manager(facts: Facts) -> Object:
+    """Return the Deployment of LeaderWorkerSet's manager."""
+    found = facts.answer("lws-deployments").objects
+    return next((one for one in found if name_of(one).endswith("controller-manager")), {})
+
+
 def images(deployment: Object) -> list[str]:
     """Return the images of a Deployment's containers."""
     return [text(one.get("image")) for one in _containers(deployment)]

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from fusioninfer.cluster.check import admission, components, controller
+from fusioninfer.cluster.check import admission, components, controller, versions
 from fusioninfer.cluster.check.row import Check
 
 CHECKS: Final[tuple[Check, ...]] = tuple(
     sorted(
-        (*components.CHECKS, *admission.CHECKS, *controller.CHECKS),
+        (*components.CHECKS, *versions.CHECKS, *admission.CHECKS, *controller.CHECKS),
         key=lambda check: (
             "Kubernetes",
             "LeaderWorkerSet",

@@ -239,6 +239,13 @@ CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
 """Those of the Gateway API and of its Inference Extension."""
+LATER_ROUTE_CRDS: Final = (ROUTE_CRDS[0], ("gie-1.6.0", _EXTENSION_CRDS))
+"""Those of a cluster whose Inference Extension has pools alone."""
+LATER_MODULES: Final = (
+    Module(
+        "gie-1.6.0", _EXTENSION, files=(_EXTENSION_CRDS + "inference.networking.k8s.io_inferencepools.yaml",)
+    ),
+)
 ROUTE_DEFINITIONS: Final = tuple(
     replace(module, packages=(), cuts=()) for module in ROUTE_MODULES if module.name in dict(ROUTE_CRDS)
 )

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from catalog.pickers.generations import OBJECTIVES_API
 from certs.issue import Pair, issue_ca, issue_serving
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import SERVED
@@ -96,6 +97,13 @@ def pod_group_definition(*fields: str) -> Object:
     return {"spec": {"versions": [{"name": "v1beta1", "schema": schema}]}}
 
 
+def definition(version: str, name: str = "", fields: Object | None = None) -> Object:
+    """Return a definition of a version, with the release of its project and the fields of the spec."""
+    schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": fields or {}}}}}
+    metadata = {"annotations": {f"{name}/bundle-version": version}} if name else {}
+    return {"metadata": metadata, "spec": {"versions": [{"name": "v1", "schema": schema}]}}
+
+
 def lease(age: float = 3, holder: str = "pod-1") -> Object:
     """Return the Lease of the controller, renewed so many seconds ago."""
     renewed = (NOW - timedelta(seconds=age)).isoformat().replace("+00:00", "Z")
@@ -117,6 +125,11 @@ def facts() -> Facts:
         **served,
         "version": one({"gitVersion": "v1.35.4"}),
         "podgroup-definition": one(pod_group_definition("minMember", "subGroupPolicy")),
+        "lws-definition": one(definition("", fields={"replicas": {}})),
+        "set-definition": one(definition("", fields={"roles": {}})),
+        "route-definition": one(definition("v1.4.1", "gateway.networking.k8s.io")),
+        "pool-definition": one(definition("v1.5.0", "inference.networking.k8s.io")),
+        f"resources/{OBJECTIVES_API}": one({"resources": [{"name": "inferenceobjectives"}]}),
         "scheduler": one(deployment("volcano-scheduler", "v", "volcanosh/vc-scheduler:v1.14.1")),
         "queue": one({"status": {"state": "Open"}}),
         "mutating": Answer((*configurations("MutatingWebhookConfiguration"), lws_configuration())),

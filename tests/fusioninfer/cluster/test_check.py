@@ -1,8 +1,10 @@
 """The table of `fusioninfer check`: each row holds in a sound cluster, and fails without what it claims."""
 
 import copy
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -10,7 +12,8 @@ import trustme
 import yaml
 from cryptography.x509 import load_pem_x509_certificate
 
-from catalog.pickers.generations import PICKERS
+from catalog.pickers.generations import OBJECTIVES_API, PICKERS, ROUTER_OBJECTIVES_API
+from catalog.versions import SYSTEMS, System
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Rights
 from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
@@ -87,8 +90,47 @@ OUR_PODS: Final = (
     deployment("fusioninfer-sync", "sync", "fusioninfer:0.1.0", 0),
 )
 GONE: Final = PICKERS["llm-d-0.7"].image, "ghcr.io/llm-d/llm-d-inference-scheduler@sha256:1"
+
+
+def picker(generation: str, namespace: str = "a", service: str = "r1") -> Object:
+    """Return the Deployment of an endpoint picker."""
+    labels = {"fusioninfer.io/picker": generation, "fusioninfer.io/service": service}
+    return {"metadata": {"namespace": namespace, "name": f"{service}-epp", "labels": labels}}
+
+
+def prioritized(name: str = "r1", **spec: Any) -> Object:
+    """Return an InferenceService with a priority."""
+    return {"metadata": {"namespace": "a", "name": name}, "spec": spec or {"priority": "Critical"}}
+
+
 FAILURES: Final[dict[str, tuple[Change, str]]] = {
     "kubernetes-version": (reading("version", {"gitVersion": "v1.29.9"}), "v1.29.9"),
+    "kubernetes-known": (
+        reading("version", {"gitVersion": "v1.38.0-gke.1"}),
+        "too new to be known: v1.38.0",
+    ),
+    "leaderworkerset-known": (
+        reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws:v0.11.0")),
+        "too new to be known: v0.11.0",
+    ),
+    "volcano-known": (
+        reading("podgroup-definition", healthy.pod_group_definition("minMember", "subGroupPolicy", "quota")),
+        "too new to be known: spec.quota",
+    ),
+    "gateway-api-known": (
+        reading("route-definition", healthy.definition("v2.0.0", "gateway.networking.k8s.io")),
+        "too new to be known: v2.0.0",
+    ),
+    "inference-extension-known": (
+        reading("pool-definition", healthy.definition("v1.7.0-rc.1", "inference.networking.k8s.io")),
+        "too new to be known: v1.7.0-rc.1",
+    ),
+    "priorities": (
+        lambda known: reading("pickers", picker("gie-1.2"))(
+            reading(f"resources/{OBJECTIVES_API}", ABSENT)(known)
+        ),
+        "a/r1: gie-1.2 does not start without inferenceobjectives.inference.networking.x-k8s.io",
+    ),
     "lws-served": (
         reading("resources/lws", NOT_SERVED),
         "leaderworkerset.x-k8s.io/v1 leaderworkersets is not",
@@ -240,6 +282,91 @@ def test_an_api_server_that_was_built_without_a_version_is_unknown() -> None:
     known = reading("version", {"gitVersion": "v0.0.0-master+$Format:%H$"})(facts())
 
     assert state(results(CHECKS, known, "installed"))["kubernetes-version"] == "unknown"
+
+
+UNTAGGED: Final = reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws@sha256:1"))
+
+
+def of_sets(*fields: str) -> Change:
+    """Add fields to the definition of DisaggregatedSet, below an item of roles."""
+    items: Object = {"properties": {name: {} for name in fields}}
+    made = healthy.definition("", fields={"roles": {"items": items}})
+    return lambda known: reading("set-definition", made)(UNTAGGED(known))
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "detail"),
+    [
+        (lambda known: known, "ok", "v0.9.0, tested on 0.9.0: all"),
+        (of_sets("scaling"), "ok", "0.10, by its sources: all"),
+        (of_sets("scaling", "new"), "warning", "too new to be known: spec.roles[].new"),
+        (UNTAGGED, "unknown", "nothing names a version"),
+        (
+            reading("lws-deployments", Answer(unknown="403 Forbidden: you may not")),
+            "unknown",
+            "403 Forbidden: you may not",
+        ),
+    ],
+)
+def test_a_release_of_leader_worker_set_is_known_by_its_image_else_by_its_fields(
+    change: Change, state: str, detail: str
+) -> None:
+    (found,) = (
+        one for one in results(CHECKS, change(facts()), "installed") if one.name == "leaderworkerset-known"
+    )
+
+    assert (found.state, found.detail.startswith(detail)) == (state, True), found
+
+
+BOTH: Final = (OBJECTIVES_API, ROUTER_OBJECTIVES_API)
+
+
+@pytest.mark.parametrize(
+    ("generation", "service", "served", "detail"),
+    [
+        ("gie-1.5", prioritized(), (OBJECTIVES_API,), ""),
+        ("gie-1.5", prioritized(), (), "a/r1: gie-1.5 finds no InferenceObjectives"),
+        ("gie-1.5", prioritized(lora={"adapters": [{"priority": 1}]}), (), "a/r1: gie-1.5 finds no"),
+        ("gie-1.5", prioritized("other"), (), ""),
+        ("gie-1.5", prioritized(), BOTH, ""),
+        ("llm-d-0.10", prioritized(), BOTH, "a/r1: llm-d-0.10 reads llm-d.ai/v1alpha2 alone"),
+        ("llm-d-0.10", prioritized(roles=[]), BOTH, ""),
+        ("llm-d-0.10", prioritized(), (OBJECTIVES_API,), ""),
+        ("llm-d-9", prioritized(), (), ""),
+    ],
+)
+def test_priorities_need_inference_objectives_that_the_endpoint_picker_reads(
+    generation: str, service: Object, served: tuple[str, ...], detail: str
+) -> None:
+    known = reading("services", service)(reading("pickers", picker(generation))(facts()))
+    for version in BOTH:
+        there = one({"resources": [{"name": "inferenceobjectives"}]}) if version in served else NOT_SERVED
+        known = reading(f"resources/{version}", there)(known)
+
+    (found,) = (one for one in results(CHECKS, known, "installed") if one.name == "priorities")
+
+    assert (found.state, found.detail[: len(detail) or None]) == ("warning" if detail else "ok", detail)
+
+
+MODULES: Final = {
+    "Kubernetes": {"kubernetes"},
+    "LeaderWorkerSet": {"lws"},
+    "Volcano": {"volcano"},
+    "Gateway API": {"gateway-api"},
+    "Inference Extension": {"gie-1.5.0", "gie-1.6.0"},
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_the_releases_that_are_called_tested_are_those_of_the_tests(system: System) -> None:
+    folder = Path(__file__).parents[2] / "cluster" / "components"
+    files = [(folder / name / "go.mod").read_text() for name in MODULES[system.name]]
+    paths = {"Kubernetes": "k8s.io/kubernetes", "Volcano": "volcano.sh/volcano"}
+    path = paths.get(system.name, r"sigs.k8s.io/(?:lws|gateway-api|gateway-api-inference-extension)")
+
+    found = {version for text in files for version in re.findall(rf"{path} v(\S+)", text)}
+
+    assert found == {one.tested for one in system.releases} - {""}
 
 
 def test_a_check_whose_condition_fails_is_left_out() -> None:
