@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from intent import Object
 from intent.annotations import EXPANSION
+from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.ours import ROOT
@@ -122,7 +123,13 @@ def states(of: Object, *types: str) -> dict[str, tuple[str, str]]:
     return {name: (found[name]["status"], found[name]["reason"]) for name in types or found if name in found}
 
 
-def says(cluster: Cluster, namespace: str, name: str, expected: Mapping[str, tuple[str, str]]) -> Object:
+def says(
+    cluster: Cluster,
+    namespace: str,
+    name: str,
+    expected: Mapping[str, tuple[str, str]],
+    seconds: float = PATIENCE,
+) -> Object:
     """Wait until conditions have these states; return the status."""
 
     def said() -> Any:
@@ -130,7 +137,7 @@ def says(cluster: Cluster, namespace: str, name: str, expected: Mapping[str, tup
         return now if states(now, *expected) == expected else None
 
     try:
-        found: Object = until(said, f"{name} says {expected}")
+        found: Object = until(said, f"{name} says {expected}", seconds=seconds)
     except TimeoutError as error:
         raise AssertionError(f"{error}: {states(status(cluster, namespace, name))}") from error
     return found
