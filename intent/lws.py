@@ -154,6 +154,8 @@ class Template:
     scheduler_name: str = ""
     group_name: str = ""
     task_spec: str = ""
+    emptied: tuple[str, ...] = _field(default=(), metadata=NOT_DIGESTED)
+    """Those of the three that its author wrote as an empty text: then the pods are in no gang."""
     labels: tuple[tuple[str, str], ...] = ()
     """The author's labels under fusioninfer.io/."""
     host_ipc: bool = False

@@ -154,6 +154,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         scheduler_name=text(spec.get("schedulerName")),
         group_name=text(annotations.get(GROUP_NAME)),
         task_spec=text(annotations.get(TASK_SPEC)),
+        emptied=tuple([key for key, one in (spec | annotations).items() if one == "" and key in _OF_GANG]),
         labels=_our_labels(metadata),
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple([name for name, in_memory in volumes if not in_memory]),
@@ -187,6 +188,7 @@ def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
     )
 
 
+_OF_GANG: Final = frozenset({"schedulerName", GROUP_NAME, TASK_SPEC})
 _OWN_DNS: Final = ("ClusterFirstWithHostNet", "None")
 """The policies with which a pod on the host's network does not ask the node's resolver."""
 

@@ -12,7 +12,7 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.gang import DISAGGREGATED, gang_scheduler, pod_group_name
+from intent.gang import DISAGGREGATED, NO_GANG, gang_scheduler, pod_group_name
 from intent.lws import Intent, Template
 from webhook.layout import Input
 
@@ -77,12 +77,14 @@ def _other_gangs(intent: Intent) -> Iterator[FieldError]:
 def _template(template: Template, intent: Intent, scheduler: str) -> Iterator[FieldError]:
     annotations = f"{template.path}.metadata.annotations"
     group = pod_group_name(intent.service, intent.revision)
-    named = f"the scheduler of service {intent.service}; or set {SCHEDULER_NAME}: {template.scheduler_name}"
+    other = template.scheduler_name or NO_GANG
+    named = f"the scheduler of service {intent.service}; or set {SCHEDULER_NAME}: {other}"
     rows = (
-        (f"{template.path}.spec.schedulerName", template.scheduler_name, scheduler, named, "FI205"),
-        (f"{annotations}[{GROUP_NAME}]", template.group_name, group, "the PodGroup of the service", "FI206"),
-        (f"{annotations}[{TASK_SPEC}]", template.task_spec, intent.role_name, "the role", "FI207"),
+        ("schedulerName", template.scheduler_name, scheduler, named, "FI205"),
+        (GROUP_NAME, template.group_name, group, "the PodGroup of the service", "FI206"),
+        (TASK_SPEC, template.task_spec, intent.role_name, "the role", "FI207"),
     )
-    for where, value, expected, meaning, code in rows:
-        if value not in ("", expected):
+    for key, value, expected, meaning, code in rows:
+        if value not in ("", expected) or key in template.emptied:
+            where = f"{annotations}[{key}]" if "/" in key else f"{template.path}.spec.{key}"
             yield FieldError(where, value, f"must be absent, or {expected}, {meaning}", code)

@@ -579,21 +579,26 @@ _GANG: Final = (
         "LWS would create PodGroups beside that of service svc",
         changed(lws(), "spec.scheduling", {"policy": "gang"}),
     ),
-    Mistake(
-        "another scheduler",
-        "FI205",
-        f"{POD}.schedulerName",
-        "must be absent, or volcano, the scheduler of service svc; or set fusioninfer.io/scheduler-name",
-        fields(schedulerName="mine"),
+    *(
+        Mistake(
+            f"{name or 'no'} scheduler",
+            "FI205",
+            f"{POD}.schedulerName",
+            "must be absent, or volcano, the scheduler of service svc; or set fusioninfer.io/scheduler-name: "
+            f"{name or 'default-scheduler'}",
+            fields(schedulerName=name),
+        )
+        for name in ("another", "")
     ),
     *(
         Mistake(
-            f"{key} of another object",
+            f"{key} of {'another' if value else 'no'} object",
             code,
             f"{GROUP}.workerTemplate.metadata.annotations[{key}]",
             says,
-            changed(lws(), f"{GROUP}.workerTemplate.metadata", {"annotations": {key: "other"}}),
+            changed(lws(), f"{GROUP}.workerTemplate.metadata", {"annotations": {key: value}}),
         )
+        for value in ("other", "")
         for key, code, says in (
             ("scheduling.k8s.io/group-name", "FI206", "must be absent, or svc, the PodGroup of the service"),
             ("volcano.sh/task-spec", "FI207", "must be absent, or worker, the role"),
