@@ -80,8 +80,9 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     rows = {kind: cache.of(key) for kind, cache in caches.items()}
     crowd = _crowd(key, caches)
-    names = (key[1],) if crowd else _gang_names(key, caches)
-    rows[LWS.kind] = _few(key, caches) if crowd else _leader_worker_sets(key, names, caches)
+    few = _few(key, caches) if crowd else cache_of(caches, LWS).of(key)
+    names = _gang_names(key, few, caches)
+    rows[LWS.kind] = few if crowd else _leader_worker_sets(key, names, caches)
     if GATEWAYS.kind in caches:
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
     rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
@@ -159,10 +160,10 @@ def _few(key: ServiceKey, caches: Caches) -> Sets:
     return tuple({row.name: row for row in (*of_roles, *islice(members, 1))}.values())
 
 
-def _gang_names(key: ServiceKey, caches: Caches) -> tuple[str, ...]:
+def _gang_names(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[str, ...]:
     """Return the PodGroups of a service: that of its name first, then those of revisions."""
-    sets = (row.projection.member for row in cache_of(caches, LWS).of(key))
-    of_members = (one.gang for one in sets if one and one.key == key)
+    found = (row.projection.member for row in sets)
+    of_members = (one.gang for one in found if one and one.key == key)
     stored = (row.name for row in cache_of(caches, POD_GROUP).of(key) if row.service == key[1])
     return tuple(dict.fromkeys((key[1], *of_members, *stored)))
 

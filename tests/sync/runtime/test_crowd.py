@@ -12,7 +12,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS, WATCHED, Kind
 from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.snapshots import ServiceMemory, observe
-from tests.sync.runtime.test_rows import RELATED, calls, of_service
+from tests.sync.runtime.test_rows import RELATED, calls, of_service, revised
 from tests.sync.samples import KEY, SETTINGS, inference_service, lws, role
 
 LIMITED: Final = ("members of a service", "members of a revision", "ejected from a gang")
@@ -55,8 +55,9 @@ def test_the_limit_itself_is_allowed() -> None:
     assert (len(found.members), "FI904" in codes) == (MEMBERS, False)
 
 
-def test_one_finding_has_the_number() -> None:
-    desired = desired_state(observed(crowd(of_service, MEMBERS + 72)), SETTINGS)
+@pytest.mark.parametrize("build", [of_service, revised])
+def test_one_finding_has_the_number(build: Callable[[int], Object]) -> None:
+    desired = desired_state(observed(crowd(build, MEMBERS + 72)), SETTINGS)
 
     (finding,) = desired.findings
     assert (finding.subject.name, desired.held, desired.objects) == ("p0", ALL, ())
