@@ -54,7 +54,7 @@ class Member:
     priority_classes: tuple[str, ...] = ("",)
     """The distinct `priorityClassName`s of its templates, sorted; empty for a template without one."""
     revision: str = ""
-    """The revision of the DisaggregatedSet that made it, with the slice; empty if none did."""
+    """That of its gang, with the slice: labels may have changed since its CREATE. Empty if no set made it."""
     size: int = 1
     replicas: int = 1
     uid: str = ""
@@ -176,7 +176,7 @@ def _workload(lws: Object, service: str, labels: Object) -> Member:
         role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
         scheduler=_scheduler(templates) if group else "",
         group=group,
-        revision=read_revision(labels),
+        revision=revision_of(service, group) or read_revision(labels),
         priority_classes=_priority_classes(templates),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),

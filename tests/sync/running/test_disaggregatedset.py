@@ -203,6 +203,18 @@ def test_a_group_of_another_service_makes_no_member_of_its_gang() -> None:
     assert (found.scheduler, found.gang) == ("", f"{KEY[1]}-{OLD}")
 
 
+@pytest.mark.parametrize("labels", [{}, {REVISION: NEW, SLICE: "2"}])
+def test_a_label_that_changes_leaves_a_member_in_its_revision(labels: dict[str, str]) -> None:
+    """While no pod of it is bound, none of its roles rests."""
+    obj = of_revision(OLD, "decoder", part="1")
+    obj["metadata"]["labels"] = {SERVICE: KEY[1]} | labels
+
+    found = member(obj)
+
+    assert found is not None
+    assert (found.revision, found.gang) == (f"1.{OLD}", f"{KEY[1]}.1.{OLD}")
+
+
 # --- slices -----------------------------------------------------------------------------------------
 
 SLICE_1 = POD_GROUP.path(KEY[0], f"{KEY[1]}.1.{OLD}")
