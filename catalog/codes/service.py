@@ -40,7 +40,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "a PodGroup of that name belongs to another owner",
         "delete that PodGroup, or rename the service",
-        "a PodGroup of the service's name was created by hand or by another controller",
+        "a PodGroup of the service's name is of somebody else, or of a revision of another service",
     ),
     "FI408": Code(
         "error",

@@ -113,8 +113,9 @@ def plan(situation: Situation, settings: Settings) -> GangPlan:
     findings = (*findings, *_outside_causes(situation, members))
     if situation.volcano:
         return GangPlan(findings=findings)
-    if _foreign(situation.stored) or _is_deleting(situation.stored) or disagreements(members, settings):
-        return GangPlan(hold=True, findings=findings)
+    if _foreign(situation) or _is_deleting(situation.stored) or disagreements(members, settings):
+        is_of_another = bool(situation.stored and situation.stored.service not in {"", situation.key[1]})
+        return GangPlan(hold=True, findings=findings, requeue_after=REST_AFTER if is_of_another else None)
     owners = (*members, *present(situation.ejected))
     if situation.stored and not _belongs(situation.stored, owners):
         return GangPlan(findings=findings)
@@ -159,7 +160,7 @@ def _plan_without_members(situation: Situation, findings: tuple[Finding, ...]) -
     names = {one.name for one in ejected}
     is_lost = stored is not None and any(one.required and one.name not in names for one in stored.policies)
     owners = _owners(situation, ejected)
-    if stored is None or not is_lost or not owners or _foreign(stored) or stored.deleting:
+    if stored is None or not is_lost or not owners or _foreign(situation) or stored.deleting:
         return GangPlan(hold=True, findings=findings)
     policies = (
         Policy(
@@ -203,8 +204,15 @@ def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
     return not uids or any(one.uid in uids for one in members)
 
 
-def _foreign(pod_group: PodGroup | None) -> bool:
-    return pod_group is not None and not pod_group.service
+def _foreign(situation: Situation) -> bool:
+    """Return whether the PodGroup is not ours, or another service's: `a-<hash>` is a name of a service too.
+
+    One of this service whose label somebody changed has owners here.
+    """
+    stored = situation.stored
+    if stored is None or stored.service == situation.key[1]:
+        return False
+    return not stored.service or not _belongs(stored, (*situation.members, *situation.ejected))
 
 
 def _is_deleting(pod_group: PodGroup | None) -> bool:
@@ -342,9 +350,11 @@ def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterat
     for one in members:
         if situation.volcano:
             yield _finding(one, "schedulerName", situation.volcano, "FI408")
-        if _foreign(situation.stored):
-            name = situation.pod_group
-            message = f"PodGroup {name} has no label {SERVICE}; it is left alone and the pods wait"
+        if situation.stored and _foreign(situation):
+            effect = f"has no label {SERVICE}; it is left alone and the pods wait"
+            if service := situation.stored.service:
+                effect = f"is of service {service}; it is left alone, and the pods start in that gang"
+            message = f"PodGroup {situation.pod_group} {effect}"
             yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI407")
         if one.name in situation.rivals:
             message = "LeaderWorkerSet's own Volcano provider puts every group into a PodGroup of its own"

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from intent.service.member import Member
-from sync.desired.gang import GangPlan
+from sync.desired.gang import REST_AFTER, GangPlan
 from sync.desired.render.workloads import gang_objects
 from sync.observed.pod_group import PodGroup
 from tests.sync.samples import KEY, codes, decode, member, ours, planned, policies, prefill, required, resting
@@ -29,6 +29,7 @@ OPEN: Final = ours(P, D, roles=BOTH)
 FULL: Final = ours(P, D, roles=BOTH, policies=policies(P, D))
 D_ALONE: Final = ours(D, roles=BOTH, policies=policies(P, D), queue="gpu")
 GONE: Final = ours(prefill("gone"), roles=BOTH)
+ELSEWHERE: Final = replace(GONE, service="r")
 TWO, THREE, EPD = frozenset(BOTH), frozenset({*BOTH, "more"}), frozenset({*BOTH, "encode"})
 P2, D2 = (
     make(f"{make().name}2", role_name=f"{role}-2", roles=frozenset({"prefill-2", "decode-2"}))
@@ -123,6 +124,8 @@ REQUIRED: Final[Mapping[str, Case]] = {
         HELD, "FI406 d p", prefill(roles=TWO), decode(roles=frozenset({"decode"}))
     ),
     "a foreign PodGroup": case(HELD, "FI407 d p", P, D, stored=PodGroup(*KEY, uid="other")),
+    "that of a revision of another service": case(HELD, "FI407 d p", P, D, stored=ELSEWHERE),
+    "our own with another label": case({"p": 1, "d": 1}, "", P, D, stored=replace(OPEN, service="r")),
     "an old Volcano": case(None, "FI408 d p", P, D, stored=ours(P, D), volcano="too old"),
     "a PodGroup made by LWS": case({"p": 1, "d": 1}, "FI409 d", P, D, rivals=frozenset({"d"})),
     "an ejected member rests": case(
@@ -340,6 +343,13 @@ def test_a_role_of_a_revision_is_required_until_a_pod_was_bound(decodes: int, kn
     is_new = not decodes or "empty_for" in known
     assert decided.requeue_after == (None if is_new else 60.0)
     assert codes(decided) == ({("d", "FI417")} if decodes and is_new else set())
+
+
+def test_a_service_looks_again_at_the_pod_group_of_another_one() -> None:
+    """An event of it wakes the other one alone."""
+    found = [planned(P, D, stored=one).requeue_after for one in (ELSEWHERE, PodGroup(*KEY), GONE)]
+
+    assert found == [REST_AFTER, None, None]
 
 
 @pytest.mark.parametrize("bound", [frozenset[str](), frozenset({"p", "d"})])
