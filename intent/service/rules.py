@@ -123,10 +123,17 @@ def waiting(members: tuple[Member, ...]) -> tuple[Finding, ...]:
     wanted = f"{ROLE_NAME}: {name}" if kind == "role" else f"{COMPONENT}: {name}"
     message = f"waits for {' and '.join(lacks)}: apply a LeaderWorkerSet with {wanted}"
     return tuple(
-        _finding(one, _own_part(one), None, f"service {one.service} {message}", "FI410")
+        _finding(one, _own_part(one), None, f"{_gang_of(one)}service {one.service} {message}", "FI410")
         for one in members
         if one.scheduler
     )
+
+
+def _gang_of(one: Member) -> str:
+    """Return the part of a service that is a gang, for messages: others may have what it waits for."""
+    if one.gang == one.service:
+        return ""
+    return f"this {'slice' if '.' in one.gang else 'revision'} of "
 
 
 def _own_part(one: Member) -> str:

@@ -253,6 +253,8 @@ async def test_a_slice_with_one_role_waits_whatever_the_others_have(
 
     await eventually(lambda: reasons(api) != [])
     assert (pod_group(OLD) in api.objects, SLICE_1 in api.objects) == (True, False)
+    (event,) = api.findings()
+    assert "this slice of service r1 waits for a prefiller" in event["message"]
 
 
 async def test_a_pod_group_of_a_slice_without_its_label_is_repaired(
