@@ -342,10 +342,6 @@ PICKERS: Final = {
 }
 SPLITTING: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation)
 """Generations that support prefill and decode."""
-REMEMBERING: Final = tuple(
-    row.name for row in PICKERS.values() if row.disaggregation and row.disaggregation.remembers
-)
-"""Generations that track the prompts of each prefiller."""
 
 
 def release_of(image: str) -> str:
@@ -366,5 +362,11 @@ def is_gone(image: str) -> bool:
     return image.partition("@")[0].partition(":")[0] in GONE
 
 
+ADVISED: Final = tuple(
+    row.name
+    for row in PICKERS.values()
+    if row.disaggregation and row.disaggregation.remembers and not is_gone(row.image)
+)
+"""What findings advise for prefill and decode: it tracks the prompts of each prefiller, and can be pulled."""
 SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}
 """The generation of a sidecar by `release_of` its image."""

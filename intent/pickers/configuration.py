@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker
+from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker, is_gone
 from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
 from intent import Object, yaml
 from intent.annotations import PICKER
@@ -298,5 +298,5 @@ def _name(plugin: Object) -> str:
 
 
 def _available(kind: str) -> str:
-    able = [row.name for row in PICKERS.values() if kind in row.plugins]
+    able = [row.name for row in PICKERS.values() if kind in row.plugins and not is_gone(row.image)]
     return f"; use {PICKER}: {' or '.join(able)}" if able else ""

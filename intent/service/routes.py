@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, REMEMBERING, SPLITTING, Picker, is_gone, pulled_from
+from catalog.pickers.generations import ADVISED, PICKERS, SPLITTING, Picker, is_gone, pulled_from
 from intent.annotations import (
     DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
@@ -129,9 +129,9 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
         return None
     key, value = (PICKER, routing.picker) if routing.picker else (STRATEGY, routing.strategy)
     if support is None:
-        message = f"{picker.name} does not support prefill and decode; use {' or '.join(SPLITTING)}"
+        message = f"{picker.name} does not support prefill and decode; use {' or '.join(ADVISED)}"
         return FieldError(path(key), value, message, "FI805")
-    message = f"{picker.name} does not track the prompts of prefillers; use {', '.join(REMEMBERING)}"
+    message = f"{picker.name} does not track the prompts of prefillers; use {' or '.join(ADVISED)}"
     return FieldError(path(key), None, message, "FI822")
 
 

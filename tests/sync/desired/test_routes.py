@@ -263,7 +263,7 @@ def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives
     chosen = plan(prefill(routing=Routing(picker="gie-1.5")), DECODES)
 
     assert "gie-1.5" in found.findings[0].error.message
-    assert "llm-d-0.4 or llm-d-0.7" in found.findings[0].error.message
+    assert "use llm-d-0.9 or llm-d-0.10" in found.findings[0].error.message
     refused = {one.error.path for one in chosen.findings if one.error.code == "FI805"}
     assert refused == {"metadata.annotations[fusioninfer.io/picker]"}
 
