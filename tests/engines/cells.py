@@ -49,6 +49,7 @@ def begun(
     """Start the group of a cell, as admission leaves it, or harmed after that; its leader may be late."""
     programs = install(cell.release, sys.stderr)
     written = expanded(group(cell, str(write(cell.shape.model, programs.parent / "models"))))
+    assert f'"launcher":"{cell.launcher}"' in written["metadata"]["annotations"][EXPANSION]
     platform = {"PYTHONPATH": str(PLATFORM)} if cell.lifted else {"VLLM_PLUGINS": ""}
     cache = dict.fromkeys(("VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR"), str(programs.parent / "cache"))
     image = VARIABLES | cache | platform | dict(cell.release.variables)

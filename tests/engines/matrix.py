@@ -154,14 +154,13 @@ class Harm(NamedTuple):
 _LEADER: Final = "$(LWS_LEADER_ADDRESS)"
 _RANK: Final = ("--node-rank", "$(LWS_WORKER_INDEX)")
 _NODES: Final = ("--nnodes", "2", *_RANK, "--master-addr", _LEADER)
-_ALONE: Final = ("Application startup complete", "a pod has joined no other")
 _PORT: Final = ("--port", "8001", "--nnodes")
 HARMS: Final = (
     Harm("no-headless", _TENSOR, "workerTemplate", ("--headless",), (), "not be called on follower node"),
     Harm("no-headless-data", _DATA, "workerTemplate", ("--headless",), (), "engines_only or dp_rank == 0"),
     Harm("wrong-rank", _TENSOR, "workerTemplate", _RANK, ("--node-rank", "0"), "address tcp://127.0.0.1"),
     Harm("wrong-address", _TENSOR, "workerTemplate", (_LEADER,), ("10.99.0.99",), "address 10.99.0.99:29501"),
-    Harm("leader-alone", _TENSOR, "leaderTemplate", _NODES, (), *_ALONE),
+    Harm("leader-alone", _TENSOR, "leaderTemplate", _NODES, (), "startup complete", "has joined no other"),
     Harm("wrong-port", _TENSOR, "leaderTemplate", ("--nnodes",), _PORT, "server on http://0.0.0.0:8001"),
     Harm(
         *("wrong-port-of-Ray", _SYMMETRIC, "workerTemplate", (f"{_LEADER}:6379",), (f"{_LEADER}:6380",)),
