@@ -102,7 +102,7 @@ def problems(service: LiveService, named: frozenset[tuple[str, str]]) -> Iterato
         return
     for lws in service.members:
         if not whole and (LWS_KIND, lws["metadata"]["name"]) not in named:
-            yield f"{described(lws)}: belongs to service {service.name} too, and shares its PodGroup; name it"
+            yield f"{described(lws)}: belongs to service {service.name} too, and shares its objects; name it"
         yield from _of_one(service, lws)
     for kind, name in sorted(named):
         if kind == LWS_KIND and name not in {lws["metadata"]["name"] for lws in service.members}:

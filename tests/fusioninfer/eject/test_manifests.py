@@ -176,7 +176,7 @@ NO_POD_GROUP: Final = (
 PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
     "another member": (
         service(stored(), other()),
-        "LeaderWorkerSet llm/y: belongs to service svc too, and shares its PodGroup; name it",
+        "LeaderWorkerSet llm/y: belongs to service svc too, and shares its objects; name it",
     ),
     "no record": (
         service(never_expanded(), others=()),

@@ -171,7 +171,7 @@ async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["lws/p"], "LeaderWorkerSet team-a/d: belongs to service r1 too, and shares its PodGroup; name it"),
+        (["lws/p"], "LeaderWorkerSet team-a/d: belongs to service r1 too, and shares its objects; name it"),
         (
             ["lws/p", "lws/d", "lws/x"],
             "LeaderWorkerSet team-a/x: not found; check the name, -n and --context",
