@@ -213,7 +213,7 @@ def test_releases_come_and_go_and_routes_stay(extended: Network, namespace: str)
     for _ in range(2):
         install(there, ROUTE_CRDS[1])
         all_say(there, namespace, APPLIED)
-        assert objectives(there, namespace) == set(NAMES)
+        until(lambda: objectives(there, namespace) == set(NAMES), "each service has its InferenceObjective")
         assert kept(there, namespace) == before
         assert checked(there)["priorities"] == ("ok", "")
 
