@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
+from intent.commands import command
 from intent.errors import FieldError, Finding, Subject
 from intent.gang import ENCODER
 from intent.service.member import Member, agreed
@@ -384,10 +385,11 @@ def _not_scaled(situation: Situation, members: tuple[Member, ...], gang: Gang) -
     for one in members:
         is_empty = bool(one.revision) and one.name in required and not one.replicas
         if is_empty and not _is_at_zero(situation, one) and _seconds_left(situation, one) <= 0:
-            command = f"kubectl scale leaderworkerset {one.name} --replicas=1 --namespace={one.namespace}"
+            where = f"--namespace={one.namespace}"
+            scale = command("kubectl", "scale", "leaderworkerset", one.name, "--replicas=1", where)
             message = (
                 f"has no replicas: the gang waits for it, and LeaderWorkerSet's controller scales it after "
-                f"{others}, which waits for the gang; to end this, run: {command}"
+                f"{others}, which waits for the gang; to end this, run: {scale}"
             )
             yield _finding(one, "spec.replicas", message, "FI417")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from catalog.pickers.generations import PICKERS, Picker
+from catalog.pickers.generations import ADVISED, PICKERS, Picker
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
@@ -151,8 +151,8 @@ HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, p
         (
             also(ALWAYS["type"]),
             "FI814",
-            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use "
-            + "fusioninfer.io/picker: llm-d-0.9 or llm-d-0.10",
+            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: "
+            + " or ".join(ADVISED),
         ),
         (also("prefill-filter", "gie-1.2"), "FI814", ""),
         (also("decode-filter", "gie-1.2"), "FI814", ""),
