@@ -208,12 +208,13 @@ def _belongs(pod_group: PodGroup, members: tuple[Member, ...]) -> bool:
 def _foreign(situation: Situation) -> bool:
     """Return whether the PodGroup is not ours, or another service's: `a-<hash>` is a name of a service too.
 
-    One of this service whose label somebody changed has owners here.
+    One of this service whose label somebody changed has a member as owner. An ejected owner proves nothing:
+    it is seen by the service of that name too, beside that of its revision.
     """
     stored = situation.stored
     if stored is None or stored.service == situation.key[1]:
         return False
-    return not stored.service or not _belongs(stored, (*situation.members, *situation.ejected))
+    return not stored.service or not _belongs(stored, situation.members)
 
 
 def _is_deleting(pod_group: PodGroup | None) -> bool:

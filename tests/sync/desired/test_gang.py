@@ -138,6 +138,9 @@ REQUIRED: Final[Mapping[str, Case]] = {
     ),
     "an ejected member of a deleted PodGroup": case({"p": 1, "d": 1}, "", P, remembered=FULL, ejected=(D,)),
     "ejected members alone": case(HELD, "FI416 d p", stored=FULL, ejected=(P, D)),
+    "ejected from a revision of another service": case(
+        HELD, "FI416 d", stored=replace(FULL, service="r"), ejected=(D,)
+    ),
     "a PodGroup without owners is its user's": case(
         HELD, "", stored=ours(roles=BOTH, policies=policies(P, D)), ejected=(D,)
     ),

@@ -257,6 +257,29 @@ async def test_a_slice_with_one_role_waits_whatever_the_others_have(
     assert "this slice of service r1 waits for a prefiller" in event["message"]
 
 
+@pytest.mark.parametrize("part", ["", "1"])
+async def test_one_that_is_ejected_leaves_the_pod_group_to_the_others(
+    api: Api, start: Start, eventually: Eventually, part: str
+) -> None:
+    """Its PodGroup has the name of a service that nobody has."""
+    path = SLICE_1 if part else pod_group(OLD)
+    put(api, *both(OLD, part=part))
+    start()
+    await eventually(lambda: path in api.objects)
+    await quiet(2)
+    before, gone = copy.deepcopy(api.objects[path]), both(OLD, part=part)[1]
+    gone["metadata"] |= {"annotations": {}, "labels": {}}
+
+    put(api, gone)
+    await eventually(lambda: any(one[2] == "PodGroupOfEjected" for one in reasons(api)))
+    assert api.objects[path] == before
+
+    name = gone["metadata"]["name"]
+    api.remove(LWS.path(KEY[0], name))
+    await eventually(lambda: owners(api, path) == {name.replace("decode", "prefill")})
+    assert api.objects[path]["metadata"]["uid"] == before["metadata"]["uid"]
+
+
 async def test_a_pod_group_of_a_slice_without_its_label_is_repaired(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
