@@ -299,9 +299,10 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     if not named:
         return (), set()
     dropped = {at for flag, _ in named for at in range(flag.at, flag.at + flag.width)}
-    if flags.bare and not ignores_positional(launch):
+    first = [at for at in flags.bare[:1] if "$" not in launch.command.argv[at]]  # else perhaps a flag
+    if first and not ignores_positional(launch):
         return (), dropped
-    return (named[-1][1],), dropped.union(flags.bare[:1])
+    return (named[-1][1],), dropped.union(first)
 
 
 def known_port(launch: Launch) -> int | None:

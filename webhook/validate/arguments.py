@@ -238,17 +238,18 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
 def _model(launch: Launch, not_read: frozenset[int], *, converted: bool) -> Iterator[FieldError]:
     flags, argv = launch.command.flags, launch.command.argv
     bare = [at for at in flags.bare if at not in not_read]
-    more = [at for at in bare[1:] if launch.command.is_vllm and "$" not in argv[at]]
+    sure = [at for at in bare if "$" not in argv[at]]  # others may be flags
+    more = [at for at in sure if at != bare[0] and launch.command.is_vllm]
     if stray := [at for at in flags.stray if at not in not_read] + more:
         word, above = argv[stray[0]][:SHOWN], "the model" if stray == more else "a --"
         cause = f"{word} follows {above}" if word.strip() else "the item is empty"
         message = f"{cause}, so it is not read as the model; remove it, or write --model NAME before any --"
         yield FieldError(argument_path(launch, stray[0]), None, message, "FI536")
     named = [flag for flag in flags.given if flag.name == MODEL]
-    if named and (len(named) > 1 or bare):
+    if named and (len(named) > 1 or sure):
         last = quoted(launch, named[-1])
-        first = argv[bare[0]][:SHOWN] if bare else quoted(launch, named[0])
-        served = last if ignores_positional(launch) or not bare else first
+        first = argv[sure[0]][:SHOWN] if sure else quoted(launch, named[0])
+        served = last if ignores_positional(launch) or not sure else first
         message = f"the model is given twice, {first} and {last}: keep one; {served} is served"
         yield FieldError(argument_path(launch, named[-1].value_at), None, message, "FI515")
     if named or flags.last(CONFIG):
@@ -275,8 +276,7 @@ def _ignored(launch: Launch, index: int, *, converted: bool) -> FieldError:
 
 
 def _program_in_args(launch: Launch) -> Iterator[FieldError]:
-    engine = launch.engine
-    if not engine.command and launch.image.is_vllm and launch.command.kind != "flags":
-        word = engine.args[0][:SHOWN]
+    if not launch.engine.command and launch.image.is_vllm and launch.command.kind != "flags":
+        word = launch.engine.args[0][:SHOWN]
         message = f"args start with {word}, but the image's entrypoint starts the program; move it to command"
         yield FieldError(f"{launch.template.engine_path}.args[0]", None, message, "FI516")

@@ -16,7 +16,7 @@ OLD = "vllm/vllm-openai:v0.11.0"
     ("command", "args", "served"),
     [
         ("", "--model M -tp 16", "vllm serve M -tp 16"),
-        ("", "-tp=16 --model=M --seed 1", "vllm serve M -tp=16 --seed 1"),
+        ("", "-tp=16 --model=M --seed 1 $(MORE)", "vllm serve M -tp=16 --seed 1 $(MORE)"),
         ("", "--model A -tp 16 --model B", "vllm serve B -tp 16"),
         ("", "M --tensor_parallel_size 16", "vllm serve M --tensor_parallel_size 16"),
         ("", "M -tp 16 --model N", "vllm serve M -tp 16"),
