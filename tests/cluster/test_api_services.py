@@ -62,11 +62,20 @@ def endpoints(served: Served, service: str, port: str | int) -> list[str]:
 
 
 def answering(served: Served, port: str | int = 80) -> set[Any]:
-    """Ask every endpoint for the models; return the engines that answered."""
-    there = endpoints(served, f"{served.name}-api", port)
-    answers = [ask(served.there, one, "/v1/models") for one in there]
-    assert {one.status for one in answers} <= {200}
-    return {one.body["engine"] for one in answers}
+    """Ask every endpoint for the models; return the engines that answered, and the endpoints where none did.
+
+    A node that is simulated gives a pod an address first, under which nothing runs.
+    """
+    found: set[Any] = set()
+    for one in endpoints(served, f"{served.name}-api", port):
+        try:
+            answer = ask(served.there, one, "/v1/models")
+        except OSError:
+            found.add(one)
+            continue
+        assert answer.status == 200
+        found.add(answer.body["engine"])
+    return found
 
 
 @pytest.fixture(scope="module")
