@@ -285,6 +285,7 @@ def test_a_refresh_changes_the_picker_after_the_last_pod_with_the_old_sidecar(lo
         until(lambda: picker(deployment(load, one)) == load.new, "the picker is of the new generation")
         if load.new in BUILT:
             pick(load, one)
+        until(lambda: all(changes(one, states)), "both changes are watched")
 
     gone = max(version(each) for each in states if each["metadata"]["uid"] in old)
     assert [version(first) > gone for first in changes(one, states)] == [True, True]
@@ -334,7 +335,7 @@ def version(obj: Object) -> int:
 
 
 def changes(one: Kept, states: list[Object]) -> list[Object]:
-    """Return the first other states of the picker's Deployment, by its containers, and of its ConfigMap."""
+    """Return the first other states of the picker's Deployment, by its template, and of its ConfigMap."""
     parts: dict[str, Callable[[Object], Any]] = {
         f"{one.name}-epp": lambda obj: obj["spec"]["template"],
         f"{one.name}-epp-config": itemgetter("data"),
@@ -342,5 +343,5 @@ def changes(one: Kept, states: list[Object]) -> list[Object]:
     found = []
     for name, part in parts.items():
         first, *later = (each for each in in_order(states) if each["metadata"]["name"] == name)
-        found.append(next(each for each in later if part(each) != part(first)))
+        found.append(next((each for each in later if part(each) != part(first)), {}))
     return found
