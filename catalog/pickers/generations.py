@@ -7,7 +7,7 @@ A generation is a row; to support another one, add a row. Sources are files of t
 `pkg/epp/config/loader` (validation), `pkg/epp/server` (watched resources).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -132,6 +132,14 @@ class Picker:
     """Whether it follows the pool's ports, and reads from a pod's annotation on which of them it serves."""
     bands: bool = True
     """Whether its flow control admits requests of other priorities than 0."""
+
+    def starts(self, served: Collection[str]) -> bool:
+        """Return whether it starts where InferenceObjectives of these apiVersions are served."""
+        return not self.needs or OBJECTIVES_API in served
+
+    def reads(self, served: Collection[str]) -> str:
+        """Return the apiVersion of the InferenceObjectives that it reads there; empty if it finds none."""
+        return next((one for one in self.objectives if one in served), "")
 
 
 PROTOCOLS: Final = {

@@ -50,7 +50,7 @@ def _releases(system: System) -> Iterator[dict[str, str]]:
 
 
 def _with(row: Picker, served: tuple[str, ...]) -> str:
-    if row.needs and OBJECTIVES_API not in served:
+    if not row.starts(served):
         return "does not start"
-    first = next((one for one in row.objectives if one in served), "")
+    first = row.reads(served)
     return "all" if first == OBJECTIVES_API else f"no priorities{', but of your own' if first else ''}"

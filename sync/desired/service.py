@@ -231,10 +231,11 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
 
 def _unread(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
     """Yield what the endpoint picker lacks of the InferenceObjectives of this cluster."""
-    picker, served = routes.picker, snapshot.objectives
+    picker, known = routes.picker, snapshot.objectives
+    served = [one for one, is_served in known.items() if is_served]
     if routes.pool:
         return
-    if picker.needs and served.get(OBJECTIVES_API) is False:
+    if OBJECTIVES_API in known and not picker.starts(served):
         family = picker.name.rpartition("-")[0]
         *_, newest = (one.name for one in PICKERS.values() if one.name.startswith(family) and not one.needs)
         yield FieldError(
@@ -244,8 +245,8 @@ def _unread(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
             "or install that CRD of the Gateway API Inference Extension 1.5",
             "FI826",
         )
-    first = next((one for one in picker.objectives if served.get(one)), OBJECTIVES_API)
-    if routes.objectives and first != OBJECTIVES_API:
+    first = picker.reads(served)
+    if routes.objectives and first not in {"", OBJECTIVES_API}:
         shown = " and ".join(f"{name} with priority {priority}" for name, priority in routes.objectives)
         message = f"{picker.name} reads the InferenceObjectives of {first} alone: create {shown} there"
         yield FieldError(_priority_path(snapshot), None, message, IGNORED, softened=True)

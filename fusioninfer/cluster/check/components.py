@@ -19,13 +19,11 @@ from fusioninfer.cluster.check.facts import (
     parsed,
     webhooks,
 )
-from fusioninfer.cluster.check.row import BOTH, INSTALLED, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.check.row import BOTH, INSTALLED, Check, Judgement, fails, first_of, holds, unknown
 from intent import Object, yaml
 from intent.shapes import listed, mapping, text
 from sync.observed import volcano
 
-LISTED: Final = 4
-"""The most objects that are named."""
 SERVED: Final = {
     "lws": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     "podgroups": ("scheduling.volcano.sh/v1beta1", "podgroups"),
@@ -173,8 +171,7 @@ def _picker_images(facts: Facts) -> Judgement:
         for image in images(one)
         if is_gone(image)
     ]
-    more = f", and {len(found) - LISTED} more" if len(found) > LISTED else ""
-    return fails(f"{', '.join(found[:LISTED])}{more}") if found else holds()
+    return fails(first_of(found)) if found else holds()
 
 
 # --- others -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from fusioninfer.cluster.answers import Right, Rights
 from fusioninfer.cluster.check.components import is_served
 from fusioninfer.cluster.check.facts import Facts, available, name_of
-from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, first_of, holds, unknown
 from fusioninfer.settings import SettingsFile
 from intent import Object, budget, yaml
 from intent.errors import FieldError
@@ -23,8 +23,6 @@ LIMITS: Final[Mapping[str, Callable[[Object], FieldError | None]]] = {
     "sets": budget.of_expanded,
 }
 """By reading, the limit up to which the controller reads an object."""
-LISTED: Final = 4
-"""The most missing rights that are named."""
 INSTALLED_KINDS: Final = (
     ("", "namespaces"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
@@ -161,8 +159,7 @@ def _within_limits(facts: Facts) -> Judgement:
         for obj in facts.answer(reading).objects
         if (error := limit(obj))
     ]
-    more = f", and {len(over) - LISTED} more" if len(over) > LISTED else ""
-    return fails(f"{', '.join(over[:LISTED])}{more}") if over else holds()
+    return fails(first_of(over)) if over else holds()
 
 
 def _controller_may(facts: Facts) -> Judgement:
@@ -179,8 +176,7 @@ def _judged(rights: Rights, why: str) -> Judgement:
     missing = [str(right) for right, granted in rights.items() if not granted]
     if not missing:
         return holds()
-    more = f", and {len(missing) - LISTED} more" if len(missing) > LISTED else ""
-    return fails(f"missing: {', '.join(missing[:LISTED])}{more}")
+    return fails(f"missing: {first_of(missing)}")
 
 
 CHECKS: Final = (

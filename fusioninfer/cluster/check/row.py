@@ -1,6 +1,6 @@
 """One row of the table of checks, and how a row is judged."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -12,6 +12,8 @@ When = Literal["pre", "installed"]
 BOTH: Final[frozenset[When]] = frozenset({"pre", "installed"})
 BEFORE: Final[frozenset[When]] = frozenset({"pre"})
 INSTALLED: Final[frozenset[When]] = frozenset({"installed"})
+LISTED: Final = 4
+"""The most things that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,12 @@ def holds(detail: str = "") -> Judgement:
 def fails(detail: str) -> Judgement:
     """Return that a check does not hold, and why."""
     return Judgement(False, detail)
+
+
+def first_of(found: Sequence[str], joint: str = ", ") -> str:
+    """Name the first things, and say how many more there are."""
+    more = f", and {len(found) - LISTED} more" if len(found) > LISTED else ""
+    return f"{joint.join(found[:LISTED])}{more}"
 
 
 def unknown(detail: str) -> Judgement:

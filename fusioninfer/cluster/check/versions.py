@@ -11,7 +11,7 @@ from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
 from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System, shown
 from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, name_of, parsed
-from fusioninfer.cluster.check.row import INSTALLED, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.check.row import INSTALLED, Check, Judgement, fails, first_of, holds, unknown
 from intent import Object
 from intent.annotations import PICKER, PRIORITY, SERVICE
 from intent.shapes import annotations, labels, listed, mapping, text
@@ -25,7 +25,6 @@ DEFINITIONS: Final = {
 }
 """Readings of definitions, by name."""
 SCHEMAS: Final = {"lws-definition": LEADER_WORKER_SET, "set-definition": DISAGGREGATED_SET}
-LISTED: Final = 4
 
 
 def _kubernetes(facts: Facts) -> str:
@@ -117,8 +116,7 @@ def _priorities(facts: Facts) -> Judgement:
         )
     ]
     found = list(_unread(facts, served))
-    more = f", and {len(found) - LISTED} more" if len(found) > LISTED else ""
-    return fails(f"{'; '.join(found[:LISTED])}{more}") if found else holds()
+    return fails(first_of(found, "; ")) if found else holds()
 
 
 def _unread(facts: Facts, served: list[str]) -> Iterator[str]:
@@ -130,8 +128,8 @@ def _unread(facts: Facts, served: list[str]) -> Iterator[str]:
         row, key = PICKERS.get(text(labels(one).get(PICKER))), _key(one, text(labels(one).get(SERVICE)))
         if row is None:
             continue
-        where, first = "/".join(key), next((each for each in row.objectives if each in served), "")
-        if row.needs and OBJECTIVES_API not in served:
+        where, first = "/".join(key), row.reads(served)
+        if not row.starts(served):
             yield f"{where}: {row.name} does not start without {row.needs[0]}"
         elif key in asked and first != OBJECTIVES_API:
             reads = f"reads {first} alone" if first else "finds no InferenceObjectives"

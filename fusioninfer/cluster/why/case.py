@@ -1,4 +1,4 @@
-"""The case of one service: what was read, and what the controller's functions say about it. Pure."""
+"""The case of one service: what was read, and what the functions and the clock of the controller say."""
 
 import time
 from collections import Counter
