@@ -113,8 +113,19 @@ def _intent(
         subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
         name=text(metadata.get("name")),
         revision=read_revision(labels),
-        replicas=spec["replicas"] if type(spec.get("replicas")) is int else 1,
+        replicas=_replicas(spec),
     )
+
+
+def pods_of(lws: Object) -> tuple[str, int, int]:
+    """Return the name, the size and the replicas of an object, of which nothing else need be read."""
+    spec = mapping(lws.get("spec"))
+    size = _size(mapping(spec.get("leaderWorkerTemplate")).get("size"), [])
+    return text(mapping(lws.get("metadata")).get("name")), size, _replicas(spec)
+
+
+def _replicas(spec: Object) -> int:
+    return spec["replicas"] if type(spec.get("replicas")) is int else 1
 
 
 def _name(obj: Any) -> str:

@@ -9,6 +9,7 @@ from intent import Object, budget
 from intent.annotations import BASE_REFS, EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
 from intent.lws import LWT, Intent
+from intent.read import pods_of
 from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from intent.template import Templates
@@ -35,6 +36,7 @@ from webhook.state import (
 )
 from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, VALIDATORS
+from webhook.validate.labels import too_long
 from webhook.validate.launch import known_launcher
 from webhook.write import Write, has_record
 
@@ -57,9 +59,8 @@ def check(  # noqa: PLR0913 - what a request consists of
     found = state(live, old, templates)
     if isinstance(found, NotOurs):
         return []
-    is_settled = isinstance(found, Settled)
-    if isinstance(found, Settled):  # replicas may have changed, which only validators read
-        found = inspect(live, old)
+    if isinstance(found, Settled):
+        return _scaled(live, old or {})
     if isinstance(found, Unreadable):
         return [replace(found.error, softened=_same_templates(live, old))]
     if isinstance(found, Unfilled):
@@ -69,7 +70,7 @@ def check(  # noqa: PLR0913 - what a request consists of
     about_record = list(_about_record(found, settings) if mutated else _no_room(found, settings))
     about_input = list(_about_input(found, settings))
     is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
-    if is_denied and (is_settled or found.write.unchanged or found.write.lost_record):
+    if is_denied and (found.write.unchanged or found.write.lost_record):
         about_record = [replace(one, softened=True) for one in about_record]
         about_input = _softened(about_input, found.write, settings)
     elif is_denied and found.write.before is not None and found.write.before.has_record:
@@ -77,12 +78,18 @@ def check(  # noqa: PLR0913 - what a request consists of
     return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
 
 
+def _scaled(live: Object, old: Object) -> list[FieldError]:
+    """Report what depends on the replicas: a settled update changes nothing else that is checked."""
+    known = list(too_long(*pods_of(old)))
+    return [replace(one, softened=one in known) for one in too_long(*pods_of(live))]
+
+
 def _softened(
     errors: list[FieldError], write: Write, settings: Settings, codes: frozenset[str] = frozenset()
 ) -> list[FieldError]:
     """Turn errors that the old object had too into warnings; only those with these codes, if there are any.
 
-    Fields that only validators read (replicas, values of variables) may have changed in this very update.
+    Values of variables, which only validators read, may have changed in this very update.
     """
     is_same = write.lost_record or (write.before is not None and write.before.reading == write.reading)
     if is_same and not codes:

@@ -5,7 +5,7 @@
     state          the object                          /mutate               /validate warns    and denies
     NotOurs        has no annotation of ours, is       leaves it             -                  -
                    bypassed, or is being deleted
-    Settled        has a record, and the update        leaves it             if it is wrong     if replicas
+    Settled        has a record, and the update        leaves it             -                  if replicas
                    changes no input of admission                                                are too many
     Unreadable     has a record that cannot be read    leaves it             if no template     else (FI901)
                                                                              changed (FI901)
@@ -24,8 +24,8 @@
                                                        rules                 if it had none     or none (FI902
                                                                              (FI520)            or FI903)
 
-From `Settled` on, `/validate` also reports the findings of the validators. Errors that the old object had too
-become warnings, if the update did not change the input.
+From `Unfilled` on, `/validate` also reports the findings of the validators. Errors that the old object had
+too become warnings, if the update did not change the input.
 """
 
 from dataclasses import dataclass

@@ -65,3 +65,8 @@ def changed(value: Object, path: str, to: Any) -> Object:
     else:
         below[last.replace("~", ".")] = to
     return whole
+
+
+def paused(stored: Object) -> Object:
+    """Return a copy that is paused: an update that is checked, and changes no input of admission."""
+    return changed(stored, f"metadata.annotations.{PREFIX}paused", "true")

@@ -8,7 +8,7 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
-from tests.builders.lws import WORKER, changed, lws, put
+from tests.builders.lws import WORKER, changed, lws, paused, put
 from tests.laws.strategies import TOOLS
 from webhook.check import check
 from webhook.expand import expand
@@ -122,10 +122,12 @@ def test_mutate_leaves_the_object_as_the_table_says(live: Object, old: Object | 
     assert expand(live, old) == []
 
 
-def test_a_settled_update_of_an_object_whose_record_was_not_reverted_only_warns() -> None:
-    stale = without_keys(EXPANDED)
-
-    assert codes(changed(stale, "spec.replicas", 3), stale) == [("FI902", "warning")]
+@pytest.mark.parametrize(
+    "wrong",
+    [without_keys(EXPANDED), changed(EXPANDED, f"{WORKER}.spec.containers", 7), with_record(EXPANDED, "?")],
+)
+def test_a_settled_update_is_checked_for_its_replicas_alone(wrong: Object) -> None:
+    assert codes(changed(wrong, "spec.replicas", 3), wrong) == []
 
 
 @BY_EVERY_TOOL
@@ -191,7 +193,7 @@ def test_a_stricter_release_keeps_the_expansion_and_warns(tool: str) -> None:
     live = put(TOOLS[tool](stored, strict(FILE)), stored)
 
     assert live == stored
-    assert codes(changed(live, "spec.replicas", 3), stored) == [("FI101", "warning")]
+    assert codes(paused(live), stored) == [("FI101", "warning")]
 
 
 def test_a_stricter_release_denies_a_changed_input() -> None:

@@ -10,12 +10,16 @@ from webhook.layout import Input
 
 def labels(given: Input) -> Iterator[FieldError]:
     """Report a name that is too long, and reserved labels with a value other than the one that is set."""
-    intent = given.intent
-    limit = longest_name(intent.size, intent.replicas)
-    if len(intent.name) > limit:
-        message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
-        yield FieldError("metadata.name", intent.name, message, "FI109")
+    yield from too_long(given.intent.name, given.intent.size, given.intent.replicas)
     yield from _reserved(given)
+
+
+def too_long(name: str, size: int, replicas: int) -> Iterator[FieldError]:
+    """Report a name with which LWS cannot create every pod. No other validator reads the replicas."""
+    limit = longest_name(size, replicas)
+    if len(name) > limit:
+        message = f"must be at most {limit} characters: pods carry it in a label with group and revision"
+        yield FieldError("metadata.name", name, message, "FI109")
 
 
 def _reserved(given: Input) -> Iterator[FieldError]:

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
-from tests.builders.lws import changed, lws, put
+from tests.builders.lws import changed, lws, paused, put
 from webhook.check import check
 from webhook.expand import expand
 
@@ -132,4 +132,4 @@ def test_a_wrong_strategy_is_denied_on_an_update_that_changes_nothing_else() -> 
 def test_a_wrong_strategy_of_the_old_object_is_a_warning() -> None:
     stored = put(lws(strategy="pd-disaggregation"))
 
-    assert codes(stored, stored) == [("FI801", "warning")]
+    assert codes(paused(stored), stored) == [("FI801", "warning")]
