@@ -1,7 +1,7 @@
 """Run random sequences of writes, and report which violate the law of convergence (`walk`, `laws`).
 
 python -m tests.laws.convergence [--sequences N] [--seed S] [--steps K] [--examples E] [--only I] [--carry-on]
-                                 [--templates] [--repeated]
+                                 [--templates] [--repeated] [--released]
 
 `make soak SOAK=convergence` runs it, and `test_law` runs 500 sequences. Neither accepts a violation. Edits
 without a mapping, after which only the side laws are checked, are counted in the summary.
@@ -9,6 +9,7 @@ without a mapping, after which only the side laws are checked, are counted in th
 --only I       repeats one sequence of the seed
 --templates    runs sequences of objects that name InferenceTemplates
 --repeated     runs sequences of authors who write what was injected
+--released     runs sequences with other releases, writes past the webhooks, and older expanded files
 --carry-on     deletes and creates the object again after a violation, instead of ending the sequence
 """
 
@@ -18,11 +19,21 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from tests.laws.convergence.clients import BY_HAND
+from tests.laws.convergence.released import drawn_bypassed, drawn_released, drawn_stale
 from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import Sequence, Violation, Walk, drawn, run, shrunk
+
+DRAWS: Final = {
+    "templates": drawn_templated,
+    "repeated": drawn_repeated,
+    "released": drawn_released,
+    "bypassed": drawn_bypassed,
+    "stale": drawn_stale,
+}
 
 
 @dataclass(slots=True)
@@ -99,7 +110,7 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     began, report = time.monotonic(), Report(options.seed)
     for number in [options.only] if options.only is not None else range(options.sequences):
-        draw = drawn_templated if options.templates else drawn_repeated if options.repeated else drawn
+        draw = next((draw for name, draw in DRAWS.items() if getattr(options, name)), drawn)
         sequence = draw(options.seed, number, options.steps)
         report.add(number, sequence, run(sequence, carry_on=options.carry_on))
         if number % 500 == 499:
@@ -121,8 +132,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         "--examples", type=int, default=10, help="causes that are shown with a shrunk sequence"
     )
     parser.add_argument("--carry-on", action="store_true", help="go on after a violation")
-    parser.add_argument("--templates", action="store_true", help="objects that name InferenceTemplates")
-    parser.add_argument("--repeated", action="store_true", help="authors who write what was injected")
+    for name in DRAWS:
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--only", type=int, help="the number of one sequence, to repeat it")
     return parser.parse_args(arguments)
 

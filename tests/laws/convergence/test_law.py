@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.laws.convergence.files import EXPORT, File, Pod
+from tests.laws.convergence.released import drawn_released
+from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.templated import drawn_templated
-from tests.laws.convergence.walk import COMPARED, Sequence, Step, drawn, run
+from tests.laws.convergence.walk import COMPARED, STALE, Sequence, Step, drawn, run
 from tests.tiers import count
 
 SEQUENCES = count("CONVERGENCE_SEQUENCES")
@@ -151,6 +153,43 @@ FOUND = {
 """Shrunk sequences that violated a law before their rule was mended."""
 
 
+KNOWN = {
+    "an upgrade, and an apply beside another webhook, whose items were part of the input": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "after",
+        (Step(RELEASE, "becomes", "without memory"), Step(CLIENT_SIDE, SAME)),
+    ),
+    "the leader, which a write past the webhooks left behind its workers": Sequence(
+        File(), HELM, "after", (Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME))
+    ),
+    "what a write past the webhooks removed, when the same file is applied": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "",
+        (Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME)),
+    ),
+    "memory in an older expanded file, after a release that injected none": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "",
+        (
+            Step(RELEASE, "becomes", "without memory"),
+            Step(CLIENT_SIDE, "refresh", "0"),
+            Step(RELEASE, "becomes", "with another launch text"),
+            Step(STALE, "of step", 0),
+        ),
+    ),
+    "a variable that another release injected, when it is removed by hand beside another webhook": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "after",
+        (Step(RELEASE, "becomes", "with a variable more"), Step("json patch", "drop our env")),
+    ),
+}
+"""Shrunk sequences that violate a law still."""
+
+
 def violations(seed: int, sequences: int, draw: Callable[[int, int], Sequence] = drawn) -> Iterator[str]:
     """Yield the violations of the first sequences of a seed, each with the options that repeat it."""
     for number in range(sequences):
@@ -175,6 +214,17 @@ def test_it_is_so_with_templates_that_change(seed: int) -> None:
 @pytest.mark.slow
 def test_it_is_so_where_authors_write_what_was_injected() -> None:
     assert list(violations(1, SEQUENCES, drawn_repeated)) == []
+
+
+@pytest.mark.slow
+def test_pods_that_nobody_changed_stay_across_releases() -> None:
+    assert list(violations(1, SEQUENCES, drawn_released)) == []
+
+
+@pytest.mark.xfail(strict=True)
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_sequence_that_is_known_to_violate_a_law(name: str) -> None:
+    assert run(KNOWN[name]).violations == []
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -12,11 +12,13 @@ from random import Random
 from typing import Any, Final, Literal
 
 from intent import Object
+from intent.annotations import EXPANSION
 from intent.template import Templates
 from tests.laws.convergence import clients, laws
 from tests.laws.convergence.clients import BY_HAND, EXPORTED, SCALE, TOOLS, Write
 from tests.laws.convergence.files import (
     EXPORT,
+    PREFIX,
     File,
     changed,
     described,
@@ -28,11 +30,14 @@ from tests.laws.convergence.files import (
 )
 from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
+from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, Unstable, allow
-from tests.laws.convergence.templates import FIRST, LIBRARIES, TEMPLATES, is_read, is_split
+from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
+STALE: Final = "an older expanded file"
+"""The client of a step that replaces the object by what it was after an earlier step, with its record."""
 OTHERS: Final = ("", "", "before", "after")
 HABITS: Final = (*((tool,) for tool in TOOLS), TOOLS[:3])
 """What an author uses in one sequence: one tool, or each of those without a state of its own."""
@@ -54,10 +59,12 @@ class Step:
     client: str
     change: str
     value: Any = None
+    bypasses: bool = False
+    """Whether our webhooks are not called."""
 
     def __str__(self) -> str:
         value = "" if self.value is None else f" = {self.value!r}"
-        return f"{self.client}: {self.change}{value}"
+        return f"{self.client}{' past the webhooks' * self.bypasses}: {self.change}{value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,7 @@ class Taken:
     b: Object | None
     delta: tuple[Change, ...]
     is_loose: bool
+    is_mixed: bool
     excused: frozenset[str]
     """Side laws that the author's own writes violate."""
     content: Templates | None
@@ -181,6 +189,9 @@ class World:
     """Changes of the leader alone, where A has no template for it, and that the workers lack."""
     is_loose: bool = False
     """After a change without a mapping, only the side laws are checked."""
+    is_mixed: bool = False
+    """After a change of the release or a write past the webhooks, only the laws of `stays` are checked, until
+    a refresh."""
     unmapped: str = ""
     """The case of the last write, if no admission can know what it wrote (`unknowable`)."""
     excused: frozenset[str] = frozenset()
@@ -226,7 +237,7 @@ class World:
     def restart(self) -> None:
         """Delete the object on both servers."""
         self.a = self.b = self.released = self.wanted = None
-        self.delta, self.is_loose, self.excused = (), False, frozenset()
+        self.delta, self.is_loose, self.is_mixed, self.excused = (), False, False, frozenset()
 
     def _expanded(self, a: Object) -> Object:
         bare = without_managers(a)
@@ -252,7 +263,7 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
     walk = Walk()
     for at, step in enumerate((Step(sequence.tool, "create"), *sequence.steps)):
         was_loose = world.is_loose
-        outcome, law, detail = _take(world, step)
+        outcome, law, detail = _step(world, step, walk.taken)
         if world.is_loose and not was_loose:
             walk.unmapped.append(world.unmapped or step.change)
         walk.outcomes.append((f"{step.client}: {step.change}", outcome))
@@ -270,8 +281,24 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
 
 
 def _taken(world: World, step: Step, outcome: Outcome, law: str) -> Taken:
-    a, b, loose = world.a, world.b, world.is_loose
-    return Taken(step, world.writes, outcome, law, a, b, world.delta, loose, world.excused, world.content)
+    of_world = (world.a, world.b, world.delta, world.is_loose, world.is_mixed, world.excused, world.content)
+    return Taken(step, world.writes, outcome, law, *of_world)
+
+
+def _step(world: World, step: Step, taken: Several[Taken]) -> tuple[Outcome, str, str]:
+    """Take one step, which may be none of a client that writes; return as `_take` does."""
+    match step.client:
+        case "templates":
+            world.templates = LIBRARIES[step.value]
+        case "release":
+            world.with_ours, world.is_mixed = replace(world.with_ours, engine=RELEASES[step.value]), True
+        case "an older expanded file" if step.value < len(taken):
+            return _replace(world, taken[step.value], step)
+        case "an older expanded file":
+            pass
+        case _:
+            return _take(world, step)
+    return "no write", "", ""
 
 
 def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
@@ -280,9 +307,6 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     An exported file that Helm sends has no mapping: Helm leaves no trace of what its manifest holds, so that
     the write equals one that only removes our annotations.
     """
-    if step.client == TEMPLATES:
-        world.templates = LIBRARIES[step.value]
-        return "no write", "", ""
     before = copy.copy(world)
     file = _file(world, step) if step.client in TOOLS else None
     world.is_loose = world.is_loose or (step.change == EXPORT and step.client.startswith("helm"))
@@ -301,21 +325,79 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
         world.a, world.b = a, b
-        return _compared(world, before, None)
+        return _stays(world, before, step) if world.is_mixed else _compared(world, before, None)
     try:
         new_a = world.without.admit(a, world.a) if a is not None else world.a
     except Refused:
         _restore(world, before)
         return "refused", "", ""
+    server = world.without if step.bypasses else world.ours(world.templates)
     try:
-        new_b = world.ours(world.templates).admit(b, world.b) if b is not None else world.b
+        new_b = server.admit(b, world.b) if b is not None else world.b
     except (Refused, Denied, Unstable) as error:
         return _not_admitted(world, before, new_a, error)
     world.a, world.b = new_a, new_b
     if file is not None:
         world.file = file
         world.released = manifest(file)
-    return _compared(world, before, b)
+    world.is_mixed = (world.is_mixed and step.change != "refresh") or step.bypasses
+    if step.bypasses:
+        return "side laws", "", ""
+    return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
+
+
+def _replace(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
+    """Replace both objects by what they were after an earlier step: B with its record, from a file."""
+    if not (then.a and then.b and world.a and world.b):
+        return "no write", "", ""
+    before = copy.copy(world)
+    world.writes = (Write("replace", without_managers(then.a)), Write("replace", without_managers(then.b)))
+    a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
+    assert a
+    assert b
+    world.delta, world.is_loose, world.excused = then.delta, then.is_loose, then.excused
+    world.content = then.content
+    try:
+        world.a, world.b = world.without.admit(a, world.a), world.ours(world.templates).admit(b, world.b)
+    except (Refused, Denied, Unstable) as error:
+        return _not_admitted(world, before, a, error)
+    world.is_mixed = world.is_mixed or then.is_mixed
+    return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
+
+
+def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
+    """Check what holds across releases: pods that nobody changed stay, and their author gets them back."""
+    if world.is_loose or world.delta or before.delta or not (world.a and world.b):
+        return "side laws", "", ""
+    if step.client in TOOLS and before.b and before.a and _author(before.a) == _author(world.a):
+        one, other = (lws["spec"]["leaderWorkerTemplate"] for lws in (before.b, world.b))
+        if one != other:
+            return "violated", "pods that nobody changed stay", "; ".join([*laws.difference(one, other)][:4])
+    wanted = _opted_out(world.b, keeps=EXPANSION)
+    if wanted == world.b:
+        return "side laws", "", ""
+    try:
+        found = world.ours(world.templates).admit(clients.put(world.b, wanted) or world.b, world.b)
+    except (Refused, Denied) as error:
+        return "violated", "its author may opt out", str(error)
+    one, other = (laws.compared(_opted_out(lws), ordered=False) for lws in (world.a, found))
+    if one != other:
+        return "violated", "opting out gives the author's", "; ".join([*laws.difference(one, other)][:4])
+    return "side laws", "", ""
+
+
+def _author(lws: Object) -> Any:
+    """Return what admission reads of an author's object."""
+    keys = lws["metadata"].get("annotations", {})
+    ours = {key: value for key, value in keys.items() if key.startswith(PREFIX)}
+    return ours, lws["spec"]["leaderWorkerTemplate"]
+
+
+def _opted_out(lws: Object, keeps: str = "") -> Object:
+    """Return an object without our annotations, but for the record."""
+    keys = lws["metadata"].get("annotations", {})
+    left = {key: value for key, value in keys.items() if key == keeps or not key.startswith(PREFIX)}
+    return {**lws, "metadata": {**lws["metadata"], "annotations": left}}
 
 
 def _not_admitted(
