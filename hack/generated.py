@@ -48,7 +48,6 @@ GENERATORS: Final = (
     Generator("kserve-llm-d", kserve_llm_d.texts),
     Generator("demo", shown.demo),
     Generator("golden", golden.texts),
-    Generator("digests", golden.kept_digests),
 )
 
 

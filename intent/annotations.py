@@ -105,9 +105,6 @@ STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora
 SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
 """Message for any other strategy on prefillers and decoders."""
 
-NOT_DIGESTED: Final = {"digest": False}
-"""Metadata of a field that changes nothing admission writes: the digest in the record leaves it out."""
-
 
 # --- checks of values ---------------------------------------------------------------------------------
 
@@ -219,10 +216,9 @@ def _annotation(  # noqa: PLR0913 - the columns of the table
     parse: Callable[[str], Any] = str,
     service: str = CARRIED,
     noun: str = "",
-    digest: bool = True,
 ) -> dict[str, Any]:
     """Build the metadata of one field; `absent` documents its default."""
-    return {_META: Key(key, value, absent, check, parse, service, noun), "digest": digest}
+    return {_META: Key(key, value, absent, check, parse, service, noun)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +370,6 @@ class Annotations:
             absent="≥ 1 prefiller and ≥ 1 decoder",
             parse=names,
             service="spec.roles",
-            digest=False,
         ),
     )
     scheduler_name: str = field(
@@ -498,10 +493,8 @@ class Annotations:
             absent="none",
             parse=in_order,
             service="spec.baseRefs",
-            digest=False,
         ),
     )
-    """Not digested: what the templates add is part of the object whose digest is taken."""
     sidecar_options: SidecarOptions = field(
         default=NO_OPTIONS,
         metadata=_annotation(
@@ -514,7 +507,7 @@ class Annotations:
             service="spec.roles[{role}].sidecar",
         ),
     )
-    routing: Routing = field(default=NO_ROUTING, metadata=NOT_DIGESTED)
+    routing: Routing = NO_ROUTING
     refresh: str = field(
         default="",
         metadata=_annotation(
@@ -532,7 +525,6 @@ class Annotations:
                 "must be disabled, to bypass the webhooks for this object, or absent",
                 values=("disabled",),
             ),
-            digest=False,
         ),
     )
     paused: str = field(
@@ -544,7 +536,6 @@ class Annotations:
             ValueCheck({"true", "false"}.__contains__, "must be true or false", values=("true", "false")),
             absent="`false`",
             service=OF_SERVICE,
-            digest=False,
         ),
     )
     expansion: bool = field(
@@ -555,7 +546,6 @@ class Annotations:
             "managed by FusionInfer: applied changes; do not edit",
             parse=bool,
             service="the annotation of each LeaderWorkerSet",
-            digest=False,
         ),
     )
     """Whether there is a record; `webhook.overlay.record` reads it. Caches of Intents need no text."""
@@ -566,7 +556,6 @@ class Annotations:
             TEMPLATES_VERSION,
             "managed by FusionInfer: which templates a service has that follows them; do not edit",
             service="spec.followTemplates",
-            digest=False,
         ),
     )
 

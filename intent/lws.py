@@ -4,12 +4,11 @@ Source: `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`).
 """
 
 import re
-from dataclasses import dataclass, field
-from dataclasses import field as _field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from intent import Object
-from intent.annotations import NOT_DIGESTED, REVISION, SLICE, Annotations
+from intent.annotations import REVISION, SLICE, Annotations
 
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
@@ -54,7 +53,7 @@ class Probe:
     field: str
     handler: str = ""
     port: int | str = 0
-    path: str = _field(default="", metadata=NOT_DIGESTED)
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +103,21 @@ class Engine:
     pull_policy: str = ""
     security: str = ""
     """The fields of its securityContext that an injected container copies, as JSON."""
-    values: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_DIGESTED)
+    values: tuple[tuple[str, str], ...] = ()
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
-    unasked: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    unasked: tuple[str, ...] = ()
     """CPU and memory, as far as it requests none."""
-    extended: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    extended: tuple[str, ...] = ()
     """Extended resources that are not known to be accelerators."""
-    unlimited: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    unlimited: tuple[str, ...] = ()
     """Extended resources whose request has no equal limit."""
-    over_limit: tuple[str, ...] = field(default=(), metadata=NOT_DIGESTED)
+    over_limit: tuple[str, ...] = ()
     """CPU and memory, as far as more is requested than their limit."""
-    memory_limit: int = field(default=0, metadata=NOT_DIGESTED)
-    """In bytes; 0 without one. The digest has `Intent.memory_limits`."""
-    read_only: bool = field(default=False, metadata=NOT_DIGESTED)
+    memory_limit: int = 0
+    """In bytes; 0 without one."""
+    read_only: bool = False
     """`readOnlyRootFilesystem`."""
-    index: int = field(default=0, metadata=NOT_DIGESTED)
+    index: int = 0
     model_mounts: tuple[str, ...] = ()
     """The paths at which it mounts the volume of the model, which its author may bring (`intent.model`)."""
 
@@ -154,7 +153,7 @@ class Template:
     scheduler_name: str = ""
     group_name: str = ""
     task_spec: str = ""
-    emptied: tuple[str, ...] = _field(default=(), metadata=NOT_DIGESTED)
+    emptied: tuple[str, ...] = ()
     """Those of the three that its author wrote as an empty text: then the pods are in no gang."""
     labels: tuple[tuple[str, str], ...] = ()
     """The author's labels under fusioninfer.io/."""
@@ -166,16 +165,16 @@ class Template:
     ports: Ports = Ports()
     proxied: int = 0
     """The `--port` of a sidecar that its author wrote under the name of ours; 0 if there is none."""
-    pod: Pod = _field(default=Pod(), metadata=NOT_DIGESTED)
-    made: bool = _field(default=False, metadata=NOT_DIGESTED)
+    pod: Pod = Pod()
+    made: bool = False
     """Whether admission copies it from the worker template (`webhook.layout`)."""
-    downloads: tuple[str, ...] | None = _field(default=None, metadata=NOT_DIGESTED)
+    downloads: tuple[str, ...] | None = None
     """The arguments of the author's own init container `storage-initializer`; None if there is none."""
-    moved: Moved | None = _field(default=None, metadata=NOT_DIGESTED)
+    moved: Moved | None = None
     """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
-    filled: tuple[tuple[int, str], ...] = _field(default=(), metadata=NOT_DIGESTED)
+    filled: tuple[tuple[int, str], ...] = ()
     """The arguments that blocks added (`webhook.blocks`): each index in the command, with its annotation."""
-    requested: Accelerators = _field(default=NO_ACCELERATORS, metadata=NOT_DIGESTED)
+    requested: Accelerators = NO_ACCELERATORS
     """The accelerators that a block requests for the engine, which requests none itself."""
 
     @property
@@ -205,16 +204,14 @@ class Intent(Annotations):
     kueue_queue: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     templates: tuple[Template, ...] = ()
-    memory_limits: tuple[int, ...] = ()
-    """Of the engine of each template, in bytes, 0 without one; empty if no engine has one."""
-    name: str = field(default="", metadata=NOT_DIGESTED)
-    replicas: int = field(default=1, metadata=NOT_DIGESTED)
-    restart_policy: str = field(default="", metadata=NOT_DIGESTED)
+    name: str = ""
+    replicas: int = 1
+    restart_policy: str = ""
     """The restart policy of the group: LWS's action when one of its pods restarts."""
-    subgroup_size: int = field(default=0, metadata=NOT_DIGESTED)
-    sized: bool = field(default=True, metadata=NOT_DIGESTED)
+    subgroup_size: int = 0
+    sized: bool = True
     """Whether the object has a size. In a cluster it always has: the API server adds the default, 1."""
-    kueue_path: str = field(default="", metadata=NOT_DIGESTED)
+    kueue_path: str = ""
     """The field path of the Kueue queue: a label or an annotation."""
-    revision: str = field(default="", metadata=NOT_DIGESTED)
+    revision: str = ""
     """That of its DisaggregatedSet at CREATE. Not digested, so that earlier objects keep their PodGroup."""

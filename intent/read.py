@@ -94,7 +94,6 @@ def _intent(
     annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
     group = mapping(spec.get("leaderWorkerTemplate"))
     kueue = labels if labels.get(KUEUE_QUEUE) else annotations
-    limits = tuple([one.engine.memory_limit if one.engine else 0 for one in templates])
     return Intent(
         **dict(zip(_ANNOTATIONS, _values(asked), strict=True)),
         sidecar=asked.wants_sidecar,
@@ -108,7 +107,6 @@ def _intent(
         sized=group.get("size") is not None,
         labels=_our_labels(metadata),
         templates=templates,
-        memory_limits=limits if any(limits) else (),
         restart_policy=text(group.get("restartPolicy")),
         subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
         name=text(metadata.get("name")),

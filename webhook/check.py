@@ -19,6 +19,7 @@ from webhook.layout import DECISIONS, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
 from webhook.overlay.keyed import same
+from webhook.overlay.proven import has_some
 from webhook.state import (
     Ejected,
     Fresh,
@@ -163,12 +164,12 @@ def _edited(write: Write) -> Iterator[FieldError]:
 
 def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
     """Return the input of the validators: on an update with the launcher and the layout of its record."""
-    record = found.pin if isinstance(found, Pinned) else found.write.record
+    record = found.write.pinning if isinstance(found, Pinned) else found.write.record
     settings = found.write.keeping(settings)
-    if not isinstance(found, Pinned) and (found.write.old is None or record.digest != found.write.digest):
+    if found.write.old is None or record is records.NO_RECORD:
         return mutate.input_of(intent, settings)
     taken = record.expansion.decision
-    decided = {name: getattr(taken, name) for _, names in DECISIONS.values() for name in names}
+    decided = {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
     return mutate.input_of(intent, settings, decided=decided)
 
 
@@ -217,7 +218,7 @@ def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]
     write = found.write
     if not write.has_record:
         yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
-    elif write.digest != write.record.digest and not (write.unchanged or _made_elsewhere(write)):
+    elif not (isinstance(found, Pinned) or _made_elsewhere(write)) and _lacks_part(found, settings):
         yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -227,7 +228,14 @@ def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]
 
 def _made_elsewhere(write: Write) -> bool:
     """Return whether another release wrote the record in this write, and its fields are on the object."""
-    return write.record.is_foreign and write.text != records.find(write.old) and write.stands()
+    return write.record.rules != records.RULES and write.text != records.find(write.old) and write.stands()
+
+
+def _lacks_part(found: Fresh, settings: Settings) -> bool:
+    """Return whether expanding would add a whole part of which nothing is on the object."""
+    wished = wish(found, settings)
+    parts = wished.reduced(found.write.inject(wished).put_on).parts.values()
+    return not all(has_some(found.write.live, part.put_on) for part in parts if part.put_on)
 
 
 def _not_written(found: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:

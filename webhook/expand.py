@@ -9,14 +9,17 @@ No function here changes its arguments, or raises for any JSON.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final, assert_never
 
 import msgspec
 import orjson
 
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import EXPANSION, REFRESH
 from intent.read import NOTHING
+from intent.service.member import sidecar_of
+from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping, metadata
 from intent.template import Templates
@@ -194,7 +197,7 @@ def _noted(live: Object, write: Write) -> Object:
     stands = Base(*base.key) if there is None else there
     noted = msgspec.structs.replace(base, digest="", put_on=stands.put_on, was=stands.was)
     known = write.record
-    text = records.write(known.digest, known.expansion, known.was, known.reading, noted)
+    text = records.write(known.expansion, known.was, noted, known.refresh or "")
     return live if len(text) > room(live) else merge(live, _annotation(text))
 
 
@@ -220,39 +223,38 @@ def foreseen_write(
 
 
 def written(found: Pinned | Grandfathered | Fresh, wished: Expansion, made: Injection) -> str:
-    """Return the text of the record. The digests of another release stay as it wrote them."""
-    expansion = wished.reduced(made.put_on)
-    if isinstance(found, Pinned) and (found.pin.is_foreign or not found.write.digest):
-        return records.write(found.pin.digest, expansion, made.was, found.pin.reading, found.write.base)
-    return records.write(found.write.digest, expansion, made.was, base=found.write.base)
+    """Return the text of the record. What is pinned keeps the text that is stored."""
+    write = found.write
+    if wished is write.pinning.expansion and write.base == write.pinning.base:
+        text: str = write.text if write.pinning is write.record else records.find(write.old)
+        return text
+    asked = annotations(write.live).get(REFRESH)
+    refresh = asked if isinstance(asked, str) and asked else write.refreshed
+    return records.write(wished.reduced(made.put_on), made.was, write.base, refresh)
 
 
 def wish(
     found: Pinned | Grandfathered | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
 ) -> Expansion:
-    """Return the recorded expansion if the object is pinned, else that of the mutators.
+    """Return the recorded expansion if the object is pinned, else that of the mutators, with its pins.
 
-    On an update, the recorded part of each concern stays whose input is unchanged, if the object has it. So a
-    record that was forged adds nothing, and an item that was removed by hand is added only by the mutators.
+    The recorded part of a concern stays only if the object has it. So a record that was forged adds nothing,
+    and an item that was removed by hand is added only by the mutators.
     """
-    write, pin = found.write, found.write.pinning
-    settings = write.keeping(settings)
-    if not isinstance(found, Pinned) and (pin is records.NO_RECORD or pin.is_foreign):
-        return mutate.expansion(found.intent, write.facts, settings, concerns)
+    write, intent = found.write, found.write.reading.intent
+    if isinstance(found, Pinned):
+        pins = found.pins
+    elif write.pins is None or write.is_refresh:
+        return mutate.expansion(found.intent, write.keeping(settings), concerns)
+    else:
+        pins = write.pins
     put_on = with_kept(write.pinned.put_on, write.reverted)
-    recorded = pin.expansion.without(unproven(pin.expansion, put_on, write.live, write.old or {}))
-    intent = write.reading.intent
-    if intent is None or (isinstance(found, Pinned) and recorded is pin.expansion):
-        return recorded
-    return mutate.expansion(
-        intent,
-        write.facts,
-        settings,
-        concerns,
-        (recorded,),
-        lambda: write.before.reading.intent if write.before and write.before.digest == pin.digest else None,
-        write.lacking,
-    )
+    lost = unproven(pins.recorded, put_on, write.live, write.old or {})
+    if intent is None or (isinstance(found, Pinned) and not lost):
+        return pins.recorded.without(lost)
+    then = keeping(settings, (sidecar_of(write.old or {}),))
+    pins = replace(pins, lost=lost, settings=then)
+    return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 
 
 def room(live: Object) -> int:

@@ -22,7 +22,6 @@ from intent.lws import Intent, Moved, Probe, Template
 from intent.served import Served, Serving
 from intent.settings import Settings
 from webhook.blocks import Filled, filled
-from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.move import engine_move, moved_template
@@ -35,30 +34,16 @@ STARTUP: Final = "startup"
 SIDECAR: Final = "sidecar"
 _STARTUP: Final = "startupProbe"
 
-DECISIONS: Final[Mapping[str, tuple[Reads, tuple[str, ...]]]] = {
-    "launcher": (
-        Reads(("launcher", "size"), engine=("container", *COMMAND, "accelerators")),
-        ("launcher", "older", "serving", "paths"),
-    ),
-    "layout": (
-        Reads(
-            ("size", "sidecar", "picker", "sidecar_options"),
-            template=("ports",),
-            engine=("container", *COMMAND, "probes", "hooks"),
-            layout=("launcher", "serving"),
-            skip=("probes",),
-        ),
-        ("splits", "port"),
-    ),
+DECISIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "launcher": ("launcher", "older", "serving", "paths"),
+    "layout": ("splits", "port"),
 }
-"""The input of each decision, and the fields of `Decision` that it fills, in the order of the decisions.
+"""The fields of `Decision` that are decided together, in the order of the decisions.
 
-A decision is recorded, and taken again while its input has the same digest.
+A recorded decision is taken again while the rules decide the same for the stored author and for this one.
 """
-
-
 KEPT: Final[Mapping[str, tuple[str, ...]]] = {"launcher": ("launcher", "older"), "layout": ("port",)}
-"""The fields of each decision that may outlive its input: `webhook.mutate` says when."""
+"""The fields of each decision that may stay although they do not: `webhook.mutate` says when."""
 UNDECIDED: Final[Mapping[str, Any]] = {}
 
 
@@ -107,7 +92,7 @@ def read_input(
     full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
     if not decided:
         return _input(full, settings, concerns, UNDECIDED)
-    launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"][1]}
+    launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"]}
     for taken in (decided, launcher):
         given = _input(full, settings, concerns, taken)
         found = decision(given)

@@ -38,10 +38,10 @@ from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
 from intent.template import Templates
-from webhook.mutate import counts_apart, is_unchanged
-from webhook.overlay.record import NO_RECORD, Record
+from webhook.mutate import Pins
+from webhook.overlay.record import NO_RECORD
 from webhook.overlay.written import LAST_APPLIED
-from webhook.write import Write, has_record, read_write, same_input, scaled_spec
+from webhook.write import Write, has_record, read_write, scaled_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class Ejected:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """An update that changes no input: the overlay of `pin` is injected again, whatever the rules say now."""
+    """An update whose author asks for the same: what is recorded is injected again, whatever rules say."""
 
     write: Write
-    pin: Record
+    pins: Pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ def inspect(
     write = read_write(live, old, templates)
     if isinstance(write, FieldError):
         return Unreadable(write)
-    pin = None if write.lacks_content or write.is_misfilled else _pin(write)
-    if pin is not None:
-        return Pinned(write, pin)
+    is_filled = not (write.lacks_content or write.is_misfilled)
+    if is_filled and write.reading != NOTHING and write.pins is not None and write.same_author:
+        return Pinned(write, write.pins)
     return _unpinned(write)
 
 
@@ -178,41 +178,6 @@ def _unpinned(write: Write) -> Inspected:
     if intent is None:
         return Ejected(write) if write.is_ejected else Withdrawn(write)
     is_stored = write.old is not None and write.record is NO_RECORD
-    if is_stored and (write.lost_record or write.unchanged):
+    if is_stored and (write.lost_record or (write.stored is NO_RECORD and write.unchanged)):
         return Grandfathered(write, intent)
     return Fresh(write, intent)
-
-
-def _pin(write: Write) -> Record | None:
-    """Return the stored record, if it still holds.
-
-    The live object's may be forged or outdated: a saved file may have an older one. It only says what of the
-    object its author did not write.
-    """
-    return write.pinning if _holds(write, write.pinning) else None
-
-
-def _holds(write: Write, record: Record) -> bool:
-    """Return whether a record was made from the current input.
-
-    The digests are compared if this release made both. If another release wrote the record, or this one finds
-    errors in the input, the update must leave the input of the stored object unchanged.
-    """
-    if record is NO_RECORD or write.reading == NOTHING:
-        return False
-    if not (record.is_foreign or write.reading.errors):
-        is_whole = write.digest == record.digest and not counts_apart(write.facts, record.expansion)
-        return is_whole or is_unchanged(write.facts, record.expansion, write.lacking)
-    return write.digest == record.digest != "" or _carries_on(write, record)
-
-
-def _carries_on(write: Write, record: Record) -> bool:
-    """Return whether the old object matches the record, and the update leaves its input unchanged.
-
-    Writes that bypassed the webhooks do not count: their record may not match.
-    """
-    before = write.before
-    if before is None or annotations(before.live).get(INJECT) is not None:
-        return False
-    is_known = (before.record.digest, before.record.put_on) == (record.digest, record.put_on)
-    return is_known and before.stands() and same_input(before, write)

@@ -4,13 +4,24 @@ The record of the live object is reverted, and the result parsed: that is what i
 the old object is computed once, and only if it is needed, since most writes need none.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from intent import Object
-from intent.annotations import BASE_REFS, EXPANSION, NO_ROUTING, PREFIX, SERVICE, UNREAD, Routing
+from intent.annotations import (
+    BASE_REFS,
+    EXCLUSIVE_TOPOLOGY,
+    EXPANSION,
+    INJECT,
+    KUEUE_QUEUE,
+    LLM_D_ROLE,
+    PREFIX,
+    REFRESH,
+    SERVICE,
+    UNREAD,
+)
 from intent.errors import FieldError
 from intent.gang import revision_of
 from intent.names import is_label_value
@@ -21,9 +32,8 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
-from webhook import digest as digests
 from webhook.leftover import without_leftover
-from webhook.mutate import CONCERNS, ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
+from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE, Pins
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.canonical import canonical
@@ -60,22 +70,10 @@ class Write:
     """Reads the record of the old object, which few writes need."""
     reading: Reading
     """The original, parsed."""
-    facts: Object
-    """The facts of the Intent that digests cover; empty if there is none."""
     filling: FilledObject | None = None
     """What templates put under the author's object; None if it names none."""
     templates: Templates | None = None
     """Those that were read for it."""
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the Intent; empty if there is none."""
-        return digests.digest(self.facts) if self.facts else ""
-
-    @property
-    def apart(self) -> tuple[Any, ...]:
-        """Return the facts that this digest leaves out."""
-        return tuple(self.facts.get(name) for name in digests.APART)
 
     @property
     def stored(self) -> Record:
@@ -94,20 +92,31 @@ class Write:
         return self.record if is_there else self.stored
 
     @cached_property
-    def lacking(self) -> Collection[str]:
-        """The concerns that are due, without a part in that record, although the old object has their input.
+    def pins(self) -> Pins | None:
+        """What is recorded of the old object, if that has all of it, and its author's input."""
+        before, record = self.before, self.pinning
+        if record is NO_RECORD or before is None or annotations(before.live).get(INJECT) is not None:
+            return None
+        if not replace(before, record=record).stands():
+            return None
+        return Pins(record.expansion, before.reading.intent, Settings())
 
-        An earlier release did not know them. What they inject would restart pods that nobody changed.
-        """
-        recorded = self.pinning.expansion
-        due = [one for one in CONCERNS if one.asked_by in self.facts and one.name not in recorded.parts]
-        if not due or self.before is None or bypassed(self.old):
-            return ()
-        now, then = (
-            [digests.digest_of(one.reads, facts, recorded.decision) for one in due]
-            for facts in (self.facts, self.before.facts)
-        )
-        return [one.name for one, current, stored in zip(due, now, then, strict=True) if current == stored]
+    @cached_property
+    def same_author(self) -> bool:
+        """Whether the author of the old object asked for the same."""
+        return self.before is not None and _asked(self.before.original) == _asked(self.original)
+
+    @property
+    def refreshed(self) -> str:
+        """Return the last value of the annotation `refresh` that was taken before this write."""
+        if self.pinning.refresh is not None:
+            return self.pinning.refresh
+        return text(annotations(self.old).get(REFRESH))
+
+    @property
+    def is_refresh(self) -> bool:
+        """Return whether the write asks to expand all anew: with each value once."""
+        return text(annotations(self.live).get(REFRESH)) not in {"", self.refreshed}
 
     @property
     def original(self) -> Object:
@@ -169,25 +178,16 @@ class Write:
         An old object without a record that bypassed the webhooks counts as absent, as on a CREATE.
         """
         before = self.before
-        if before is None or (bypassed(before.live) and not before.has_record):
+        if before is None or self.reading == NOTHING or (bypassed(before.live) and not before.has_record):
             return False
-        if self.reading.intent is None:
-            return self.reading != NOTHING and self.reading == before.reading and same_input(before, self)
-        if self.reading == before.reading:
-            return True
-        is_known = bool(self.digest) and self.digest in (before.digest, before.record.digest)
-        if before.record.expansion.decision.paths and self.facts != before.facts:
-            return False
-        if self.apart != before.apart:
-            return False
-        return is_known and _of_controller(self) == _of_controller(before)
+        return (self.reading.intent is not None and self.reading == before.reading) or self.same_author
 
     @cached_property
     def lost_record(self) -> bool:
         """Whether the update removed an invalid record, and changed no other input of admission."""
         if self.record is not NO_RECORD or self.old is None or not has_record(self.old):
             return False
-        return _author_input(self.live) == _author_input(self.old)
+        return _asked(self.live) == _asked(self.old)
 
     @property
     def is_ejected(self) -> bool:
@@ -233,7 +233,7 @@ class Write:
         if filling is not None and filling.with_own_leader is not None:
             reverted, filling = filling.with_own_leader()
         reading = _read(reverted.original, self.old)
-        return replace(self, reverted=reverted, filling=filling, reading=reading, facts=_facts(reading))
+        return replace(self, reverted=reverted, filling=filling, reading=reading)
 
 
 def read_write(
@@ -263,9 +263,7 @@ def read_write(
     original = without_leftover(reverted.original, reading.intent, record)
     if original is not reverted.original:
         reverted, reading = replace(reverted, original=original), _read(original, old)
-    made = Write(
-        sent, live, old, reverted, record, text or "", stored, reading, _facts(reading), filling, templates
-    )
+    made = Write(sent, live, old, reverted, record, text or "", stored, reading, filling, templates)
     if filling is None or not made.is_misfilled:
         return made
     return replace(made, reading=replace(reading, errors=(*filling.errors, *reading.errors)))
@@ -280,10 +278,6 @@ def _read(original: Object, old: Object | None) -> Reading:
     if stored in {None, reading.intent.revision}:
         return reading
     return replace(reading, intent=replace(reading.intent, revision=stored))
-
-
-def _facts(reading: Reading) -> Object:
-    return digests.facts(reading.intent) if reading.intent else {}
 
 
 def _text_of_record(live: Object, old: Object | None) -> Any:
@@ -333,28 +327,18 @@ def _stamp(live: Object) -> Overlay:
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
 
 
-def same_input(before: Write, now: Write) -> bool:
-    """Return whether two objects have the same input: by digest, or field by field if there is none."""
-    if now.digest:
-        is_same = (now.digest, now.apart) == (before.digest, before.apart)
-        return is_same and now.reading.errors == before.reading.errors
-    one, other = now.original, before.original
-    if annotations(one) == annotations(other) and scaled_spec(one) == scaled_spec(other):
-        return True
-    return _author_input(one) == _author_input(other)
+def _asked(original: Object) -> tuple[Object, Object, object]:
+    """Return what admission reads of an author's annotations and labels, and the spec in canonical form."""
+    return read_keys(annotations(original)), read_keys(labels(original)), canonical(scaled_spec(original))
 
 
-def _author_input(original: Object) -> tuple[Object, object]:
-    """Return the annotations and the spec of an author, in canonical form."""
-    keys = annotations(original)
-    read = {key: keys[key] for key in keys if key.startswith(PREFIX) and key not in UNREAD}
-    return read, canonical(scaled_spec(original))
+_READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})
+"""Labels and annotations without our prefix that admission reads."""
 
 
-def _of_controller(write: Write) -> tuple[tuple[str, ...], Routing]:
-    """Return the input of the controller, which the digest leaves out."""
-    intent = write.reading.intent
-    return (intent.roles, intent.routing) if intent else ((), NO_ROUTING)
+def read_keys(keys: Object) -> Object:
+    """Return what admission reads of labels or annotations."""
+    return {key: keys[key] for key in keys if (key.startswith(PREFIX) and key not in UNREAD) or key in _READ}
 
 
 def scaled_spec(lws: Object) -> Object | None:

@@ -109,7 +109,7 @@ def _chosen(written: str, intent: Intent, settings: Settings) -> str:
 def _recorded(found: Fresh, settings: Settings) -> tuple[str, Overlay, Overlay]:
     """Return launcher, overlay and the values it replaced: the recorded ones, or those of the rules."""
     write = found.write
-    if write.has_record and write.digest == write.record.digest:
+    if write.has_record and write.stands():
         return write.record.expansion.decision.launcher, write.record.put_on, write.record.was
     wished = wish(found, settings)
     made = write.inject(wished)

@@ -18,7 +18,7 @@ from tests.cluster.testbed.control_plane import kill_process, stop_process
 from tests.cluster.testbed.controllers import metric
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import ROOT, wait_admission
-from tests.cluster.testbed.releases import OTHER_DIGESTS, OTHER_RULES, release
+from tests.cluster.testbed.releases import OTHER_RECORDS, OTHER_RULES, release
 from tests.cluster.testbed.replicas import SHORT_DRAIN, Replica, Replicas, balanced, start_replica
 from tests.cluster.testbed.rollouts import caught_up, rollout, started
 from tests.cluster.testbed.upgrades import ANNOTATED, spec_of, with_words
@@ -35,7 +35,7 @@ SIDE_BY_SIDE: Final = 10
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hold the source of the next release: the same checks, other digests and rules."""
-    return release(tmp_path_factory.mktemp("release"), (*OTHER_DIGESTS, *OTHER_RULES))
+    return release(tmp_path_factory.mktemp("release"), (*OTHER_RECORDS, *OTHER_RULES))
 
 
 @pytest.fixture(scope="module")

@@ -9,54 +9,6 @@ from intent.accelerators import asks
 from intent.quantity import whole
 from intent.read import read
 from tests.builders.lws import WORKER, changed, container, lws, template
-from webhook.digest import digest, facts
-
-
-def digest_of(live: Any) -> str:
-    intent = read(live).intent
-    assert intent is not None
-    return digest(facts(intent))
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("spec.startupPolicy", "LeaderCreated"),
-        ("spec.replicas", 7),
-        ("spec.rolloutStrategy", {"type": "RollingUpdate"}),
-        ("metadata.managedFields", [{"manager": "x"}]),
-        ("metadata.annotations.fusioninfer.io/roles", "worker"),
-        ("metadata.annotations.fusioninfer.io/component-type", "worker"),
-        (f"{WORKER}.metadata", {}),
-        (f"{WORKER}.spec.nodeSelector", {"a": "b"}),
-        (
-            f"{WORKER}.spec.containers.0.resources",
-            {"limits": {"nvidia.com/gpu": 8}, "requests": {"cpu": "1"}},
-        ),
-        (f"{WORKER}.spec.containers.0.env", []),
-        (f"{WORKER}.spec.containers.0.volumeMounts", []),
-    ],
-)
-def test_a_field_that_is_not_an_input_does_not_change_the_digest(path: str, value: Any) -> None:
-    assert digest_of(changed(lws(), path, value)) == digest_of(lws())
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("spec.leaderWorkerTemplate.size", 3),
-        ("spec.startupPolicy", "LeaderReady"),
-        ("metadata.annotations.fusioninfer.io/refresh", "1"),
-        ("metadata.annotations.fusioninfer.io/launcher", "none"),
-        (f"{WORKER}.spec.containers.0.image", "vllm/vllm-openai:v0.18.0"),
-        (f"{WORKER}.spec.containers.0.args", ["org/N"]),
-        (f"{WORKER}.spec.containers.0.resources", {"limits": {"nvidia.com/gpu": "4"}}),
-        (f"{WORKER}.spec.containers.0.readinessProbe", {"httpGet": {"port": 8000}}),
-        (f"{WORKER}.spec.schedulerName", "mine"),
-    ],
-)
-def test_an_input_changes_the_digest(path: str, value: Any) -> None:
-    assert digest_of(changed(lws(), path, value)) != digest_of(lws())
 
 
 class Asked(dict[str, Any]):
@@ -82,12 +34,6 @@ def test_a_pod_is_read_whatever_is_in_a_field_beside_one_that_is_on() -> None:
             read(lws(worker={"spec": {**whole, on: True, field: value}}))
 
     assert noted > {"containers", "hostNetwork", "dnsPolicy", "affinity"}
-
-
-def test_a_sidecar_before_the_engine_does_not_change_the_digest() -> None:
-    beside = lws(worker=template({"name": "proxy", "image": "envoy"}, container()))
-
-    assert digest_of(beside) == digest_of(lws())
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from webhook.mutate.startup import STARTUP
 from webhook.overlay.keyed import FIRST, identity, index, is_keyed, name_of
 from webhook.overlay.overlay import COPY, Overlay
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.record import READING
+from webhook.overlay.record import RULES
 from webhook.state import Fresh, state
 from webhook.write import Write, read_write
 
@@ -123,7 +123,7 @@ def foreign(lws: Object) -> Object:
     annotations = lws["metadata"]["annotations"]
     if EXPANSION not in annotations:
         return lws
-    record = orjson.loads(annotations[EXPANSION]) | {"in": "another", "read": READING + 1}
+    record = orjson.loads(annotations[EXPANSION]) | {"by": RULES + 1}
     text = orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode()
     return {**lws, "metadata": {**lws["metadata"], "annotations": {**annotations, EXPANSION: text}}}
 

@@ -155,7 +155,7 @@ def test_a_probe_that_a_record_says_was_removed_counts_as_its_author_s_write_or_
     send, there = WRITES[write], of_workers(PROBES[probe])
     stored = put(lws(leader=template(container(readinessProbe=HEALTH))))
     record = record_of(stored)
-    record["parts"]["probes"]["set"], record["was"] = of_workers(None), merge(record["was"], there)
+    record["parts"]["probes"], record["was"] = {"set": of_workers(None)}, merge(record["was"], there)
 
     sent = with_record(stored, record), stored, merge(stored, there)
     made, ignored, written = (put(send(one), stored) for one in sent)
@@ -237,7 +237,9 @@ def said(*known: Object) -> set[str]:
 
 
 _TEMPLATE: Final = r".*\.-(?:spec|leaderTemplate|workerTemplate)$"
-_PORT: Final = r"sidecar\.(?:-set|.*\.(?:-leaderWorkerTemplate|-containers|containers\.(?!0\.\w+Probe).*))$"
+_PORT: Final = (
+    r"(?:-sidecar|sidecar\.(?:-set|.*\.(?:-leaderWorkerTemplate|-containers|containers\.(?!0\.\w+Probe).*)))$"
+)
 PARTS: Final = re.compile(rf": parts\.(?!{_TEMPLATE}|{_PORT})")
 """Forgeries of parts. One that takes a template out of a part has the rules make other arguments, as has
 one that takes out the port of the sidecar's engine: declared by nobody's record, it counts as in use.

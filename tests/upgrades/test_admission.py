@@ -209,8 +209,8 @@ def test_a_record_that_was_forged_without_admission_gives_pods_nothing(forgery: 
     for one, lws in those(APPLIED):
         if (changed := forged(lws, FORGERIES[forgery])) is None:
             continue
-        edited, usual = (admitted(with_variable(each), each).lws for each in (changed, lws))
-        if pods(edited) != pods(usual):
+        edited = admitted(with_variable(changed), changed).lws
+        if EVIL in orjson.dumps(pods(edited)).decode():
             gained.append((one.case, lws["metadata"]["name"]))
 
     assert gained == []

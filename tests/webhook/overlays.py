@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.digest import facts
 from webhook.mutate import CONCERNS, expansion
 from webhook.mutate.concern import Concern
 from webhook.overlay.overlay import Overlay
@@ -12,4 +11,4 @@ from webhook.overlay.overlay import Overlay
 
 def overlay(intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Overlay:
     """Return what these concerns inject, as one overlay."""
-    return expansion(intent, facts(intent), settings, tuple(concerns)).wish
+    return expansion(intent, settings, tuple(concerns)).wish

@@ -245,7 +245,7 @@ def test_a_name_is_limited_by_the_labels_of_its_pods(
 def newer(live: Any) -> Any:
     """Return an expanded object whose record is of a later release."""
     text = live["metadata"]["annotations"]["fusioninfer.io/expansion"]
-    return changed(live, RECORD, text.replace('"v":2', '"v":3'))
+    return changed(live, RECORD, text.replace('"v":3', '"v":4'))
 
 
 def test_removing_an_invalid_record_is_accepted_and_restarts_nothing() -> None:

@@ -16,7 +16,7 @@ from tests.laws.strategies import TOOLS
 from tests.webhook.test_state import record_of
 from webhook.check import check
 from webhook.expand import expand
-from webhook.mutate import CONCERNS
+from webhook.mutate import CONCERNS, ORDER
 from webhook.mutate.concern import Concern
 from webhook.overlay.overlay import Overlay
 
@@ -56,7 +56,8 @@ def upgraded(live: Object, old: Object | None = None) -> Object:
 def parts(live: Object) -> dict[str, Overlay]:
     """Return what the record says of each concern, and the decisions."""
     record = record_of(live)
-    return {name: part.get("set") for name, part in record["parts"].items()} | {"decided": record["decided"]}
+    made = {name: part.get("set") for name, part in record["parts"].items()}
+    return dict.fromkeys(ORDER) | made | {"decided": record["decided"]}
 
 
 def test_the_later_rules_differ_in_each_of_these_concerns() -> None:
@@ -65,6 +66,7 @@ def test_the_later_rules_differ_in_each_of_these_concerns() -> None:
     assert {name for name in now if now[name] != then[name]} >= {"gang", "launch", "env", "shm", "decided"}
 
 
+LAUNCH_UNIT: Final = {one.name for one in CONCERNS if one.unit == "launch"}
 EVERY: Final = {"decided", *(one.name for one in CONCERNS)}
 EDITS: Final[dict[str, tuple[str, Any, set[str]]]] = {
     "a variable": (f"{ENGINE}.env", [{"name": "A", "value": "1"}], set()),
@@ -72,8 +74,8 @@ EDITS: Final[dict[str, tuple[str, Any, set[str]]]] = {
     "a startup policy": ("spec.startupPolicy", "LeaderReady", set()),
     "the scheduler": ("metadata.annotations.fusioninfer.io/scheduler-name", "mine", {"gang"}),
     "a mount": (f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/models"}], {"shm"}),
-    "a probe": (f"{ENGINE}.livenessProbe", PROBE, {"startup", "probes"}),
-    "skip": ("metadata.annotations.fusioninfer.io/skip", "env", {"env"}),
+    "a probe": (f"{ENGINE}.livenessProbe", PROBE, LAUNCH_UNIT),
+    "skip": ("metadata.annotations.fusioninfer.io/skip", "env", LAUNCH_UNIT),
     "the image": (f"{ENGINE}.image", "corp/llm:2", EVERY),
     "refresh": ("metadata.annotations.fusioninfer.io/refresh", "1", EVERY),
 }
@@ -148,7 +150,9 @@ def test_parts_that_contradict_each_other_are_made_again() -> None:
     """A later release may write a field that another concern wrote before."""
     stored = put(FILE)
     moved = tuple(
-        replace(one, mutate=lambda _: {"metadata": {"labels": {"llm-d.ai/role": "later"}}})
+        replace(
+            one, mutate=lambda its: {"metadata": {"labels": {"llm-d.ai/role": its.intent.scheduler_name}}}
+        )
         if one.name == "gang"
         else one
         for one in CONCERNS
@@ -158,7 +162,7 @@ def test_parts_that_contradict_each_other_are_made_again() -> None:
 
     found = jsonpatch.apply_patch(live, expand(live, stored, Settings(), without))
 
-    assert found["metadata"]["labels"]["llm-d.ai/role"] == "later"
+    assert found["metadata"]["labels"]["llm-d.ai/role"] == "mine"
 
 
 UNDUE: Final = replace(NEXT, disaggregated_picker="gie-1.5")
@@ -244,13 +248,15 @@ def test_the_image_of_a_sidecar_tells_its_generation_also_from_a_mirror(name: st
     assert sidecar_of(found) == name
 
 
-def test_a_sidecar_comes_where_a_write_without_admission_made_it_due() -> None:
+def test_a_sidecar_comes_with_a_refresh_where_a_write_without_admission_made_it_due() -> None:
     stored = put(lws(2, template(container(readinessProbe=PROBE)), strategy="pd-disaggregation"))
     bypassed = changed(stored, "metadata.annotations.fusioninfer.io/component-type", "decoder")
 
     live = put(changed(bypassed, "metadata.annotations.fusioninfer.io/skip", "shm"), bypassed)
+    refreshed = put(changed(live, "metadata.annotations.fusioninfer.io/refresh", "1"), live)
 
-    assert parts(live)["decided"]["port"] == 8200
+    assert "port" not in parts(live)["decided"]
+    assert parts(refreshed)["decided"]["port"] == 8200
 
 
 def test_a_replaced_object_keeps_its_order_when_it_is_expanded_again() -> None:

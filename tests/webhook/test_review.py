@@ -2,6 +2,7 @@
 
 from base64 import b64decode
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Final
 
 import jsonpatch
@@ -161,11 +162,12 @@ def test_a_path_that_does_not_fit_into_a_warning_is_left_out() -> None:
 
 
 SERVED: Final = put(lws())
-DIGEST: Final = orjson.loads(SERVED["metadata"]["annotations"]["fusioninfer.io/expansion"])["in"]
+RECORDED: Final = SERVED["metadata"]["annotations"]["fusioninfer.io/expansion"]
+DIGEST: Final = sha256(RECORDED.encode()).hexdigest()[:32]
 OUT: Final = changed(SERVED, "metadata.annotations.fusioninfer.io/service", None)
 HALF: Final = changed(SERVED, "spec.leaderWorkerTemplate.workerTemplate.spec.schedulerName", None)
 AUDITED: Final[dict[str, tuple[review.AdmissionAnswer, Any]]] = {
-    "the digest of the input": (review.mutate(body(lws())), {"record": DIGEST}),
+    "a digest of the record": (review.mutate(body(lws())), {"record": DIGEST}),
     "a reverted record": (review.mutate(body(OUT, SERVED)), {"record": "withdrawn"}),
     "a kept record": (review.mutate(body(HALF, SERVED)), {"record": "kept"}),
     "the codes of a denial": (

@@ -34,7 +34,7 @@ class BlockArguments:
 
 
 Fill = Callable[[Launch, Intent, Settings], BlockArguments]
-"""Reads the launch of one template, as its author wrote it, and what `webhook.digest.FILLS` names."""
+"""Reads the launch of one template, as its author wrote it."""
 
 
 class Refinement(NamedTuple):

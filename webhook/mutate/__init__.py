@@ -4,14 +4,13 @@ A mutator reads its `Input` and returns an overlay. It does not know the other m
 what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from intent import Object
 from intent.launch import Decision
 from intent.lws import Intent
 from intent.settings import Settings
-from webhook.digest import APART, digest_of
 from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
@@ -29,7 +28,7 @@ from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.keyed import WHOLE
-from webhook.overlay.overlay import NOTHING, Contradiction, combine
+from webhook.overlay.overlay import NOTHING, Contradiction, Overlay, combine
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 
@@ -77,98 +76,117 @@ def input_of(
     return read_input(intent, settings, names, decided)
 
 
-def expansion(  # noqa: PLR0913, PLR0917 - what an expansion depends on
-    intent: Intent,
-    facts: Object,
-    settings: Settings,
-    concerns: Iterable[Concern] = CONCERNS,
-    pins: tuple[Expansion, ...] = (),
-    earlier: Callable[[], Intent | None] = lambda: None,
-    lacking: Collection[str] = (),
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What is recorded of a stored object, and what its author asked for."""
+
+    recorded: Expansion
+    author: Intent | None
+    """None if the rules refuse it now."""
+    settings: Settings
+    """Those under which its sidecar stays of its generation."""
+    lost: frozenset[str] = frozenset()
+    """The names of recorded parts that the rules make anew: the object has lost them."""
+
+
+def expansion(
+    intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS, pins: Pins | None = None
 ) -> Expansion:
-    """Return what all concerns inject; `facts` are those of the Intent.
+    """Return what all concerns inject.
 
-    A decision or a part is that of the first of `pins` that has it from the same input, by the digest. Any
-    other is made by the rules; so are all, if other rules made parts that contradict each other. While
-    nothing is known of the image, the launcher and the form of its flags stay in every launch of the same
-    kind as that of `earlier`, the stored Intent. The parts of `lacking` are left out.
+    A recorded part stays if the rules give the same for the stored author as for this one (`_stays`), and so
+    do those of its unit; likewise decisions. A concern without a recorded part counts as one with an empty
+    part. The parts of concerns that this release does not know stay. All are made by the rules if what stays
+    contradicts them.
     """
+    concerns = tuple(concerns)
     given = input_of(intent, settings, concerns)
-    taken = decision(given)
-    decided: dict[str, Any] = {}
-    digests: dict[str, str] = {}
-    for name, (reads, fields) in DECISIONS.items():
-        digests[name] = digest_of(reads, facts, taken)
-        pin = next((one.decision for one in pins if one.digests.get(name) == digests[name]), None)
-        kept = fields
-        if pin is None and pins and _is_held(name, pins[0].decision, given, earlier(), decided):
-            pin, kept = pins[0].decision, KEPT[name]
-        if pin is not None:
-            decided |= {field: getattr(pin, field) for field in kept}
-            if any(getattr(pin, field) != getattr(taken, field) for field in kept):
-                given = input_of(intent, settings, concerns, decided)
-                taken = decision(given)
-    parts = {
-        one.name: _part(one, given, digest_of(one.reads, facts, taken), pins)
-        for one in concerns
-        if one.is_asked(facts) and one.name not in lacking
-    }
+    if pins is None or pins.author is None:
+        return _expansion(given, {one.name: _wish(one, given) for one in concerns})
+    then, decided = input_of(pins.author, pins.settings, concerns), dict[str, Any]()
+    for name in DECISIONS:
+        if taken := _taken_again(name, given, then, pins.recorded.decision, decided):
+            decided |= taken
+            given = input_of(intent, settings, concerns, decided)
+            then = input_of(pins.author, pins.settings, concerns, decided)
+    made = {one.name: _wish(one, given) for one in concerns}
+    anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], given, then)}
+    recorded = {name: part.wish for name, part in pins.recorded.parts.items()}
+    left = (one.name for one in concerns if (one.unit or one.name) not in anew)
+    kept = {name: recorded.get(name, {}) for name in left if name not in pins.lost}
+    unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
+    if decision(given).splits != pins.recorded.decision.splits:  # there are other templates
+        return _expansion(given, made)
     try:
-        wish = combine(part.wish for part in parts.values())
+        return _expansion(given, made | kept | unknown)
     except Contradiction:
-        if not pins:
-            raise
-        return expansion(intent, facts, settings, concerns)
-    return Expansion(parts, wish, digests, taken, given.layout.served)
+        return _expansion(given, made)
 
 
-def _is_held(
-    name: str, recorded: Decision, given: Input, earlier: Intent | None, decided: Mapping[str, Any]
-) -> bool:
+def _expansion(given: Input, wishes: Mapping[str, Overlay]) -> Expansion:
+    parts = {name: Part(wish) for name, wish in wishes.items() if wish}
+    wish = combine(part.put_on for part in parts.values())
+    return Expansion(parts, wish, decision(given), given.layout.served)
+
+
+def _wish(concern: Concern, given: Input) -> Overlay:
+    return concern.mutate(given) if concern.name in given.concerns else {}
+
+
+def _stays(concern: Concern, made: Overlay, given: Input, then: Input) -> bool:
+    """Return whether a concern injects the same as for the stored author, in place of the same values.
+
+    What a launch writes may equal what its author has added meanwhile.
+    """
+    is_same = made == _wish(concern, then)
+    return is_same and (not concern.replaces or _replaced(given.intent) == _replaced(then.intent))
+
+
+def _replaced(intent: Intent) -> list[tuple[object, ...]]:
+    """Return the author's values that concerns may replace."""
+    return [
+        (one.field, engine.command, engine.args, engine.probes, engine.hooks, engine.ports)
+        for one in intent.templates
+        if (engine := one.engine)
+    ]
+
+
+def _launched(intent: Intent) -> tuple[object, ...]:
+    """Return the author's values that decide on a launch."""
+    words = [
+        (engine.container, engine.image, engine.command, engine.args, engine.variables, engine.accelerators)
+        for one in intent.templates
+        if (engine := one.engine)
+    ]
+    return intent.launcher, intent.size, words
+
+
+def _taken_again(
+    name: str, given: Input, then: Input, recorded: Decision, decided: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of a recorded decision that are taken again; `decided` are those of earlier ones."""
+    if any(getattr(then.intent, one) != getattr(given.intent, one) for one in _HOLDS[name]):
+        return {}
+    fields, now, before = DECISIONS[name], decision(given), decision(then)
+    is_same = all(getattr(now, field) == getattr(before, field) for field in fields)
+    is_same = is_same and _launched(given.intent) == _launched(then.intent)
+    kept = fields if is_same else KEPT[name] if _is_held(name, recorded, given, then, decided) else ()
+    return {field: getattr(recorded, field) for field in kept}
+
+
+def _is_held(name: str, recorded: Decision, given: Input, then: Input, decided: Mapping[str, Any]) -> bool:
     """Return whether what is recorded of a decision stays although an edit changed its input.
 
     Whether there is a sidecar, and its port, stay where the launch has the recorded words, and the rules
     decide as of the stored object: records of earlier releases have none where one is due now.
     """
-    if earlier is None or any(getattr(earlier, one) != getattr(given.intent, one) for one in _HOLDS[name]):
-        return False
-    then = input_of(earlier, given.settings, decided=decided)
     if name == "launcher":
         return stays(recorded.launcher, given.plan, then.plan)
-    return decided.keys() == {*DECISIONS["launcher"][1]} and decision(then).port == decision(given).port
+    return decided.keys() == {*DECISIONS["launcher"]} and decision(then).port == decision(given).port
 
 
-_HOLDS: Final = {"launcher": ("launcher", "refresh", "size"), "layout": ("sidecar_options",)}
+_HOLDS: Final = {"launcher": ("launcher", "size"), "layout": ("sidecar_options",)}
 """The fields of an Intent of which another value has a decision taken again, whatever else is the same."""
-
-
-def _part(concern: Concern, given: Input, digest: str, pins: tuple[Expansion, ...]) -> Part:
-    for pin in pins:
-        part = pin.parts.get(concern.name)
-        if part is not None and part.digest == digest:
-            return part
-    return Part(digest, concern.mutate(given) if concern.name in given.concerns else {})
-
-
-def counts_apart(facts: Object, recorded: Expansion) -> bool:
-    """Return whether a part depends on facts that the digest of all lacks."""
-    apart = [one for one in CONCERNS if one.asked_by in APART]
-    return bool(recorded.decision.paths) or any(
-        one.name in recorded.parts or one.is_asked(facts) for one in apart
-    )
-
-
-def is_unchanged(facts: Object, recorded: Expansion, lacking: Collection[str] = ()) -> bool:
-    """Return whether each decision and part was recorded from the same input; `lacking` may have no part."""
-    rows = {name: reads for name, (reads, _) in DECISIONS.items()} | {one.name: one.reads for one in CONCERNS}
-    known = {**recorded.digests, **{name: part.digest for name, part in recorded.parts.items()}}
-    asked = {one.name for one in CONCERNS if one.asked_by and one.is_asked(facts)}
-    is_whole = recorded.digests.keys() == DECISIONS.keys() and asked <= {*recorded.parts, *lacking}
-    return is_whole and all(
-        digest_of(rows[name], facts, recorded.decision) == digest
-        for name, digest in known.items()
-        if name in rows
-    )
 
 
 def rule_for(path: str) -> tuple[Concern, Rule] | None:

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from intent import Object
 from intent import annotations as keys
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.overlay.overlay import Overlay
 
@@ -75,8 +73,6 @@ class Concern:
     name: str
     """The name of its module and of its mutator."""
     mutate: Mutator
-    reads: Reads
-    """The input of the mutator. Its digest decides whether the recorded part is injected again."""
     writes: Paths
     """Every path that the mutator may write."""
     rules: tuple[Rule, ...]
@@ -88,12 +84,8 @@ class Concern:
     """Words of `fusioninfer.io/skip` that leave out a part of it."""
     replaces: frozenset[str] = frozenset()
     """The names of fields whose value may replace one of the author's. Others are only added."""
-    asked_by: str = ""
-    """The field of the Intent without which it writes nothing, and has no part in the record."""
-
-    def is_asked(self, facts: Object) -> bool:
-        """Return whether it may write something, by the facts of the Intent that digests cover."""
-        return not self.asked_by or self.asked_by in facts
+    unit: str = ""
+    """The name that concerns share whose parts stay, or are made anew, together; empty: it stands alone."""
 
 
 # --- paths --------------------------------------------------------------------------------------------

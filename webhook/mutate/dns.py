@@ -6,7 +6,6 @@ from typing import Final
 from intent import Object
 from intent.launch import Launch
 from intent.names import WAIT_FOR_LEADER
-from webhook.digest import Reads
 from webhook.launchers import LAUNCHERS
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_templates, values
@@ -45,7 +44,7 @@ _PATHS: Final = values("name", "image", "command", "imagePullPolicy", "resources
 DNS: Final = Concern(
     "dns",
     dns,
-    reads=Reads(engine=("image", "pull_policy", "security"), layout=("launcher", "splits"), skip=("dns",)),
+    unit="launch",
     writes=of_templates({"spec": {"initContainers": _PATHS}}),
     skip="dns",
     opt_out="set `fusioninfer.io/skip: dns`",

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent import Object
-from intent.launch import NONE, Launch, LaunchPlan
+from intent.launch import Launch, LaunchPlan
 from intent.transfer import read_transfer
-from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import Input
@@ -42,13 +41,7 @@ def _needed(launch: Launch, plan: LaunchPlan) -> Iterator[Object]:
 ENV: Final = Concern(
     "env",
     env,
-    reads=Reads(
-        ("size",),
-        engine=("container", *COMMAND),
-        layout=("launcher", "splits", "port"),
-        skip=("env",),
-        values=(("launcher", NONE),),
-    ),
+    unit="launch",
     writes=of_containers({"env": values("name", "value", "valueFrom")}),
     skip="env",
     opt_out="set the variable yourself, or `fusioninfer.io/skip: env`",

@@ -4,7 +4,6 @@ from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
 from intent.gang import gang_scheduler, pod_group_name
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import (
     COMPONENT_TYPE,
@@ -36,7 +35,6 @@ def gang(given: Input) -> Overlay:
 GANG: Final = Concern(
     "gang",
     gang,
-    reads=Reads(("service", "component_type", "role_name", "size", "scheduler_name"), layout=("splits",)),
     writes=of_templates(
         {"metadata": {"annotations": values(GROUP_NAME, TASK_SPEC)}, "spec": values("schedulerName")}
     ),

@@ -11,7 +11,6 @@ from intent.annotations import (
     SERVICE,
     SERVING_LABELS,
 )
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate import concern as causes
 from webhook.mutate.concern import Concern, Rule, of_templates, union, values
@@ -45,7 +44,6 @@ _LABELS: Final = (SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)
 LABELS: Final = Concern(
     "labels",
     labels,
-    reads=Reads(("service", "component_type", "role_name"), layout=("splits", "serving")),
     writes=union(
         {"metadata": {"labels": values(*_LABELS)}},
         of_templates(

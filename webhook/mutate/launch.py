@@ -4,7 +4,6 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.lws import Engine, Template
-from webhook.digest import COMMAND, Reads
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.layout import LAUNCH as NAME
@@ -87,12 +86,7 @@ def _written(container: Container, *, opens: bool) -> Overlay:
 LAUNCH: Final = Concern(
     NAME,
     launch,
-    reads=Reads(
-        ("size",),
-        engine=("container", *COMMAND, "accelerators"),
-        layout=("launcher", "splits", "port", "older"),
-        skip=("port",),
-    ),
+    unit="launch",
     writes=of_containers(
         {
             **values("command", "args"),

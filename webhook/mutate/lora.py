@@ -10,7 +10,6 @@ from intent import Object
 from intent.lora import DOWNLOADS, INITIALIZER, Adapter
 from intent.lws import Engine, Intent
 from intent.settings import Settings
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import LORA as ANNOTATION
 from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, of_templates, union, values
@@ -93,11 +92,6 @@ _INITIALIZER: Final = {
 LORA: Final = Concern(
     "lora",
     lora,
-    reads=Reads(
-        ("lora", "service", "model", "model_name", "model_secret", "model_cache"),
-        engine=("container", "mounts", "security"),
-        layout=("splits",),
-    ),
     writes=union(
         of_containers(
             {

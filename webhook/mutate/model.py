@@ -9,7 +9,6 @@ from intent import Object
 from intent.lws import Engine
 from intent.model import CACHE, INITIALIZER, MODELS, VOLUME, Model
 from intent.settings import Settings
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import (
     MODEL as ANNOTATION,
@@ -95,11 +94,6 @@ _INITIALIZER: Final = {
 MODEL: Final = Concern(
     "model",
     model,
-    reads=Reads(
-        ("service", "model", "model_name", "model_secret", "model_cache"),
-        engine=("container", "mounts", "model_mounts", "security"),
-        layout=("splits",),
-    ),
     writes=union(
         of_containers(
             {
@@ -109,7 +103,6 @@ MODEL: Final = Concern(
         ),
         of_templates({"spec": {"volumes": _VOLUMES, "initContainers": _INITIALIZER}}),
     ),
-    asked_by="model",
     opt_out="remove `fusioninfer.io/model`, or mount a volume of your own at the path",
     rules=(
         Rule(

@@ -4,7 +4,6 @@ from typing import Final
 
 from intent.container import HOOKS
 from intent.launch import Launch
-from webhook.digest import COMMAND, Reads
 from webhook.layout import PROBES as NAME
 from webhook.layout import Input, misplaced, of_supervisor
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
@@ -33,11 +32,7 @@ _FIELDS: Final = ("readinessProbe", "livenessProbe", "startupProbe")
 PROBES: Final = Concern(
     NAME,
     probes,
-    reads=Reads(
-        engine=("container", *COMMAND, "probes", "hooks"),
-        layout=("launcher", "splits", "serving"),
-        skip=("probes",),
-    ),
+    unit="launch",
     writes=of_containers(values(*_FIELDS, "lifecycle")),
     replaces=frozenset({*_FIELDS, *HOOKS, "port"}),
     skip="probes",

@@ -3,7 +3,6 @@
 from typing import Final
 
 from intent.launch import Launch
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import SHARED_MEMORY, for_launches, in_engine, memory_volume
@@ -29,12 +28,7 @@ def _memory(launch: Launch) -> Overlay:
 SHM: Final = Concern(
     "shm",
     shm,
-    reads=Reads(
-        template=("host_ipc", "taken", "memory"),
-        engine=("container", "mounts"),
-        layout=("launcher", "splits"),
-        skip=("shm",),
-    ),
+    unit="shm",
     writes=union(
         of_containers({"volumeMounts": values("name", "mountPath")}),
         of_templates({"spec": {"volumes": values("name", "emptyDir")}}),

@@ -4,7 +4,6 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.quantity import of_bytes
-from webhook.digest import Reads
 from webhook.layout import Input
 from webhook.mutate.concern import MEMORY_LIMIT, Concern, Rule, of_templates, values
 from webhook.mutate.templates import for_launches, in_engine, memory_volume
@@ -14,7 +13,7 @@ from webhook.overlay.overlay import Overlay
 def shm_limit(given: Input) -> Overlay:
     """Bound the volume at /dev/shm by the engine's memory limit, to which its pages count anyway."""
     plan = given.layout.plan
-    is_due = plan.rewritten and given.intent.memory_limits and "shm" in given.concerns
+    is_due = plan.rewritten and "shm" in given.concerns
     return for_launches(plan.launches, _limit) if is_due else {}
 
 
@@ -30,13 +29,7 @@ def _limit(launch: Launch) -> Overlay:
 SHM_LIMIT: Final = Concern(
     "shm_limit",
     shm_limit,
-    reads=Reads(
-        intent=("memory_limits",),
-        template=("host_ipc", "taken", "memory"),
-        engine=("container", "mounts"),
-        layout=("launcher", "splits"),
-        skip=("shm", "shm-limit"),
-    ),
+    unit="shm",
     writes=of_templates({"spec": {"volumes": values("name", "emptyDir")}}),
     skip="shm-limit",
     opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm-limit`",
@@ -48,5 +41,4 @@ SHM_LIMIT: Final = Concern(
             (MEMORY_LIMIT,),
         ),
     ),
-    asked_by="memory_limits",
 )

@@ -13,7 +13,6 @@ from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Probe, Template
 from intent.sidecar import SidecarOptions
 from intent.transfer import bootstrap_of
-from webhook.digest import COMMAND, Reads
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
 from webhook.layout import Input, of_supervisor
@@ -146,13 +145,7 @@ _POD: Final = {"initContainers": _PROXY, "volumes": values("name", "secret")}
 SIDECAR: Final = Concern(
     NAME,
     sidecar,
-    reads=Reads(
-        ("sidecar", "picker", "sidecar_options"),
-        template=("ports",),
-        engine=("container", *COMMAND, "probes", "hooks"),
-        layout=("splits", "port", "serving"),
-        skip=("port",),
-    ),
+    unit="launch",
     writes=union(of_containers(_ENGINE), of_templates({"spec": _POD})),
     replaces=frozenset({"port"}),
     skip="sidecar",

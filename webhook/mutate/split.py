@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from webhook.digest import Reads
 from webhook.layout import SPLIT as NAME
 from webhook.layout import Input
 from webhook.mutate.concern import LAUNCHER, PROBES, SIZE, Concern, Rule, engine_field, of_templates, values
@@ -18,7 +17,7 @@ def split(given: Input) -> Overlay:
 SPLIT: Final = Concern(
     NAME,
     split,
-    reads=Reads(layout=("splits",)),
+    unit="launch",
     writes=of_templates(values(COPY, DIGEST)),
     opt_out="write a leaderTemplate of your own",
     rules=(

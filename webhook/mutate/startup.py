@@ -4,7 +4,6 @@ from typing import Final
 
 from intent import Object
 from intent.launch import Launch, has_tls
-from webhook.digest import COMMAND, Reads
 from webhook.layout import STARTUP as NAME
 from webhook.layout import Input, startup_port
 from webhook.mutate.concern import PROBES, Concern, Rule, of_containers, values
@@ -34,11 +33,7 @@ def _probe(launch: Launch, port: int | str) -> Object:
 STARTUP: Final = Concern(
     NAME,
     startup,
-    reads=Reads(
-        engine=("container", *COMMAND, "probes"),
-        layout=("launcher", "splits", "port", "serving"),
-        skip=("startup-probe",),
-    ),
+    unit="launch",
     writes=of_containers(values("startupProbe")),
     skip="startup-probe",
     opt_out="write a startupProbe, or set `fusioninfer.io/skip: startup-probe`",

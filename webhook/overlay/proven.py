@@ -10,10 +10,13 @@ A record is an annotation, so it may be forged. Here the stored object has no in
     False
 """
 
+from typing import Any
+
 from intent import Object
 from intent.shapes import mapping
-from webhook.overlay.keyed import LIST_KEYS, by_identity, is_keyed
-from webhook.overlay.overlay import Overlay, merge
+from webhook.overlay.fields import ARGUMENTS
+from webhook.overlay.keyed import ENTERED, LIST_KEYS, by_identity, identity, index, is_keyed, same
+from webhook.overlay.overlay import COPY, Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import Expansion
 
@@ -43,6 +46,32 @@ def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -
 def is_on(lws: Object, overlay: Overlay) -> bool:
     """Return whether an object has all fields of an overlay, with their values."""
     return not patch(lws, merge(lws, overlay))
+
+
+def has_some(live: Any, overlay: Any, field: str = "") -> bool:
+    """Return whether an object has a leaf of an overlay, or an item of its lists; None stands for no field.
+
+    What is a copy has what it is a copy of, and a launch is there as a whole.
+
+    >>> has_some({"spec": {"hostIPC": True}}, {"spec": {"hostIPC": True, "nodeName": "a"}})
+    True
+    """
+    if isinstance(overlay, dict) and COPY in overlay:
+        return live is not None
+    if isinstance(overlay, dict):
+        return any(has_some(mapping(live).get(key), value, key) for key, value in overlay.items())
+    if is_keyed(field, overlay):
+        places = index(field, live)
+        known = ((places.get(identity(field, item)), item) for item in overlay)
+        return any(at is not None and (field not in ENTERED or _item(live[at], item)) for at, item in known)
+    return same(live, overlay)
+
+
+def _item(live: Any, container: Overlay) -> bool:
+    launch = [key for key in ARGUMENTS if key in container]
+    if launch:
+        return all(same(live.get(key), container[key]) for key in launch)
+    return has_some(live, {key: value for key, value in container.items() if key != "name"})
 
 
 def _adds_item(operation: Operation) -> bool:

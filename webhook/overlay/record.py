@@ -1,14 +1,13 @@
-"""The record: what each concern injected, with digests of its input. `webhook.overlay.revert` reverts it.
+"""The record: what each concern injected into an object. `webhook.overlay.revert` reverts it.
 
 It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, without time or random values.
 
-    decided  the decisions that the parts share: launcher, serving, splits and port
     base     what the templates of the object say (`webhook.overlay.base`); absent without templates
-    from     digests of the input of each decision
-    in       digest of the Intent
-    parts    by concern: `set`, the overlay that was injected, `left`, what the author's own values kept out
-             of it, and `in`, the digest of its input
-    read     version of the digests (`READING`), left out while it is 1
+    by       the rules that made it (`RULES`), which take no part in what stays
+    decided  the decisions that the parts share: launcher, serving, splits and port
+    parts    by concern: `set`, the overlay that was injected, and `left`, what the author's own values kept
+             out of it
+    refresh  the value of the annotation `refresh` that was taken last; absent without one
     serves   port and KV transfer, for the controller (`intent.served`)
     v        version of the form
     was      overlay that restores the author's values
@@ -18,23 +17,20 @@ decodes it if it names only fields that may be written:
 
     >>> from webhook.overlay.shape import shape_of
     >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
-    >>> expansion = Expansion({"labels": Part("2c3d", injected)}, injected, {"layout": "4e5f"})
-    >>> text = write("0a1b", expansion, {"metadata": {"labels": None}})
+    >>> text = write(Expansion({"labels": Part(injected)}, injected), {"metadata": {"labels": None}})
     >>> for member in text.split(',"'):
     ...     print(member)
-    {"decided":{}
-    from":{"layout":"4e5f"}
-    in":"0a1b"
-    parts":{"labels":{"in":"2c3d"
-    set":{"metadata":{"labels":{"fusioninfer.io/service":"qwen"}}}}}
+    {"by":1
+    decided":{}
+    parts":{"labels":{"set":{"metadata":{"labels":{"fusioninfer.io/service":"qwen"}}}}}
     serves":{"port":8000}
-    v":2
+    v":3
     was":{"metadata":{"labels":null}}}
     >>> recordable = shape_of({"metadata": {"labels": {"fusioninfer.io/service": None}}})
     >>> read(text, recordable).put_on == injected
     True
 
-A change of this form, or of the fields that a digest covers, makes stored objects restart their pods
+Version 2 has digests too, which are not read, and empty parts. A release reads a version before it writes it
 (docs/adr/0007).
 """
 
@@ -55,21 +51,16 @@ from webhook.overlay.base import Base, base_to_record, read_base
 from webhook.overlay.overlay import Contradiction, Overlay, combine, overlaps, remainder
 from webhook.overlay.shape import fits
 
-VERSION: Final = 2
+VERSION: Final = 3
+READ: Final = (2, VERSION)
 LONGEST: Final = budget.VALUES.most
-READING: Final = 1
-"""Version of the digests. A release that gives an old input another digest increments it.
-
-A record with another number was written by another release, older or newer (docs/adr/0007).
-"""
-_UNSAID: Final = 1
-"""The reading of a record without `read`."""
+RULES: Final = 1
+"""Changes with the rules that decide which parts an object gets: releases tell their records apart by it."""
 
 
-class Part(msgspec.Struct, frozen=True, rename={"digest": "in", "put_on": "set"}):
-    """What one concern injects, and the digest of the input that it reads."""
+class Part(msgspec.Struct, frozen=True, omit_defaults=True, rename={"put_on": "set"}):
+    """What one concern injects."""
 
-    digest: str
     put_on: Overlay = msgspec.field(default_factory=dict)
     left: Overlay = msgspec.field(default_factory=dict)
     """What it would inject, had the author not written other values there."""
@@ -83,7 +74,7 @@ class Part(msgspec.Struct, frozen=True, rename={"digest": "in", "put_on": "set"}
         """Return the same with what was injected of the wish; `put_on` is that of all parts."""
         wish = self.wish
         left = remainder(wish, put_on)
-        return Part(self.digest, remainder(wish, left) if left else wish, left)
+        return Part(remainder(wish, left) if left else wish, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +85,6 @@ class Expansion:
     """By the name of the concern."""
     wish: Overlay = field(default_factory=dict)
     """The wishes of all parts as one."""
-    digests: Mapping[str, str] = field(default_factory=dict)
-    """Of the input of each decision (`webhook.layout.DECISIONS`)."""
     decision: Decision = field(default_factory=Decision)
     served: Served = field(default_factory=Served)
 
@@ -107,7 +96,7 @@ class Expansion:
         parts: dict[str, Part] = {}
         for name, part in self.parts.items():
             wish = part.wish
-            parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(part.digest, wish)
+            parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(wish)
         return replace(self, parts=parts)
 
     def without(self, names: Collection[str]) -> "Expansion":
@@ -122,21 +111,17 @@ class Expansion:
 class Record:
     """A decoded record. An object without one has `NO_RECORD`."""
 
-    digest: str
     put_on: Overlay
     """The overlays of all parts as one."""
     was: Overlay
-    reading: int = READING
     expansion: Expansion = field(default_factory=Expansion)
     base: Base | None = None
-
-    @property
-    def is_foreign(self) -> bool:
-        """Return whether another release wrote it, whose digests are not comparable with this one's."""
-        return self.reading != READING
+    refresh: str | None = None
+    """None in a record of version 2, which does not say it."""
+    rules: int = RULES
 
 
-NO_RECORD: Final = Record("", {}, {})
+NO_RECORD: Final = Record({}, {})
 
 
 def find(*objects: Object | None) -> Any:
@@ -151,33 +136,21 @@ def find(*objects: Object | None) -> Any:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write(
-    digest: str, expansion: Expansion, was: Overlay, reading: int = READING, base: Base | None = None
-) -> str:
+def write(expansion: Expansion, was: Overlay, base: Base | None = None, refresh: str = "") -> str:
     """Return the text of the annotation."""
-    whole = {
+    whole: Object = {
         "v": VERSION,
-        "in": digest,
-        "from": dict(expansion.digests),
+        "by": RULES,
         "decided": _decided(expansion.decision),
-        "parts": {name: _part(part) for name, part in expansion.parts.items()},
+        "parts": {name: msgspec.to_builtins(part) for name, part in expansion.parts.items()},
         SERVES: to_record(expansion.served),
         "was": was,
     }
-    if reading != _UNSAID:
-        whole["read"] = reading
+    if refresh:
+        whole["refresh"] = refresh
     if base is not None:
         whole["base"] = base_to_record(base)
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
-
-
-def _part(part: Part) -> Object:
-    said: Object = {"in": part.digest}
-    if part.put_on:
-        said["set"] = part.put_on
-    if part.left:
-        said["left"] = part.left
-    return said
 
 
 _DECISION: Final = tuple((one.name, one.default) for one in fields(Decision))
@@ -185,11 +158,6 @@ _DECISION: Final = tuple((one.name, one.default) for one in fields(Decision))
 
 def _decided(decision: Decision) -> Object:
     return {name: value for name, default in _DECISION if (value := getattr(decision, name)) != default}
-
-
-def digest_of(text: str) -> str:
-    """Return the digest from the text of `write`, where the members before it have no such key."""
-    return text.partition('"in":"')[2].partition('"')[0]
 
 
 # --- reading --------------------------------------------------------------------------------------------
@@ -205,19 +173,16 @@ class _Version(msgspec.Struct, rename={"version": "v"}):
     version: int
 
 
-class _Form(
-    msgspec.Struct, rename={"digest": "in", "digests": "from", "decision": "decided", "reading": "read"}
-):
-    """The members of a record of this version."""
+class _Form(msgspec.Struct, rename={"decision": "decided", "rules": "by"}):
+    """The members of a record. Those of version 2 that version 3 lacks are not read."""
 
-    digest: str
-    digests: dict[str, str]
     decision: Decision
     parts: dict[str, Part]
     was: Overlay
     serves: Any = None
-    reading: int = _UNSAID
     base: Any = None
+    refresh: str | None = None
+    rules: int = 0
 
 
 def read(
@@ -242,8 +207,8 @@ def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) 
     try:
         whole = orjson.loads(text)
         version = msgspec.convert(whole, _Version).version
-        if version != VERSION:
-            message = f"is a record of version {version}; this release reads version {VERSION}"
+        if version not in READ:
+            message = f"is a record of version {version}; this release reads versions 2 and {VERSION}"
             raise _UnreadableError(message)
         found = msgspec.convert(whole, _Form)
     except (orjson.JSONDecodeError, msgspec.ValidationError):
@@ -255,12 +220,13 @@ def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) 
         message = "has a value that fusioninfer never replaces"
         raise _UnreadableError(message)
     decision = replace(found.decision, serving=bounded(found.decision.serving))
-    expansion = Expansion(parts, wish, found.digests, decision, of_record(found.serves))
+    expansion = Expansion(parts, wish, decision, of_record(found.serves))
     base = None if found.base is None else read_base(found.base)
     if base is None and found.base is not None:
         message = "has templates that fusioninfer never writes"
         raise _UnreadableError(message)
-    return Record(found.digest, put_on, found.was, found.reading, expansion, base)
+    refresh = None if version != VERSION else found.refresh or ""
+    return Record(put_on, found.was, expansion, base, refresh, found.rules)
 
 
 def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Overlay]:

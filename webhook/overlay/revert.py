@@ -23,7 +23,7 @@ removed, and the author's own arguments get the edit:
     ...     {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [one]}}}}}
     ...     for one in (now, put_on, was)
     ... )
-    >>> found = revert(live, None, Record("", injected, replaced), lambda: Record("", {}, {}), {})
+    >>> found = revert(live, None, Record(injected, replaced), lambda: Record({}, {}), {})
     >>> found.original["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
     [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]
 """

@@ -55,7 +55,7 @@ def _layer(record: Record, live: Object | None = None) -> Record:
         put_on, was = (
             with_group(one, {**group_of(one), LEADER: template_of(one, WORKER)}) for one in (put_on, was)
         )
-    return Record("", put_on, was)
+    return Record(put_on, was)
 
 
 def _not_exported(layer: Record, record: Record, file: Object) -> Record:

@@ -87,7 +87,7 @@ def _unseparated(found: revert.Reverted, *_around: Any) -> separate.Separated:
 
 def _as_recorded(record: records.Record, _live: Object | None = None) -> records.Record:
     base = record.base or NO_BASE
-    return records.Record("", base.put_on, base.was)
+    return records.Record(base.put_on, base.was)
 
 
 _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken

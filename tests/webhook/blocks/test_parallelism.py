@@ -274,4 +274,4 @@ def test_a_request_that_is_edited_by_hand_is_the_authors(size: int) -> None:
     again = put(edited, stored)
 
     assert engine_of(again)["resources"]["limits"] == {"nvidia.com/gpu": "2"}
-    assert expand(again, edited) == []
+    assert expand(again, stored) == []

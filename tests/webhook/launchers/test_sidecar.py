@@ -13,7 +13,6 @@ from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, lws, put, template
-from webhook import digest as digests
 from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
@@ -461,35 +460,6 @@ def test_removing_the_strategy_restores_the_engines_port(size: int) -> None:
     again = put(changed(once, STRATEGY, None), once)
 
     assert again["spec"] == put(changed(live, STRATEGY, None))["spec"]
-
-
-# --- the digest -------------------------------------------------------------------------------------
-
-
-def digest(live: Object) -> str:
-    """Return the digest of the input."""
-    intent = read(live).intent
-    assert intent is not None
-    return digests.digest(digests.facts(intent))
-
-
-BESIDE: Final = container("beside", command=["x"], args=None, resources=None, ports=[{"containerPort": 8200}])
-
-
-@pytest.mark.parametrize("kind", ["worker", "prefiller"])
-def test_the_strategy_changes_only_the_digest_of_decoders(kind: str) -> None:
-    assert digest(lws(component_type=kind)) == digest(lws(component_type=kind, strategy=DECODER["strategy"]))
-
-
-@pytest.mark.parametrize(
-    ("annotations", "counts"), [(DECODER, True), ({"component_type": "decoder"}, False)], ids=["on", "off"]
-)
-def test_other_containers_ports_are_in_the_digest_of_a_moved_engine(
-    annotations: Any, *, counts: bool
-) -> None:
-    plain, beside = (lws(1, template(*pod), **annotations) for pod in ((container(),), (container(), BESIDE)))
-
-    assert (digest(plain) != digest(beside)) is counts
 
 
 def test_no_other_object_computes_the_move() -> None:

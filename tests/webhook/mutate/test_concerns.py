@@ -1,17 +1,14 @@
 """The rows of the concerns: each is complete, and true of its mutator."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from intent.annotations import PARTS
-from intent.lws import Intent
 from intent.settings import Settings
 from tests.webhook.inputs import intents
 from webhook import layout
-from webhook.digest import facts
 from webhook.mutate import (
     CONCERNS,
     ORDER,
@@ -20,7 +17,6 @@ from webhook.mutate import (
     WRITABLE,
     expansion,
     input_of,
-    is_unchanged,
 )
 from webhook.mutate.concern import Concern, Paths, union
 from webhook.overlay.record import Record, read, write
@@ -59,31 +55,6 @@ def test_a_record_may_hold_what_a_mutator_writes(concern: Concern) -> None:
     overlays = [concern.mutate(input_of(intent, Settings())) for intent in intents()]
 
     assert [overlay for overlay in overlays if not fits(overlay, shape)] == []
-
-
-ASKED_FOR = [one for one in CONCERNS if one.asked_by]
-
-
-@pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
-def test_a_concern_that_is_not_asked_for_writes_and_records_nothing(concern: Concern) -> None:
-    plain: Any = {concern.asked_by: getattr(Intent(), concern.asked_by)}
-    for intent in intents():
-        without = replace(intent, **plain)
-
-        assert concern.mutate(input_of(without, Settings())) == {}
-        assert concern.name not in expansion(without, facts(without), Settings()).parts
-
-
-@pytest.mark.parametrize("concern", ASKED_FOR, ids=lambda one: one.name)
-def test_a_record_without_its_part_is_of_another_input(concern: Concern) -> None:
-    asked = [intent for intent in intents() if concern.is_asked(facts(intent))]
-    for intent in asked:
-        whole = expansion(intent, facts(intent), Settings())
-        parts = {name: part for name, part in whole.parts.items() if name != concern.name}
-
-        assert is_unchanged(facts(intent), whole)
-        assert not is_unchanged(facts(intent), replace(whole, parts=parts))
-    assert asked
 
 
 def test_a_path_that_no_row_has_is_found() -> None:
@@ -148,7 +119,7 @@ def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
 
 
 def test_a_recorded_expansion_has_the_order_of_a_new_one() -> None:
-    made = [expansion(intent, facts(intent), Settings()) for intent in intents()]
-    again = [read(write("", one, {}), RECORDABLE, ORDER) for one in made]
+    made = [expansion(intent, Settings()) for intent in intents()]
+    again = [read(write(one, {}), RECORDABLE, ORDER) for one in made]
 
     assert [one.expansion.wish for one in again if isinstance(one, Record)] == [one.wish for one in made]

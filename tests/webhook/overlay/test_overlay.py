@@ -152,7 +152,7 @@ WHOLE = {"schedulerName": "x", "containers": [{"name": "a", "command": ["x"]}]}
 def test_only_the_parts_with_a_field_that_was_not_injected_are_reduced(
     wishes: list[Any], original: Any
 ) -> None:
-    parts = {str(at): Part("", wish) for at, wish in enumerate(wishes)}
+    parts = {str(at): Part(wish) for at, wish in enumerate(wishes)}
     whole = Expansion(parts, combine(wishes))
     put_on = put(original, whole.wish, frozenset({"command"})).put_on
 

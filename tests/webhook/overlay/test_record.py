@@ -7,9 +7,7 @@ import orjson
 import pytest
 
 from intent.errors import FieldError
-from intent.lws import Intent
 from tests.builders.lws import changed, lws, put
-from webhook.digest import digest, facts
 from webhook.mutate import RECORDABLE
 from webhook.overlay import record
 from webhook.overlay.record import NO_RECORD, Expansion, Part, Record
@@ -19,13 +17,13 @@ ROLE = "llm-d.ai/role"
 
 
 def written(put_on: Any, was: Any = None, **more: Any) -> str:
-    parts = {"launch": {"in": "p", "set": put_on}}
-    whole = {"v": 2, "in": "d", "decided": {}, "from": {}, "parts": parts, "was": was or {}, **more}
+    parts = {"launch": {"set": put_on}}
+    whole = {"v": 3, "by": 1, "decided": {}, "parts": parts, "was": was or {}, **more}
     return orjson.dumps(whole).decode()
 
 
 def expansion(put_on: Any) -> Expansion:
-    return Expansion({"labels": Part("p", put_on)}, put_on, {"layout": "l"})
+    return Expansion({"labels": Part(put_on)}, put_on)
 
 
 def in_worker(template: Any) -> Any:
@@ -42,7 +40,7 @@ def in_worker(template: Any) -> Any:
         "7",
         7,
         None,
-        {"v": 2},
+        {"v": 3},
         "{" * 50_000,
         written([]),
         written({"spec": {"replicas": 5}}),
@@ -61,11 +59,10 @@ def in_worker(template: Any) -> Any:
         written({}, v=1),
         written({}, decided=None),
         written({}, decided={"launcher": 7}),
-        written({}, **{"from": {"layout": 7}}),
-        written({}, parts={"labels": {"set": {}}}),
-        written({}, parts={"labels": {"in": "p", "set": []}}),
-        written({}, parts={one: {"in": "p", "set": {"metadata": {"labels": {ROLE: one}}}} for one in "ab"}),
-        written({}, **{"in": 7}),
+        written({}, parts={"labels": {"set": []}}),
+        written({}, parts={one: {"set": {"metadata": {"labels": {ROLE: one}}}} for one in "ab"}),
+        written({}, by="x"),
+        written({}, refresh=7),
     ],
 )
 def test_garbage_and_forgeries_are_errors(text: Any) -> None:
@@ -78,21 +75,17 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
 def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
-    found = record.read(record.write("d", expansion(put_on), {"metadata": None}), RECORDABLE)
+    found = record.read(record.write(expansion(put_on), {"metadata": None}, refresh="1"), RECORDABLE)
 
-    assert found == Record("d", put_on, {"metadata": None}, expansion=expansion(put_on))
-
-
-def test_the_digest_leaves_out_defaults_and_positions() -> None:
-    plain = Intent("svc", role_name="worker", name="x")
-
-    assert digest(facts(plain)) == digest(facts(Intent("svc", role_name="worker", name="y", roles=("a",))))
+    assert found == Record(put_on, {"metadata": None}, expansion(put_on), refresh="1")
 
 
-def test_the_digest_never_changes() -> None:
-    intent = Intent("svc", role_name="worker", size=4)
+def test_a_record_of_version_2_can_be_read() -> None:
+    older = {"v": 2, "in": "d", "from": {"layout": "l"}, "parts": {"labels": {"in": "p"}}}
 
-    assert digest(facts(intent)) == "9724f7a65d1632fbd502514c547217dd"
+    found = record.read(written({}, **older), RECORDABLE)
+
+    assert found == Record({}, {}, Expansion({"labels": Part()}), refresh=None, rules=1)
 
 
 def test_a_revert_keeps_later_edits() -> None:
@@ -120,7 +113,7 @@ def test_a_forged_reverse_overlay_raises_nothing(was: Any) -> None:
     once = put(lws())
     record_of_it = _record(once)
 
-    found = original(once, Record(record_of_it.digest, record_of_it.put_on, was))
+    found = original(once, Record(record_of_it.put_on, was))
 
     assert "labels" not in found["metadata"]
 
@@ -131,8 +124,8 @@ def test_a_forged_value_that_was_replaced_raises_nothing(items: Any) -> None:
     injected = in_worker({"spec": {"containers": []}})
 
     for put_on in (injected, _record(put(lws())).put_on):
-        original(once, Record("", put_on, in_worker({"spec": {"containers": items}})))
-        original(put(lws()), Record("", put_on, in_worker({"spec": {"volumes": items, "containers": items}})))
+        original(once, Record(put_on, in_worker({"spec": {"containers": items}})))
+        original(put(lws()), Record(put_on, in_worker({"spec": {"volumes": items, "containers": items}})))
 
 
 def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
@@ -145,10 +138,6 @@ def test_a_forged_record_with_a_duplicate_item_is_reverted_once() -> None:
     found = original(once, forged)
 
     assert without_record(found) == lws()
-
-
-def test_the_digest_can_be_read_from_the_text_of_a_record() -> None:
-    assert record.digest_of(record.write("d1", expansion({"metadata": {}}), {})) == "d1"
 
 
 @pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])
