@@ -1,21 +1,21 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from intent import Object, budget
 from intent.annotations import BASE_REFS, EXPANSION, REFRESH, SERVICE, path
 from intent.errors import FieldError
-from intent.lws import LWT, Intent
+from intent.lws import LWT
 from intent.read import pods_of
 from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from intent.template import Templates
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wish, written
-from webhook.layout import DECISIONS, Input
+from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
 from webhook.overlay.keyed import same
@@ -68,8 +68,9 @@ def check(  # noqa: PLR0913 - what a request consists of
         is_read = mutated or templates is not None
         about_templates = _about_templates(found.write, mutated=mutated, dry_run=dry_run) if is_read else ()
         return [*about_templates, *_unfilled(found.write)]
-    about_record = list(_about_record(found, settings) if mutated else _no_room(found, settings))
-    about_input = list(_about_input(found, settings))
+    read = _Read(found, settings)
+    about_record = list(_about_record(read) if mutated else _no_room(found, settings))
+    about_input = list(_about_input(read))
     is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
     if is_denied and (found.write.unchanged or found.write.lost_record):
         about_record = [replace(one, softened=True) for one in about_record]
@@ -96,7 +97,9 @@ def _softened(
     if is_same and not codes:
         return [replace(one, softened=True) for one in errors]
     before = inspect(write.old or {}, write.old)
-    known = set() if isinstance(before, Unreadable) else set(map(_said, _about_input(before, settings)))
+    known = (
+        set() if isinstance(before, Unreadable) else set(map(_said, _about_input(_Read(before, settings))))
+    )
     return [replace(one, softened=(not codes or one.code in codes) and _said(one) in known) for one in errors]
 
 
@@ -129,15 +132,13 @@ _EDITED: Final = (
 # --- the input --------------------------------------------------------------------------------------
 
 
-def _about_input(found: Inspected, settings: Settings) -> Iterator[FieldError]:
+def _about_input(read: "_Read") -> Iterator[FieldError]:
     """Report what is wrong with the input of the author."""
-    write = found.write
+    write, given = read.found.write, read.given
     yield from write.reading.errors
-    if write.reading.intent is not None:
-        intent, about_launcher = known_launcher(write.reading.intent)
-        yield from about_launcher
-        given = _input(found, intent, settings)
-        absent = (*write.reading.errors, *(() if intent.launcher else about_launcher))
+    if given is not None:
+        yield from read.about_launcher
+        absent = (*write.reading.errors, *(() if given.intent.launcher else read.about_launcher))
         refused = (CONSEQUENCES.get(one.path, frozenset()) for one in absent)
         known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:
@@ -162,22 +163,35 @@ def _edited(write: Write) -> Iterator[FieldError]:
                 yield FieldError(where, None, _EDITED, "FI523")
 
 
-def _input(found: Inspected, intent: Intent, settings: Settings) -> Input:
-    """Return the input of the validators: on an update with the launcher and the layout of its record."""
+class _Read:
+    """What validators read of an object: on an update with the launcher and the layout of its record."""
+
+    def __init__(self, found: Inspected, settings: Settings) -> None:
+        """Plan the launch, if the object can be read."""
+        self.found, self.settings = found, settings
+        self.given: Input | None = None
+        self.about_launcher: tuple[FieldError, ...] = ()
+        if found.write.reading.intent is not None:
+            intent, about_launcher = known_launcher(found.write.reading.intent)
+            self.about_launcher = tuple(about_launcher)
+            self.given = mutate.input_of(intent, found.write.keeping(settings), decided=_decided(found))
+
+
+def _decided(found: Inspected) -> Mapping[str, Any]:
+    """Return the decisions in the record; none on CREATE."""
     record = found.write.pinning if isinstance(found, Pinned) else found.write.record
-    settings = found.write.keeping(settings)
     if found.write.old is None or record is records.NO_RECORD:
-        return mutate.input_of(intent, settings)
+        return UNDECIDED
     taken = record.expansion.decision
-    decided = {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
-    return mutate.input_of(intent, settings, decided=decided)
+    return {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
 
 
 # --- the record -------------------------------------------------------------------------------------
 
 
-def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
+def _about_record(read: _Read) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
+    found = read.found
     if found.write.reading.errors:
         return
     match found:
@@ -201,7 +215,7 @@ def _about_record(found: Inspected, settings: Settings) -> Iterator[FieldError]:
             )
             yield FieldError(path(REFRESH), None, message, "FI522")
         case Pinned() | Fresh():
-            yield from _expanded(found, settings)
+            yield from _expanded(found, read)
         case _:
             assert_never(found)
 
@@ -214,11 +228,11 @@ def _withdrawn(write: Write) -> Iterator[FieldError]:
         yield FieldError(path(SERVICE), None, message, "FI521")
 
 
-def _expanded(found: Pinned | Fresh, settings: Settings) -> Iterator[FieldError]:
-    write = found.write
+def _expanded(found: Pinned | Fresh, read: _Read) -> Iterator[FieldError]:
+    write, settings = found.write, read.settings
     if not write.has_record:
         yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
-    elif not (isinstance(found, Pinned) or _made_elsewhere(write)) and _lacks_part(found, settings):
+    elif not (isinstance(found, Pinned) or _made_elsewhere(write)) and _lacks_part(found, read):
         yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -231,9 +245,12 @@ def _made_elsewhere(write: Write) -> bool:
     return write.record.rules != records.RULES and write.text != records.find(write.old) and write.stands()
 
 
-def _lacks_part(found: Fresh, settings: Settings) -> bool:
+def _lacks_part(found: Fresh, read: _Read) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object."""
-    wished = wish(found, settings)
+    made = mutate.wishes(read.given).values() if read.given else ()
+    if all(has_some(found.write.live, one) for one in made if one):
+        return False
+    wished = wish(found, read.settings)
     parts = wished.reduced(found.write.inject(wished).put_on).parts.values()
     return not all(has_some(found.write.live, part.put_on) for part in parts if part.put_on)
 

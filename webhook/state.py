@@ -164,7 +164,8 @@ def inspect(
     if isinstance(write, FieldError):
         return Unreadable(write)
     is_filled = not (write.lacks_content or write.is_misfilled)
-    if is_filled and write.reading != NOTHING and write.pins is not None and write.same_author:
+    is_recorded = is_filled and write.pinning is not NO_RECORD and write.reading != NOTHING
+    if is_recorded and write.same_author and write.pins is not None:
         return Pinned(write, write.pins)
     return _unpinned(write)
 

@@ -102,14 +102,14 @@ def expansion(
     concerns = tuple(concerns)
     given = input_of(intent, settings, concerns)
     if pins is None or pins.author is None:
-        return _expansion(given, {one.name: _wish(one, given) for one in concerns})
+        return _expansion(given, wishes(given, concerns))
     then, decided = input_of(pins.author, pins.settings, concerns), dict[str, Any]()
     for name in DECISIONS:
         if taken := _taken_again(name, given, then, pins.recorded.decision, decided):
             decided |= taken
             given = input_of(intent, settings, concerns, decided)
             then = input_of(pins.author, pins.settings, concerns, decided)
-    made = {one.name: _wish(one, given) for one in concerns}
+    made = wishes(given, concerns)
     anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], given, then)}
     recorded = {name: part.wish for name, part in pins.recorded.parts.items()}
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
@@ -127,6 +127,11 @@ def _expansion(given: Input, wishes: Mapping[str, Overlay]) -> Expansion:
     parts = {name: Part(wish) for name, wish in wishes.items() if wish}
     wish = combine(part.put_on for part in parts.values())
     return Expansion(parts, wish, decision(given), given.layout.served)
+
+
+def wishes(given: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:
+    """Return what each concern injects by the rules."""
+    return {one.name: _wish(one, given) for one in concerns}
 
 
 def _wish(concern: Concern, given: Input) -> Overlay:
