@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 12_690, 8_100),
+    "webhook": Room(("webhook",), 12_715, 8_100),
     "intent": Room(("intent",), 11_280, 9_100),
     "catalog": Room(("catalog",), 3_110, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_910, 8_100),

@@ -36,7 +36,7 @@ from webhook.leftover import without_leftover
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE, Pins
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.canonical import canonical
+from webhook.overlay.canonical import equivalent
 from webhook.overlay.keyed import same
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
@@ -104,7 +104,7 @@ class Write:
     @cached_property
     def same_author(self) -> bool:
         """Whether the author of the old object asked for the same."""
-        return self.before is not None and _asked(self.before.original) == _asked(self.original)
+        return self.before is not None and _asks_the_same(self.before.original, self.original)
 
     @property
     def refreshed(self) -> str:
@@ -187,7 +187,7 @@ class Write:
         """Whether the update removed an invalid record, and changed no other input of admission."""
         if self.record is not NO_RECORD or self.old is None or not has_record(self.old):
             return False
-        return _asked(self.live) == _asked(self.old)
+        return _asks_the_same(self.live, self.old)
 
     @property
     def is_ejected(self) -> bool:
@@ -327,9 +327,10 @@ def _stamp(live: Object) -> Overlay:
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
 
 
-def _asked(original: Object) -> tuple[Object, Object, object]:
-    """Return what admission reads of an author's annotations and labels, and the spec in canonical form."""
-    return read_keys(annotations(original)), read_keys(labels(original)), canonical(scaled_spec(original))
+def _asks_the_same(one: Object, other: Object) -> bool:
+    """Return whether two authors ask for the same: in annotations, labels and spec."""
+    keys = ((read_keys(read(one)), read_keys(read(other))) for read in (annotations, labels))
+    return all(mine == theirs for mine, theirs in keys) and equivalent(scaled_spec(one), scaled_spec(other))
 
 
 _READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})

@@ -15,6 +15,7 @@ from typing import Any, Final
 import orjson
 
 from intent.quantity import parse
+from webhook.overlay.keyed import same
 
 QUANTITIES: Final = frozenset({"limits", "requests"})
 _QUANTITY: Final = frozenset({"sizeLimit", "divisor"})
@@ -40,6 +41,18 @@ def canonical(value: Any, field: str = "", is_left_out: Callable[[str, Any], boo
     return _number(value) if field in _QUANTITY else value
 
 
+def equivalent(one: Any, other: Any, field: str = "") -> bool:
+    """Return whether two values have the same canonical form. It stops at the first difference."""
+    if one is other:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict) and field not in QUANTITIES:
+        return all(equivalent(one.get(key), other.get(key), key) for key in one.keys() | other.keys())
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return all(map(equivalent, one, other))
+    now, then = canonical(one, field), canonical(other, field)
+    return same(now, then) or (is_default(field, now) and is_default(field, then))
+
+
 def is_filled_in(key: str, item: Any) -> bool:
     """Return whether the API server or LWS adds this field where an author wrote none."""
     return (key in _FILLED and item in ({}, None)) or (key, item) in _DEFAULTS
@@ -55,15 +68,7 @@ def _number(item: Any) -> Any:
     return item if quantity is None else str(quantity.normalize() if quantity else Decimal(0))
 
 
-def digest(value: Any) -> str:
-    """Return a digest of the canonical form: 128 bits, in hex."""
-    return _hashed(canonical(value))
-
-
 def digest_of_file(value: Any) -> str:
     """Return a digest that differs for an empty value that an author wrote, and for none."""
-    return _hashed(canonical(value, "", is_unwritten))
-
-
-def _hashed(value: Any) -> str:
+    value = canonical(value, "", is_unwritten)
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

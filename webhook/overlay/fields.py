@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 from intent import Object
 from intent.shapes import listed, mapping, strings
 from webhook.overlay.arguments import Arguments, transferred
-from webhook.overlay.canonical import digest
+from webhook.overlay.canonical import equivalent
 from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
 from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
 from webhook.overlay.written import Unread
@@ -229,7 +229,7 @@ def _strings(value: Any) -> tuple[str, ...] | None:
 
 def is_edited(live: Object, injected: Overlay) -> bool:
     """Return whether a value differs from the injected one by more than defaults."""
-    return not same(live, injected) and digest(live) != digest(injected)
+    return not equivalent(live, injected)
 
 
 def _is_bare(left: Object, keys: Collection[str]) -> bool:
