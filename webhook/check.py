@@ -72,11 +72,15 @@ def check(  # noqa: PLR0913 - what a request consists of
     about_record = list(_about_record(read) if mutated else _no_room(found, settings))
     about_input = list(_about_input(read))
     is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
-    if is_denied and (found.write.unchanged or found.write.lost_record):
+    write = found.write
+    is_same = (
+        write.same_author if isinstance(found, Invalid) else write.unchanged
+    )  # it is stored as it was sent
+    if is_denied and (is_same or write.lost_record):
         about_record = [replace(one, softened=True) for one in about_record]
-        about_input = _softened(about_input, found.write, settings)
-    elif is_denied and found.write.before is not None and found.write.before.has_record:
-        about_input = _softened(about_input, found.write, settings, OF_AUTHORS)
+        about_input = _softened(about_input, write, settings)
+    elif is_denied and write.before is not None and write.before.has_record:
+        about_input = _softened(about_input, write, settings, OF_AUTHORS)
     return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
 
 

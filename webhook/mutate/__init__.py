@@ -115,7 +115,8 @@ def expansion(
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
     kept = {name: recorded.get(name, {}) for name in left if name not in pins.lost}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
-    if decision(given).splits != pins.recorded.decision.splits:  # there are other templates
+    is_split = decision(given).splits
+    if is_split != pins.recorded.decision.splits or _places(intent) != _places(pins.author):
         return _expansion(given, made)
     try:
         return _expansion(given, made | kept | unknown)
@@ -145,6 +146,11 @@ def _stays(concern: Concern, made: Overlay, given: Input, then: Input) -> bool:
     """
     is_same = made == _wish(concern, then)
     return is_same and (not concern.replaces or _replaced(given.intent) == _replaced(then.intent))
+
+
+def _places(intent: Intent) -> list[tuple[str, str]]:
+    """Return the templates and the names of their engines, into which recorded parts would go."""
+    return [(one.field, one.engine.container if one.engine else "") for one in intent.templates]
 
 
 def _replaced(intent: Intent) -> list[tuple[object, ...]]:
