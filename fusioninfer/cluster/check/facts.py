@@ -13,7 +13,7 @@ from intent.image import read_image
 from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import listed, mapping, strings, text
 
-_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 LWS_RESOURCE: Final = "leaderworkersets"
 OURS: Final = ".fusioninfer.io"
 """The ending of the names of our webhooks and configurations."""

@@ -1,7 +1,7 @@
 """Checks of versions: what of ours works with the releases of a cluster, and what is too new to be known.
 
 Kubernetes says its version, and the Gateway API and its Inference Extension annotate their definitions. Of
-LeaderWorkerSet and Volcano the images of their controllers do, else the fields of their definitions.
+LeaderWorkerSet and Volcano the images of their controllers do, and later fields of their definitions.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def _lws(facts: Facts) -> str | Judgement:
                 if not since:
                     return _too_new(path)
                 later = max(later, since.rpartition(" ")[2], key=parsed)
-    return image_version(lws_manager(facts), "manager") or later
+    return max(image_version(lws_manager(facts), "manager"), later, key=parsed)
 
 
 def _volcano(facts: Facts) -> str | Judgement:
@@ -99,8 +99,9 @@ def _judge(
             return unknown(why or f"nothing names a version of it: {found or 'no tag'}")
         if version[:2] > system.newest:
             return _too_new(found)
-        release = system.release(version)
-        return holds(f"{found}, {release.known}: {release.works}") if release else None
+        if release := system.release(version):
+            return holds(f"{found}, {release.known}: {release.works}")
+        return fails(f"too old: {found}") if system in {GATEWAY_API, EXTENSION} else None  # others have a row
 
     return judge
 
@@ -163,9 +164,10 @@ def _known(
     return Check(
         f"{system.name.lower().replace(' ', '-')}-known",
         about,
-        f"{system.name} is known: {shown(system.newest)} or earlier",
+        f"{system.name} is known: {shown(system.oldest)} to {shown(system.newest)}",
         _judge(system, read, readings),
-        "read docs/versions.md of a later FusionInfer; what is new there is neither checked nor used",
+        "upgrade what is too old; if it is too new, read docs/versions.md of a later FusionInfer: what is "
+        "new there is neither checked nor used",
         "warning",
         after=(after,),
     )

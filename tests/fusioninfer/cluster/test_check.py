@@ -284,36 +284,46 @@ def test_an_api_server_that_was_built_without_a_version_is_unknown() -> None:
     assert state(results(CHECKS, known, "installed"))["kubernetes-version"] == "unknown"
 
 
-UNTAGGED: Final = reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws@sha256:1"))
-
-
-def of_sets(*fields: str) -> Change:
-    """Add fields to the definition of DisaggregatedSet, below an item of roles."""
+def of_lws(image: str, *fields: str) -> Change:
+    """Replace the image of LeaderWorkerSet's manager, and add fields to roles of a DisaggregatedSet."""
     items: Object = {"properties": {name: {} for name in fields}}
-    made = healthy.definition("", fields={"roles": {"items": items}})
-    return lambda known: reading("set-definition", made)(UNTAGGED(known))
+    there = reading("set-definition", healthy.definition("", fields={"roles": {"items": items}}))
+    manager = reading("lws-deployments", deployment("lws-controller-manager", "manager", image))
+    return lambda known: manager(there(known))
+
+
+def of_routes(release: str) -> Change:
+    """Replace the annotation of HTTPRoutes, of which v1 is served by releases that drop timeouts too."""
+    return reading("route-definition", healthy.definition(release, "gateway.networking.k8s.io"))
+
+
+DENIED: Final = reading("lws-deployments", Answer(unknown="403 Forbidden: you may not"))
 
 
 @pytest.mark.parametrize(
-    ("change", "state", "detail"),
+    ("system", "change", "state", "detail"),
     [
-        (lambda known: known, "ok", "v0.9.0, tested on 0.9.0: all"),
-        (of_sets("scaling"), "ok", "0.10, by its sources: all"),
-        (of_sets("scaling", "new"), "warning", "too new to be known: spec.roles[].new"),
-        (UNTAGGED, "unknown", "nothing names a version"),
+        ("leaderworkerset", lambda known: known, "ok", "v0.9.0, tested on 0.9.0: all"),
+        ("leaderworkerset", of_lws("lws@sha256:1", "scaling"), "ok", "0.10, by its sources: all"),
+        ("leaderworkerset", of_lws("a:5000/lws:v0.9.0", "scaling"), "ok", "0.10, by its sources: all"),
+        ("leaderworkerset", of_lws("lws:main", "scaling"), "ok", "0.10, by its sources: all"),
         (
-            reading("lws-deployments", Answer(unknown="403 Forbidden: you may not")),
-            "unknown",
-            "403 Forbidden: you may not",
+            "leaderworkerset",
+            of_lws("lws", "scaling", "new"),
+            "warning",
+            "too new to be known: spec.roles[].new",
         ),
+        ("leaderworkerset", of_lws("lws@sha256:1"), "unknown", "nothing names a version"),
+        ("leaderworkerset", DENIED, "unknown", "403 Forbidden: you may not"),
+        ("gateway-api", of_routes("v1.1.0"), "warning", "too old: v1.1.0"),
+        ("gateway-api", of_routes("v1.4.0-eks-1"), "ok", "v1.4.0-eks-1, tested on 1.4.1: routes"),
+        ("gateway-api", of_routes(f"v1.{'9' * 5000}"), "warning", "too new to be known: v1.9"),
     ],
 )
-def test_a_release_of_leader_worker_set_is_known_by_its_image_else_by_its_fields(
-    change: Change, state: str, detail: str
+def test_a_release_is_known_by_an_image_fields_or_an_annotation(
+    system: str, change: Change, state: str, detail: str
 ) -> None:
-    (found,) = (
-        one for one in results(CHECKS, change(facts()), "installed") if one.name == "leaderworkerset-known"
-    )
+    found = {one.name: one for one in results(CHECKS, change(facts()), "installed")}[f"{system}-known"]
 
     assert (found.state, found.detail.startswith(detail)) == (state, True), found
 
