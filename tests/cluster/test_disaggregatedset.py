@@ -117,7 +117,7 @@ def new_image(replicas: int = 1) -> Object:
 
 def revisions(cluster: Cluster, namespace: str) -> set[str]:
     """Return the revisions whose LeaderWorkerSets exist, each of which names its own PodGroup."""
-    found = items(cluster.api, path("leaderworkersets", namespace))
+    found = items(cluster.api, path("leaderworkersets", namespace), labelSelector=REVISION)
     for lws in found:
         template = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]
         assert template["annotations"][GROUP_NAME] == f"{SERVICE}-{lws['metadata']['labels'][REVISION]}"

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from fusioninfer.cli import main
 from intent import Object
 from intent.annotations import REVISION, ROLES
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import container, template
 from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
 from tests.cluster.test_disaggregatedset import (
@@ -26,8 +28,9 @@ from tests.cluster.test_disaggregatedset import (
 )
 from tests.cluster.testbed.api import ApiError, create, delete, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
-from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes
+from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, becomes
 from tests.cluster.testbed.groups import group_of, pods, settled
+from tests.cluster.testbed.services import conditions, says
 from tests.cluster.testbed.wait import until
 
 __all__ = ("set_namespace",)
@@ -111,7 +114,10 @@ def test_a_rollout_is_rolled_back(fusioninfer: Cluster, set_namespace: str, add_
 def test_a_rollout_that_stops_between_two_roles_goes_on_with_the_command_that_is_told(
     fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes
 ) -> None:
-    """A policy refuses to scale the second role of the new revision, once."""
+    """A policy refuses to scale the second role of the new revision, once.
+
+    An InferenceService of the same service fails meanwhile.
+    """
     namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
     add_nodes(12)
     create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | with_roles(PAIR))
@@ -134,10 +140,17 @@ def test_a_rollout_that_stops_between_two_roles_goes_on_with_the_command_that_is
     assert ("FI417" in told, command in told) == (True, True)
     assert (cause["reason"], cause["object"]) == ("FI417", f"LeaderWorkerSet {stuck}")
     assert command in cause["message"]
+
+    namesake = isvc(worker(multinode=None, template=template(container(resources=None))), name=SERVICE)
+    apply(fusioninfer, namespace, namesake)
+    status = says(fusioninfer, namespace, SERVICE, {"Failed": ("True", "InferenceServiceFailed")})
+    assert command in conditions(status)["Failed"]["message"]
     kubectl(fusioninfer, *shlex.split(command)[1:])
     with served(fusioninfer, namespace, {first: old}, second, PAIR) as is_rolled:
         until(is_rolled, "the first revision is gone", seconds=2 * PATIENCE)
-    assert why(fusioninfer, namespace)["cause"] is None
+    says(fusioninfer, namespace, SERVICE, {"Failed": ("False", "NothingFailed")})
+    delete(fusioninfer.api, path("inferenceservices", namespace, SERVICE))
+    until(lambda: why(fusioninfer, namespace)["cause"] is None, "nothing is wrong")
 
 
 @contextmanager
@@ -207,8 +220,8 @@ def with_roles(names: tuple[str, ...], replicas: int = 1, tag: str = "") -> Obje
         one["spec"]["replicas"] = replicas
         one["metadata"]["annotations"] |= {ROLES: ",".join(names)}
         one["metadata"]["annotations"]["fusioninfer.io/role-name"] = one["name"]
-        for container in one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]:
-            container["image"] += tag
+        for each in one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]:
+            each["image"] += tag
     return {"spec": {"roles": roles}}
 
 
@@ -226,7 +239,7 @@ def there(cluster: Cluster, namespace: str, revision: str = "") -> list[Any]:
     return [
         pod
         for pod in pods(cluster, namespace)
-        if revision in {"", pod["metadata"]["labels"][REVISION]}
+        if revision in {"", pod["metadata"]["labels"].get(REVISION)}
         and "deletionTimestamp" not in pod["metadata"]
     ]
 
