@@ -88,7 +88,8 @@ def demand(
     asked = requests(spec) | claimed.counted | {PODS: UNIT}
     by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
     unknown = (*claimed.unknown, *(f"{name}: {BY_CLASS}" for name in by_class if asked.pop(name)))
-    compared, has_others = requests(spec, ASSUMED), bool(unknown and accelerators(asked))
+    has_others = bool(unknown and accelerators(asked)) and not claimed.partial
+    compared = requests(spec, ASSUMED)
     return Demand(
         requests=tuple(sorted(asked.items())),
         compared=(compared.get(CPU, 0), compared.get(MEMORY, 0)),

@@ -24,6 +24,8 @@ class Devices(NamedTuple):
     unknown: tuple[str, ...] = ()
     selected: bool = False
     """Whether not every device of a class will do."""
+    partial: bool = False
+    """Whether it also has accelerators of a number that is not known."""
 
 
 def devices(spec: Object, templates: Templates | None, namespace: str) -> Devices:
@@ -35,6 +37,8 @@ def devices(spec: Object, templates: Templates | None, namespace: str) -> Device
     each = (_claim(f"claim {name}", claim, templates, namespace) for name, claim in claims.items())
     found = [one for its in each for one in its]
     unknown = tuple(dict.fromkeys(why for one in found for why in one.unknown))
+    if any(one.partial for one in found):
+        return Devices({}, unknown, partial=True)
     return Devices(total(one.counted for one in found), unknown, any(one.selected for one in found))
 
 
@@ -69,4 +73,7 @@ def _request(place: str, request: Object, *, selected: bool) -> Devices:
         why = f"is of class {name}, and the known classes of accelerators are {', '.join(CLASSES)}"
     else:
         return Devices({name: count * UNIT}, selected=selected or bool(exact.get("selectors")))
-    return Devices({}, (f"{place}: request {text(request.get('name'))} {why}",))
+    choices = (exact, *map(mapping, listed(request.get("firstAvailable"))))
+    known = any(text(one.get("deviceClassName")) in CLASSES for one in choices)
+    partial = known and not exact.get("adminAccess")  # an administrator takes none
+    return Devices({}, (f"{place}: request {text(request.get('name'))} {why}",), partial=partial)

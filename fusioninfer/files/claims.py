@@ -16,7 +16,7 @@ from intent.errors import FieldError
 from intent.lws import KIND as LWS
 from intent.settings import Settings
 from intent.shapes import listed, mapping, metadata, text
-from plan.amounts import UNIT
+from plan.amounts import UNIT, is_device
 from plan.devices import Templates, devices
 from webhook.check import check
 
@@ -60,14 +60,20 @@ def _requesting(lws: Object, templates: Templates) -> Object | None:
 
 
 def _counted(pod: Object, templates: Templates, namespace: str) -> Object | None:
-    """Return a pod of which one container requests the devices of one class; None for all others."""
+    """Return a pod of which one container alone has all claims, with devices of one class; or None."""
     counted = devices(pod, templates, namespace).counted
     containers = [mapping(one) for one in listed(pod.get("containers"))]
-    users = [at for at, one in enumerate(containers) if mapping(one.get("resources")).get("claims")]
-    if len(counted) != 1 or len(users) != 1:
+    every = [*containers, *map(mapping, listed(pod.get("initContainers")))]
+    users = [at for at, one in enumerate(every) if mapping(one.get("resources")).get("claims")]
+    if len(counted) != 1 or len(users) != 1 or users[0] >= len(containers):
         return None
     ((name, amount),) = counted.items()
     resources = mapping(containers[users[0]].get("resources"))
+    used = [mapping(one) for one in listed(resources.get("claims"))]
+    whole = {text(one.get("name")) for one in used if not one.get("request")}
+    owned = {text(mapping(one).get("name")) for one in listed(pod.get("resourceClaims"))}
+    if not owned <= whole or any(map(is_device, mapping(resources.get("limits")))):
+        return None
     limits = mapping(resources.get("limits")) | {RESOURCES[name]: str(amount // UNIT)}
     containers[users[0]] = containers[users[0]] | {"resources": resources | {"limits": limits}}
     return pod | {"containers": containers}

@@ -116,3 +116,11 @@ def test_claimed_devices_are_requests_of_their_class() -> None:
     assert dict(found.requests) == {"gpu.amd.com": 2000, PODS: 1000}
     assert found.unmodelled == ("selectors and constraints of resource claims (DRA)",)
     assert (bool(found.unknown), bool(unknown.unknown)) == (False, True)
+
+
+def test_claimed_accelerators_of_no_known_number_are_not_known_beside_others() -> None:
+    request = {"exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All"}}
+    claims = {("", "gpus"): {"spec": {"spec": {"devices": {"requests": [request]}}}}}
+    asked = template(4, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+
+    assert "for no number of devices" in demand(asked, claims=claims).unknown[0]

@@ -77,6 +77,19 @@ def test_what_is_no_number_of_known_devices_is_not_known(name: str) -> None:
     assert expected in found
 
 
+@pytest.mark.parametrize("name", ["all", "alternatives", "a part of a device"])
+def test_accelerators_of_a_number_that_is_not_known_make_the_others_not_known(name: str) -> None:
+    (request,), _ = UNKNOWN[name]
+
+    assert of(FOUR, request).counted == {}
+
+
+def test_an_administrator_takes_no_devices_of_others() -> None:
+    (request,), _ = UNKNOWN["an administrator"]
+
+    assert of(FOUR, request).counted == {CLASS: 4000}
+
+
 def test_a_claim_that_pods_may_share_is_not_known() -> None:
     shared = {"name": "gpus", "resourceClaimName": "shared"}
 

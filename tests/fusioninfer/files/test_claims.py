@@ -26,11 +26,14 @@ def claims(*requests: tuple[str, Any]) -> Object:
     }
 
 
-def group(tensor: int, *others: Object) -> Object:
+def group(
+    tensor: int, *others: Object, claim: Object | None = None, limits: Object | None = None, **pod: Any
+) -> Object:
     """Return a group of two pods that claim devices."""
-    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "claims": [{"name": "gpus"}]}
+    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "claims": [claim or {"name": "gpus"}]}
+    resources |= {"limits": limits} if limits else {}
     engine = container(args=["--model", "org/M", "-tp", str(tensor)], resources=resources)
-    return lws(worker=template(engine, *others, resourceClaims=[CLAIM]))
+    return lws(worker=template(engine, *others, **({"resourceClaims": [CLAIM]} | pod)))
 
 
 FOUR: Final = claims(("gpu.nvidia.com", 4))
@@ -43,6 +46,14 @@ SIZES: Final[dict[str, tuple[list[Object], set[str]]]] = {
     "a number that is not known": ([group(16), claims(("gpu.nvidia.com", "all"))], set()),
     "two classes": ([group(16), claims(("gpu.nvidia.com", 4), ("gpu.amd.com", 4))], set()),
     "two containers": ([group(16, SECOND), FOUR], set()),
+    "an init container": ([group(16, initContainers=[SECOND]), FOUR], set()),
+    "a claim that no container has": (
+        [group(8, resourceClaims=[CLAIM, CLAIM | {"name": "b"}]), FOUR],
+        set(),
+    ),
+    "one request of a claim": ([group(8, claim={"name": "gpus", "request": "a"}), FOUR], set()),
+    "limits beside claims": ([group(16, limits={"nvidia.com/gpu": "8"}), FOUR], {"FI502"}),
+    "all beside a number": ([group(16), claims(("gpu.nvidia.com", 4), ("gpu.nvidia.com", "all"))], set()),
 }
 
 
