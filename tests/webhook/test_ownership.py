@@ -11,6 +11,7 @@ from intent import Object
 from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, template
 from tests.laws.convergence import clients
+from tests.laws.convergence.hands import opt_out
 from tests.laws.convergence.laws import difference, is_launched, mounts
 from tests.laws.convergence.server import Engine, Server
 from webhook.expand import expand
@@ -345,3 +346,75 @@ def test_an_edit_of_the_leaders_own_program_reaches_the_workers() -> None:
 
     longer: Any = {**whole, "command": [*whole["command"], *LENGTH]}
     assert not list(differences(created(file(container(**longer), launcher="vllm-native")), stored))
+
+
+PROBED: Final = container(readinessProbe={"httpGet": {"path": "/health", "port": 8000}})
+"""With a launch that gives the leader a copy."""
+
+
+def opted_out(stored: Object) -> Object:
+    """Remove our annotations but the record, with `kubectl annotate`."""
+    wanted = copy.deepcopy(stored)
+    assert opt_out(wanted)
+    body = clients.edit(stored, wanted)
+    assert body is not None
+    return SERVER.admit(body, stored)
+
+
+def test_an_injected_volume_that_was_edited_keeps_its_mount_after_opting_out() -> None:
+    def limit(pod: Object) -> None:
+        pod["spec"]["volumes"][0]["emptyDir"]["sizeLimit"] = "4Gi"
+
+    left = opted_out(edited(created(file()), limit))
+
+    spec = left["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    assert [one["name"] for one in spec["volumes"]] == ["dshm"]
+    assert spec["containers"][0]["volumeMounts"] == [SHM]
+
+
+def test_an_apply_that_opts_out_reverts_though_the_record_goes_with_the_last_annotation() -> None:
+    stored = created(file(), clients.server_side_apply)
+    plain = changed(file(), "metadata.annotations", None)
+    body = clients.server_side_apply(stored, plain)
+    assert body is not None
+    assert RECORD not in body["metadata"].get("annotations", {})
+
+    assert not list(differences(created(plain), SERVER.admit(body, stored)))
+
+
+def test_launches_of_leader_and_workers_that_were_edited_differently_both_stay() -> None:
+    stored = created(file(PROBED))
+    wanted = copy.deepcopy(stored)
+    for name, length in zip(TEMPLATES, ("1024", "2048"), strict=True):
+        append("--max-model-len", length)(wanted["spec"]["leaderWorkerTemplate"][name])
+    body = clients.edit(stored, wanted)
+    assert body is not None
+
+    leader, worker = engines(SERVER.admit(body, stored))
+
+    assert "--max-model-len 1024" in " ".join(words(leader))
+    assert "--max-model-len 2048" in " ".join(words(worker))
+
+
+def test_containers_that_were_renamed_together_are_reverted() -> None:
+    log = {"name": "log", "image": "fluentbit:1", "resources": {}}
+
+    def rename_all(pod: Object) -> None:
+        for one in pod["spec"]["containers"]:
+            one["name"] += "-2"
+
+    left = opted_out(edited(created(file(container(), log)), rename_all))
+
+    other = file(container("vllm-2"), {**log, "name": "log-2"})
+    assert not list(differences(opted_out(created(other)), left))
+
+
+def test_a_renamed_container_without_a_launch_is_reverted() -> None:
+    one, other = (
+        file(container(name, args=["-tp", "8"]), size=1, model="pvc://files/m")
+        for name in ("vllm", "renamed")
+    )
+
+    left = opted_out(edited(created(one), rename))
+
+    assert not list(differences(opted_out(created(other)), left))
