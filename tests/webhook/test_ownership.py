@@ -418,3 +418,27 @@ def test_a_renamed_container_without_a_launch_is_reverted() -> None:
     left = opted_out(edited(created(one), rename))
 
     assert not list(differences(opted_out(created(other)), left))
+
+
+def test_an_empty_list_of_the_author_stays_after_opting_out() -> None:
+    emptied = changed(file(), "spec.leaderWorkerTemplate.workerTemplate.spec.volumes", [])
+
+    left = opted_out(created(emptied))
+
+    assert left["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["volumes"] == []
+
+
+def test_an_engine_that_is_removed_from_the_leader_stays_removed() -> None:
+    log = {"name": "log", "image": "fluentbit:1", "resources": {}}
+    stored = edited(
+        created(file(PROBED, log)), lambda pod: pod["spec"]["containers"].pop(0), "leaderTemplate"
+    )
+
+    assert [one["name"] for one in engines(stored)] == ["log", "vllm"]
+    assert len(stored["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]) == 1
+
+
+def test_a_record_that_a_file_brings_back_restarts_nothing_after_an_upgrade() -> None:
+    first = put(lws(), None, BEFORE)
+
+    assert put(first, changed(first, f"metadata.annotations.{RECORD}", None))["spec"] == first["spec"]
