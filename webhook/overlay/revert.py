@@ -30,7 +30,7 @@ removed, and the author's own arguments get the edit:
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Final
 
 from intent import Object
@@ -121,7 +121,7 @@ def revert(
             leader = replace(leader, original=taken_over(leader.original, around))
         elif not _is_written(leader) and not _differ(worker, leader):
             worker = _with_one_launch(worker, leader)
-            copied = partial(_followed, leader.live, partial(_edits, worker, leader, record, old, before))
+            copied = partial(_followed, leader.live, partial(_edits, worker, leader, old, before))
     top = Recorded(_without_templates(record.put_on), record.was, file)
     original = revert_fields(live, top, {})
     templates = {_WORKER: worker, _LEADER: leader}
@@ -288,35 +288,25 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
     return replace(worker, original=_with_arguments(worker.original, leader.original, edited))
 
 
-def _followed(leader: Object, edits: Callable[[], tuple[Overlay, ...]], workers: Object) -> Object:
+def _followed(leader: Object, edits: Callable[[], Overlay], workers: Object) -> Object:
     """Return a workers' template with what was edited on the live leader alone, before or in this write."""
-    found = reduce(partial(merge, first=()), edits(), workers)
+    found = merge(workers, edits(), first=())
     return with_volumes(found, mounted_volumes(found, leader))
 
 
-def _edits(
-    worker: _Template, leader: _Template, record: Record, old: Object | None, before: Callable[[], Record]
-) -> tuple[Overlay, ...]:
-    """Return what was edited on the leader alone, in order.
+def _edits(worker: _Template, leader: _Template, old: Object | None, before: Callable[[], Record]) -> Overlay:
+    """Return what was edited on the leader alone.
 
-    An earlier edit is compared with what the workers had then. So a field that was removed from the leader
-    does not come back where a write removes it from the workers, and templates put it back there.
+    The leader is compared with what the workers had before this write. So a field that was removed from the
+    leader does not come back where the write removes it from the workers, and templates put it back there.
     """
     if leader.original == worker.original:
-        return ()
-    with_launch = partial(_with_arguments, leader.original, worker.original)
-    stored = leader if before() is record and _group(old).get(_LEADER) == leader.live else None
-    if stored and _group(old).get(_WORKER) == worker.live:
-        return (difference(worker.original, with_launch(leader.origins)),)
-    leader_then = stored if stored and not leader.file else _template(_LEADER, old, before(), NOTHING)
-    workers_then = _template(_WORKER, old, before(), NOTHING)
-    if not workers_then or not leader_then or not leader_then.is_copy:
-        return (difference(worker.original, with_launch(leader.origins)),)
-    launched = {*leader.origins, *leader_then.origins}
-    workers = workers_then.original
-    templates = workers, *(_with_arguments(one.original, workers, launched) for one in (leader_then, leader))
-    workers, then, now = (_renamed(one, workers, worker.original) for one in templates)
-    return difference(workers, then), difference(then, now)
+        return NOTHING
+    was_copy = COPY in mapping(_group(before().put_on).get(_LEADER))
+    then = _template(_WORKER, old, before(), NOTHING) if was_copy else None
+    workers = then.original if then else worker.original
+    now = _with_arguments(leader.original, workers, leader.origins)
+    return difference(*(_renamed(one, workers, worker.original) for one in (workers, now)))
 
 
 def _renamed(template: Object, before: Object, after: Object) -> Object:
