@@ -150,10 +150,18 @@ def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
     assert "FI201" in codes(found)
 
 
-def test_an_error_denies_when_the_input_changes() -> None:
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.leaderWorkerTemplate.size", 4),
+        ("metadata.annotations.fusioninfer.io/strategy", "queue-size"),
+    ],
+    ids=["of the pods", "of the controller"],
+)
+def test_an_error_denies_when_the_input_changes(path: str, value: Any) -> None:
     old = changed(lws(), "spec.startupPolicy", "LeaderReady")
 
-    new = put(changed(old, "spec.leaderWorkerTemplate.size", 4), old)
+    new = put(changed(old, path, value), old)
 
     assert errors(check(new, old)) == [("spec.startupPolicy", "FI201")]
 

@@ -21,6 +21,7 @@ from webhook.mutate.concern import Concern
 SERVER: Final = Server(Engine())
 RECORD: Final = "fusioninfer.io/expansion"
 SERVICE: Final = "metadata.annotations.fusioninfer.io/service"
+LAUNCHER: Final = "metadata.annotations.fusioninfer.io/launcher"
 LENGTH: Final = ["--max-model-len", "8192"]
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 SHM: Final = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - a path in a container
@@ -442,3 +443,43 @@ def test_a_record_that_a_file_brings_back_restarts_nothing_after_an_upgrade() ->
     first = put(lws(), None, BEFORE)
 
     assert put(first, changed(first, f"metadata.annotations.{RECORD}", None))["spec"] == first["spec"]
+
+
+def test_an_injected_probe_that_was_edited_stays_whole_after_opting_out() -> None:
+    stored = created(file(PROBED))
+    probe = engines(stored)[0]["startupProbe"]
+
+    def slow(pod: Object) -> None:
+        for engine in pod["spec"]["containers"]:
+            engine.get("startupProbe", {})["failureThreshold"] = 999
+
+    assert engines(opted_out(edited(stored, slow)))[0]["startupProbe"] == {**probe, "failureThreshold": 999}
+
+
+def test_containers_stay_in_another_order() -> None:
+    log = {"name": "log", "image": "fluentbit:1", "resources": {}}
+    stored = edited(created(file(container(), log)), lambda pod: pod["spec"]["containers"].reverse())
+
+    assert [one["name"] for one in engines(stored)] == ["log"]
+
+
+def test_an_export_with_its_record_that_is_applied_is_reverted_after_opting_out() -> None:
+    newer = {**PROBED, "image": "vllm/vllm-openai:v0.19.0"}
+    stored = created(file(PROBED), clients.server_side_apply)
+    exported = changed(stored, "metadata.managedFields", None)
+    for engine in engines(exported):
+        engine["image"] = newer["image"]
+
+    left = opted_out(applied(stored, exported, clients.server_side_apply))
+
+    assert not list(differences(opted_out(created(file(newer))), left))
+
+
+def test_the_leader_of_a_launcher_that_is_named_after_an_export_is_no_author_s() -> None:
+    stored, native = created(file(PROBED, launcher="none")), file(PROBED, launcher="vllm-native")
+    replaced = SERVER.admit(clients.exported(stored, copy.deepcopy(stored)) or {}, stored)
+    launched = SERVER.admit(
+        clients.edit(replaced, changed(replaced, LAUNCHER, "vllm-native")) or {}, replaced
+    )
+
+    assert not list(differences(created(native), applied(launched, native)))

@@ -149,8 +149,38 @@ FOUND = {
             Step("put", "skip shm"),
         ),
     ),
+    "a variable that was edited into the leader, behind those of templates": Sequence(
+        File(refs="base"), CLIENT_SIDE, "", (Step("edit", "leader env"),)
+    ),
+    "an image of the leader's own template beside templates whose leader differs": Sequence(
+        File(leader=Pod(), refs="more,base", parallelism="tensor=4,data=4,dataLocal=2"),
+        CLIENT_SIDE,
+        "",
+        (Step("put", "leader image"),),
+    ),
+    "an edit of arguments that an apply before it left as injected": Sequence(
+        File(lora="sql=pvc://files/sql,law=s3://bucket/law,maxRank=64"),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "launcher", "none"), Step("put", "append to all")),
+    ),
+    "an init container that a file removes after a default was filled in": Sequence(
+        File(Pod(probes=("livenessProbe", "readinessProbe"), init=True)),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "volumes", ("memory",)), Step(CLIENT_SIDE, "init", value=False)),
+    ),
+    "the mount of an injected volume that an apply writes otherwise": Sequence(
+        File(lora="sql=pvc://files/sql,law=s3://bucket/law,maxRank=64"),
+        "replace",
+        "",
+        (Step(APPLY, "volumes", ("models", "fusioninfer-lora")),),
+    ),
+    "a value of a map with one owner that an apply writes as templates do": Sequence(
+        File(refs="base"), APPLY, "", (Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", ""))
+    ),
 }
-"""Shrunk sequences that violated a law before their rule was mended."""
+"""Shrunk sequences that violated a law before their rule was mended, or without their rule."""
 
 
 MENDED = {
