@@ -17,7 +17,7 @@ from intent.shapes import listed, mapping, strings
 from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.canonical import equivalent
 from webhook.overlay.keyed import LIST_KEYS, WHOLE, by_identity, identity, index, is_keyed, same
-from webhook.overlay.overlay import DIRECTIVES, NOTHING, Overlay, merge
+from webhook.overlay.overlay import NOTHING, Overlay, merge
 from webhook.overlay.written import Unread
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
@@ -52,18 +52,16 @@ def revert_fields(live: Object, recorded: Recorded, origins: Origins, *, restore
     for key, value in recorded.injected.items():
         have, was = live.get(key), before.get(key)
         found: Any
-        if was is None and file.get(key) is None and key != "containers" and same(have, value):
+        if was is None and file.get(key) is None and same(have, value):
             found = None  # the whole value is new, and as it was injected
         elif isinstance(value, dict) and isinstance(have, dict):
             found = _map(key, have, Recorded(value, was, file.get(key)), origins, restores=restores)
         elif key in LIST_KEYS and isinstance(value, list) and isinstance(have, list):
             found = _items(key, have, Recorded(value, was, file.get(key)), origins)
-        elif key in DIRECTIVES or (value is None and not restores):
-            continue
-        elif was is None or not same(have, value):
+        elif was is None or not same(have, value) or (value is None and not restores):
             continue  # it was edited, or a file holds it as it was injected
         else:
-            found = merge(NOTHING, {key: was}).get(key) if isinstance(was, dict | list) else was
+            found = was
         if found is not None:
             left[key] = found
         else:
@@ -94,12 +92,9 @@ def _items(field: str, live: list[Any], recorded: Recorded, origins: Origins) ->
         if at is None and field == "containers" and _launch_of(item):
             at = _renamed(live, recorded.injected)
             origins |= {str(key): "written"} if at is None else {}
-        if at is None or at in gone:
+        if at is None:
             continue
         is_new = before.get(key) is None and not held.get(key)
-        if is_new and field != "containers" and same(live[at], item):
-            gone.add(at)
-            continue
         if is_new and field in WHOLE:
             if not is_edited(live[at], item):
                 gone.add(at)
