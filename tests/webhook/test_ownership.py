@@ -483,3 +483,12 @@ def test_the_leader_of_a_launcher_that_is_named_after_an_export_is_no_author_s()
     )
 
     assert not list(differences(created(native), applied(launched, native)))
+
+
+def test_an_edited_launch_of_a_leader_goes_with_its_copy() -> None:
+    def change_launcher(pod: Object) -> None:
+        pod["spec"]["containers"][0]["args"][1] = "--addr"
+
+    left = opted_out(edited(created(file(PROBED)), change_launcher))
+
+    assert "leaderTemplate" not in left["spec"]["leaderWorkerTemplate"]
