@@ -94,17 +94,23 @@ class Write:
     @cached_property
     def pins(self) -> Pins | None:
         """What is recorded of the old object, if that has all of it, and its author's input."""
-        before, record = self.before, self.pinning
+        before, record = self.recorded, self.pinning
         if record is NO_RECORD or before is None or annotations(before.live).get(INJECT) is not None:
             return None
-        if not replace(before, record=record).stands():
-            return None
-        return Pins(record.expansion, before.reading.intent, Settings())
+        return Pins(record.expansion, before.reading.intent, Settings()) if before.stands() else None
 
     @cached_property
     def same_author(self) -> bool:
         """Whether the author of the old object asked for the same."""
-        return self.before is not None and _asks_the_same(self.before.original, self.original)
+        return self.recorded is not None and _asks_the_same(self.recorded.original, self.original)
+
+    @cached_property
+    def recorded(self) -> "Write | None":
+        """The old object with the record that pins it, which this write may bring."""
+        if self.old is None or self.pinning is self.stored:
+            return self.before
+        found = read_write(merge(self.old, {"metadata": {"annotations": {EXPANSION: self.text}}}))
+        return found if isinstance(found, Write) else None
 
     @property
     def refreshed(self) -> str:
