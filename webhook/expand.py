@@ -16,7 +16,7 @@ import msgspec
 import orjson
 
 from intent import Object
-from intent.annotations import EXPANSION, REFRESH
+from intent.annotations import EXPANSION
 from intent.read import NOTHING
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
@@ -228,9 +228,7 @@ def written(found: Pinned | Grandfathered | Fresh, wished: Expansion, made: Inje
     if wished is write.pinning.expansion and write.base == write.pinning.base:
         text: str = write.text if write.pinning is write.record else records.find(write.old)
         return text
-    asked = annotations(write.live).get(REFRESH)
-    refresh = asked if isinstance(asked, str) and asked else write.refreshed
-    return records.write(wished.reduced(made.put_on), made.was, write.base, refresh)
+    return records.write(wished.reduced(made.put_on), made.was, write.base, write.refresh)
 
 
 def wish(

@@ -7,6 +7,7 @@ the old object is computed once, and only if it is needed, since most writes nee
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Final
 
 from intent import Object
@@ -115,14 +116,17 @@ class Write:
     @property
     def refreshed(self) -> str:
         """Return the last value of the annotation `refresh` that was taken before this write."""
-        if self.pinning.refresh is not None:
-            return self.pinning.refresh
-        return text(annotations(self.old).get(REFRESH))
+        return _refresh(self.old) if self.pinning.refresh is None else self.pinning.refresh
+
+    @property
+    def refresh(self) -> str:
+        """Return the value of the annotation `refresh`, else the last one that was taken; for the record."""
+        return _refresh(self.live) or self.refreshed
 
     @property
     def is_refresh(self) -> bool:
         """Return whether the write asks to expand all anew: with each value once."""
-        return text(annotations(self.live).get(REFRESH)) not in {"", self.refreshed}
+        return self.refresh != self.refreshed
 
     @property
     def original(self) -> Object:
@@ -331,6 +335,15 @@ def _stamp(live: Object) -> Overlay:
     if not isinstance(value, str) or is_label_value(value):
         return {}
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
+
+
+def _refresh(lws: Object | None) -> str:
+    """Return the value of the annotation `refresh`; of a long one its digest, which a record has room for."""
+    value = text(annotations(lws).get(REFRESH))
+    return value if len(value) <= _LONG else sha256(value.encode("utf-8", "replace")).hexdigest()[:_LONG]
+
+
+_LONG: Final = 32
 
 
 def _asks_the_same(one: Object, other: Object) -> bool:

@@ -5,6 +5,7 @@ import re
 
 from intent import Object
 from intent.annotations import EXPANSION
+from tests.builders.lws import changed
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.written import WHOLE, named, put, read
 
@@ -34,6 +35,11 @@ def test_annotations_may_fill_the_space_beside_the_record_and_no_byte_more(
 
 def filled(cluster: Cluster, namespace: str, more: int) -> Object:
     """Return it with an annotation that leaves exactly the record's room, or takes so many bytes more."""
-    admitted = put(cluster, namespace, DRY, named(ANNOTATED, NAME, refresh=""))
+    admitted = put(cluster, namespace, DRY, noted(""))
     used = sum(len(key) + len(value) for key, value in admitted["metadata"]["annotations"].items())
-    return named(ANNOTATED, NAME, refresh="x" * (ANNOTATIONS_LIMIT - used + more))
+    return noted("x" * (ANNOTATIONS_LIMIT - used + more))
+
+
+def noted(text: str) -> Object:
+    """Return it with an annotation that is not ours."""
+    return changed(named(ANNOTATED, NAME), "metadata.annotations.note", text)
