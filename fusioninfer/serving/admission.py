@@ -90,11 +90,13 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
         offload.start()
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
-    with _until_signal() as stop:
-        async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
-            await app.serve(state, reload.listener(source), reviews_socket, stop)
-    watching.cancel()
-    await offload.close()
+    try:
+        with _until_signal() as stop:
+            async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
+                await app.serve(state, reload.listener(source), reviews_socket, stop)
+    finally:
+        watching.cancel()
+        await offload.close()
     log.info("stopped")
 
 

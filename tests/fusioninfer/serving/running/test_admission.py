@@ -10,7 +10,7 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,12 +73,12 @@ async def ready(port: int, status: int) -> Reply:
 
 
 @asynccontextmanager
-async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
+async def running(directory: Path, *names: str, limits: Limits = QUICK) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
     source = CertificateDirectory(directory, names)
     task = asyncio.create_task(
-        admission.webhook_on(sockets, source, admission.reviews(Settings()), QUICK, poll_seconds=0.02)
+        admission.webhook_on(sockets, source, admission.reviews(Settings()), limits, poll_seconds=0.02)
     )
     await get(ports[1], "/healthz")
     try:
@@ -86,7 +86,8 @@ async def running(directory: Path, *names: str) -> AsyncIterator[Running]:
     finally:
         if not task.done():
             os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(task, PATIENCE)
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait_for(task, PATIENCE)
 
 
 async def test_without_a_certificate_it_is_alive_and_with_one_it_is_ready(
@@ -160,12 +161,12 @@ async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> N
 async def test_a_signal_makes_it_unready_at_once_and_answers_ask_to_close(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    async with running(tmp_path) as webhook:
+    async with running(tmp_path, limits=Limits(drain_seconds=PATIENCE)) as webhook:
         tls = await webhook.certify()
         os.kill(os.getpid(), number)
         unready = await ready(webhook.metrics_port, 503)
         reply = await exchange(webhook.port, post("/mutate", REVIEW), tls)
-        await asyncio.wait_for(webhook.task, PATIENCE)
+        webhook.task.cancel()
 
     assert unready.body == b"draining"
     assert (reply.status, reply.headers["connection"]) == (200, "close")
