@@ -22,10 +22,10 @@ ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 12_725, 8_100),
     "intent": Room(("intent",), 11_280, 9_100),
     "catalog": Room(("catalog",), 3_110, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 11_910, 8_100),
-    "command": Room(("fusioninfer", "importer", "plan"), 18_145, 10_000),
-    "tests": Room(("tests",), 91_940, 70_000),
-    "hack": Room(("hack",), 4_040, 3_900),
+    "controller": Room(("sync", "kube", "certs"), 11_930, 8_100),
+    "command": Room(("fusioninfer", "importer", "plan"), 18_150, 10_000),
+    "tests": Room(("tests",), 92_020, 70_000),
+    "hack": Room(("hack",), 4_070, 3_900),
 }
 
 

@@ -47,6 +47,10 @@ class Settings:
     """The nodes of endpoint pickers, by label."""
     picker_priority_class_name: str = ""
     """The PriorityClass of endpoint pickers."""
+    picker_pod_security_context: Object = field(default_factory=dict)
+    """The security context of the pods of endpoint pickers; empty: not root, default seccomp profile."""
+    picker_security_context: Object = field(default_factory=dict)
+    """The security context of their containers; empty: no capabilities, and a read-only root file system."""
     secure_serving: bool = True
     """Whether gateways call the endpoint picker with TLS; it creates its own certificate."""
     destination_rules: bool = False

@@ -43,7 +43,16 @@ _INJECTED: Final = (
     f" (dict) {MODE})"
 )
 _KEPT: Final = '(dict "helm.sh/resource-policy" "keep")'
-"""Deleting the definition would delete all its objects; endpoint pickers that run need their roles."""
+"""Endpoint pickers that run need their roles."""
+_DEFINED: Final = f"(ternary {_KEPT} (dict) {value('crds.keep')})"
+"""Deleting a definition deletes all its objects."""
+_ACCOUNTS: Final = re.compile(
+    r"(kind: ServiceAccount\n(?:metadata:\n)? *name: |serviceAccount:\n +name: |serviceAccountName: "
+    r"|system:serviceaccount:\S+:)fusioninfer-(sync|webhook)\b"
+)
+"""Where the name of one of our ServiceAccounts is."""
+_ACCOUNT: Final = re.compile(r"^apiVersion: v1\nkind: ServiceAccount\n(?:(?!---\n).*\n)+", re.MULTILINE)
+"""A ServiceAccount."""
 
 
 def _namespaces(indent: int, times: int) -> Rule:
@@ -172,8 +181,8 @@ _ALERTS: Final = (
 )
 
 SOURCES: Final = (
-    Source("base/inferenceservice.crd.yaml", annotations=_KEPT),
-    Source("base/inferencetemplate.crd.yaml", annotations=_KEPT),
+    Source("base/inferenceservice.crd.yaml", (), value("crds.enabled"), _DEFINED),
+    Source("base/inferencetemplate.crd.yaml", (), value("crds.enabled"), _DEFINED),
     Source("base/rbac.yaml", _RIGHTS),
     Source("base/user-roles.yaml", (_AGGREGATED,)),
     Source("base/picker-roles.yaml", annotations=_KEPT),
@@ -192,7 +201,6 @@ SOURCES: Final = (
     Source("templates/templates-flow.yaml", condition=TEMPLATES),
     Source("monitoring/service-monitor.yaml", _SCRAPED, _MONITORED),
     Source("monitoring/alerts.yaml", _ALERTS, _MONITORED),
-    Source("monitoring/dashboard.yaml", (_labelled("monitoring.dashboard.labels"),), _MONITORED),
 )
 
 _HOOK: Final = (
@@ -259,9 +267,22 @@ def template(source: Source, text: str) -> str:
     text = with_metadata(text, source.annotations)
     for rule in source.rules:
         text = replaced(source.path, rule, text)
+    text = _ACCOUNT.sub(_created, _ACCOUNTS.sub(_named, text))
     if source.condition:
         text = f"{{{{- if {source.condition} }}}}\n{text}{{{{- end }}}}\n"
     return FILLED + _placed(text)
+
+
+def _named(found: re.Match[str]) -> str:
+    """Replace the name of a ServiceAccount with that of the values."""
+    name = value(f"{found[2]}.serviceAccount.name")
+    return f'{found[1]}{{{{ {name} | default "fusioninfer-{found[2]}" }}}}'
+
+
+def _created(found: re.Match[str]) -> str:
+    """Return a ServiceAccount that is rendered only if the values ask for it."""
+    (component,) = re.findall(r'"fusioninfer\.labels" \(list \$ "(\w+)"\)', found[0])
+    return when(value(f"{component}.serviceAccount.create"), found[0])
 
 
 def _placed(text: str) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from intent import Object, yaml
+from intent import Object
 
-MADE: Final = "# generated from hack/manifests/dashboard.py by `make generate`\n"
 WIDTH: Final = 12
 HEIGHT: Final = 8
 
@@ -196,24 +195,6 @@ def _panel(number: int, panel: Panel) -> Object:
     }
 
 
-def config_map() -> Object:
-    """Return the ConfigMap, with the label by which Grafana's sidecar finds it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": "fusioninfer-dashboard",
-            "namespace": "fusioninfer-system",
-            "labels": {
-                "app.kubernetes.io/name": "fusioninfer",
-                "app.kubernetes.io/component": "monitoring",
-                "grafana_dashboard": "1",
-            },
-        },
-        "data": {"fusioninfer.json": json.dumps(dashboard(), indent=1) + "\n"},
-    }
-
-
 def texts() -> Mapping[str, str]:
-    """Return the manifest."""
-    return {"manifests/monitoring/dashboard.yaml": MADE + yaml.dump(config_map())}
+    """Return the file to import."""
+    return {"manifests/monitoring/dashboard.json": json.dumps(dashboard(), indent=1) + "\n"}

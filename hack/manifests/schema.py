@@ -11,6 +11,7 @@ from typing import Any, Final
 from fusioninfer.settings import SettingsFile
 from hack.manifests.objects import MANIFESTS
 from hack.manifests.values import VALUES
+from hack.manifests.workloads import PROBES
 from intent import Object
 
 TITLES: Final = frozenset({"title", "description", "default"})
@@ -27,7 +28,10 @@ PLACES: Final = {
             *("tolerations", "topologySpreadConstraints", "volumes"),
         )
     },
-    **{name: (*_CONTAINER, name) for name in ("env", "resources", "volumeMounts")},
+    "podSecurityContext": (*_POD, "securityContext"),
+    **{
+        name: (*_CONTAINER, name) for name in ("env", "resources", "securityContext", "volumeMounts", *PROBES)
+    },
 }
 """Where the schema of each definition stands in the catalogue."""
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import yaml
 
 from hack.manifests.objects import at, container, find, parsed
+from hack.manifests.workloads import PROBES
 from intent import Object
 
 RUNBOOKS: Final = "https://github.com/fusioninfer/fusioninfer/blob/main/docs/alerts.md"
@@ -48,6 +49,7 @@ _LABELS: Final[Object] = {
 _NAMES: Final[Object] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 _NAME: Final[Object] = {"type": "string", "pattern": "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$"}
 _IMAGE: Final[Object] = {"type": "string", "pattern": r"^[-\w.:/@]*$"}
+_DIGEST: Final[Object] = {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}
 _BASE64: Final[Object] = {"type": "string", "pattern": r"^[A-Za-z0-9+/=]*\s*$"}
 _NAMESPACES: Final[Object] = {"type": "array", "items": {"minLength": 1, **_NAME}}
 _LEVELS: Final[Object] = {"enum": ["debug", "info", "warning", "error"]}
@@ -59,6 +61,20 @@ _ACTIONS: Final[Object] = {
     # The API server rejects the two together, since they would report the same twice.
     "not": {"allOf": [{"contains": {"const": "Deny"}}, {"contains": {"const": "Warn"}}]},
 }
+_AMOUNT: Final[Object] = {"type": ["integer", "string"]}
+_STRATEGY: Final[Object] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "type": {"enum": ["RollingUpdate", "Recreate"]},
+        "rollingUpdate": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"maxSurge": _AMOUNT, "maxUnavailable": _AMOUNT},
+        },
+    },
+}
+"""A DeploymentStrategy."""
 _ISSUER: Final[Object] = {
     "type": "object",
     "additionalProperties": False,
@@ -108,6 +124,7 @@ _BINDING: Final = find("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer
 _SYNC: Final = parsed(container("fusioninfer-sync")["args"])
 _WEBHOOK: Final = parsed(container("fusioninfer-webhook")["args"])
 _MUTATE: Final = at(find("MutatingWebhookConfiguration", "mutate.fusioninfer.io"), ("webhooks", 0))
+_POD: Final = at(find("Deployment", "fusioninfer-sync"), ("spec", "template", "spec"))
 _API_PORTS: Final = at(find("NetworkPolicy", "fusioninfer-sync"), ("spec", "egress", 0, "ports"))
 
 
@@ -119,6 +136,7 @@ def _ref(name: str) -> Object:
 def _deployment(part: str, who: str, replicas: str) -> tuple[Value, ...]:
     """Return the values that both Deployments have."""
     deployment = f"fusioninfer-{part}"
+    surge = "a new pod is ready before an old one ends"
     return (
         Value(f"{part}.replicas", at(find("Deployment", deployment), ("spec", "replicas")), _COUNT, replicas),
         Value(
@@ -134,7 +152,14 @@ def _deployment(part: str, who: str, replicas: str) -> tuple[Value, ...]:
             _ref("topologySpreadConstraints"),
             "empty: spread over nodes" + (" and zones" if part == "webhook" else ""),
         ),
-        Value(f"{part}.serviceAccount.annotations", {}, _ANNOTATIONS, f"of the ServiceAccount of {who}"),
+        Value(f"{part}.serviceAccount.create", True, _SWITCH, f"whether {who} gets a ServiceAccount"),
+        Value(f"{part}.serviceAccount.name", "", _NAME, f"its name; empty: `{deployment}`"),
+        Value(f"{part}.serviceAccount.annotations", {}, _ANNOTATIONS, "its annotations"),
+        Value(f"{part}.strategy", {}, _STRATEGY, f"of the Deployment of {who}; empty: {surge}"),
+        *(
+            Value(f"{part}.{name}", container(deployment)[name], _ref(name), f"of the container of {who}")
+            for name in PROBES
+        ),
         Value(f"{part}.extraArgs", [], {"type": "array", "items": _TEXT}, f"further flags of {who}"),
         Value(f"{part}.extraEnv", [], _ref("env"), f"environment variables of {who}"),
         Value(f"{part}.extraVolumes", [], _ref("volumes"), f"further volumes of the pods of {who}"),
@@ -143,8 +168,10 @@ def _deployment(part: str, who: str, replicas: str) -> tuple[Value, ...]:
 
 
 VALUES: Final = (
+    Value("image.registry", "", _IMAGE, "the registry of the image; empty: as `image.repository` says"),
     Value("image.repository", "fusioninfer", _IMAGE, "the image, as pushed to your registry"),
-    Value("image.tag", "", _IMAGE, "a tag, or `tag@sha256:...`; empty: the version of the chart"),
+    Value("image.tag", "", _IMAGE, "a tag; empty: the version of the chart"),
+    Value("image.digest", "", _DIGEST, "a digest (`sha256:...`), in place of a tag"),
     Value(
         "image.pullPolicy",
         "",
@@ -164,6 +191,26 @@ VALUES: Final = (
     Value("priorityClassName", "", _NAME, "of all pods"),
     Value("nodeSelector", {}, _ref("nodeSelector"), "of all pods"),
     Value("tolerations", [], _ref("tolerations"), "of all pods"),
+    Value(
+        "podSecurityContext",
+        _POD["securityContext"],
+        _ref("podSecurityContext"),
+        "of all pods; the uid is the image's, 65532, or one that the platform assigns "
+        "(of endpoint pickers: `settings.pickerPodSecurityContext`)",
+    ),
+    Value(
+        "securityContext",
+        _POD["containers"][0]["securityContext"],
+        _ref("securityContext"),
+        "of all containers (of endpoint pickers: `settings.pickerSecurityContext`)",
+    ),
+    Value("crds.enabled", True, _SWITCH, "whether to install the CustomResourceDefinitions"),
+    Value(
+        "crds.keep",
+        True,
+        _SWITCH,
+        "whether `helm uninstall` leaves them: with them go all InferenceServices and InferenceTemplates",
+    ),
     *_deployment("webhook", "the webhook", "replicas of the webhook"),
     Value(
         "webhook.timeoutSeconds",
@@ -328,7 +375,8 @@ VALUES: Final = (
         "monitoring.enabled",
         False,
         _SWITCH,
-        "whether to create a ServiceMonitor, alerts and a dashboard; needs the Prometheus operator",
+        "whether to create a ServiceMonitor and alerts; needs the Prometheus operator "
+        "(the dashboard is a file to import: `manifests/monitoring/dashboard.json`)",
     ),
     Value(
         "monitoring.serviceMonitor.labels",
@@ -348,12 +396,6 @@ VALUES: Final = (
         RUNBOOKS,
         {"type": "string", "minLength": 1},
         "the page that `runbook_url` of the alerts leads to; the name of the alert is the anchor",
-    ),
-    Value(
-        "monitoring.dashboard.labels",
-        {},
-        _LABELS,
-        'labels of the dashboard\'s ConfigMap, beside `grafana_dashboard: "1"`',
     ),
 )
 

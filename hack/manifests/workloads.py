@@ -7,9 +7,10 @@ from hack.manifests.rules import KEPT, Rule, block, field, items, value, when
 SELF_SIGNED: Final = '(eq $.Values.certificates.mode "self-signed")'
 HOST: Final = value("webhook.hostNetwork")
 CLIENT_CA: Final = value("webhook.clientCA")
+PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
-def pod(indent: int) -> tuple[Rule, Rule]:
+def pod(indent: int) -> tuple[Rule, ...]:
     """Return the rules of a pod, whose spec has fields at an indent: values of all pods, and the image."""
     of_all = "".join(
         (
@@ -19,12 +20,11 @@ def pod(indent: int) -> tuple[Rule, Rule]:
             block("tolerations", "tolerations", indent),
         )
     )
-    image = (
-        f'{" " * (indent + 2)}image: {{{{ printf "%s:%s" $.Values.image.repository '
-        "($.Values.image.tag | default $.Chart.AppVersion) }}\n"
-    )
+    image = f'{" " * (indent + 2)}image: {{{{ include "fusioninfer.image" $ }}}}\n'
     return (
         Rule(r"^ *enableServiceLinks: false\n", KEPT + of_all),
+        Rule(_map("securityContext", indent), block("podSecurityContext", "securityContext", indent)),
+        Rule(_map("securityContext", indent + 2), block("securityContext", "securityContext", indent + 2)),
         Rule(r"^ *image: .*\n", image + field("image.pullPolicy", "imagePullPolicy", indent + 2)),
     )
 
@@ -35,17 +35,23 @@ def _list(name: str, indent: int) -> str:
     return rf"^{space}{name}:\n(?:{space}[- ] .*\n)+"
 
 
+def _map(name: str, indent: int) -> str:
+    """Return the pattern of an object with its field."""
+    space = " " * indent
+    return rf"^{space}{name}:\n(?:{space} +.*\n)+"
+
+
 def _deployment(part: str) -> tuple[Rule, ...]:
-    resources = f"        resources: {{{{- toYaml $.Values.{part}.resources | nindent 10 }}}}\n"
     return (
         Rule(r"^  replicas: \d+$", f"  replicas: {{{{ $.Values.{part}.replicas }}}}"),
+        Rule(_map("strategy", 2), block(f"{part}.strategy", "strategy", 2, otherwise=KEPT)),
         *pod(6),
         Rule(
             _list("topologySpreadConstraints", 6),
             block(f"{part}.affinity", "affinity", 6)
             + block(f"{part}.topologySpreadConstraints", "topologySpreadConstraints", 6, otherwise=KEPT),
         ),
-        Rule(r"^        resources:\n(?:          .*\n)+", resources),
+        *(Rule(_map(name, 8), block(f"{part}.{name}", name, 8)) for name in ("resources", *PROBES)),
         Rule(_list("volumeMounts", 8), KEPT + items(f"{part}.extraVolumeMounts", 8)),
         Rule(_list("volumes", 6), KEPT + items(f"{part}.extraVolumes", 6)),
     )
@@ -80,7 +86,7 @@ _ACCOUNT_MOUNT: Final = """\
 _ACCOUNT: Final = """\
       - name: token
         projected:
-          defaultMode: 0440
+          defaultMode: 0444
           sources:
           - serviceAccountToken:
               path: token

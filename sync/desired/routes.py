@@ -105,6 +105,10 @@ class Routes:
     """Fields of the endpoint picker's pods that the operator sets."""
     resources: Object = field(default_factory=dict)
     """Requests and limits of the endpoint picker; empty: the defaults."""
+    security: Object = field(default_factory=dict)
+    """The security context of the endpoint picker's container; empty: the default."""
+    has_user: bool = False
+    """Whether the pods keep the uid that earlier releases gave them: without it they would restart."""
     template: Object = field(default_factory=dict)
     """The author's changes of the endpoint picker's pods, a PodTemplateSpec; empty: none."""
     pool: str = ""
@@ -315,6 +319,7 @@ def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
         registry=settings.picker_registry,
         pods=_pods(settings),
         resources=settings.picker_resources,
+        security=settings.picker_security_context,
         template=router.template if router else {},
         pool=pool,
         members=tuple(sorted((one.name, one.uid) for one in members)),
@@ -348,6 +353,7 @@ def _pods(settings: Settings) -> Object:
         "tolerations": list(settings.picker_tolerations),
         "nodeSelector": settings.picker_node_selector,
         "priorityClassName": settings.picker_priority_class_name,
+        "securityContext": settings.picker_pod_security_context,
     }
     return {name: value for name, value in found.items() if value}
 

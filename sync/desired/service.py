@@ -26,6 +26,7 @@ from intent.settings import Settings
 from sync.desired.api import desired_api, ingress_name
 from sync.desired.gang import Refusal, plan, plan_after_refusal, refusal_finding
 from sync.desired.render.api import api_objects
+from sync.desired.render.endpoint_picker import USER
 from sync.desired.render.routes import route_objects
 from sync.desired.render.workloads import autoscalers, gang_objects, leader_worker_sets
 from sync.desired.routes import RoutePlan, Routes, config_name, desired_routes, held_pool, pool_name
@@ -51,7 +52,7 @@ from sync.kinds import LWS as LWS_KIND
 from sync.observed.cached import CachedObject
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.observed.routes import InferencePool
+from sync.observed.routes import Deployment, InferencePool
 from sync.observed.snapshot import Situation, Snapshot
 
 P = TypeVar("P")
@@ -225,8 +226,15 @@ def _routes(snapshot: Snapshot, settings: Settings) -> Desired:
     kept = _switched_off(snapshot, settings) if decided.routes else frozenset()
     if decided.keeps_picker:
         kept |= _of_picker(snapshot)
+    if decided.routes and picker and _keeps_user(decided.routes, picker.projection):
+        decided = replace(decided, routes=replace(decided.routes, has_user=True))
     objects = (one for one in route_objects(decided) if (one["kind"], one["metadata"]["name"]) not in kept)
     return Desired(tuple(objects), held, of_routes=findings, requeue_after=again, held_objects=kept)
+
+
+def _keeps_user(routes: Routes, stored: Deployment) -> bool:
+    """Return whether the endpoint picker keeps its uid: nothing else gives its pods another template."""
+    return stored.user == USER and stored.picker == routes.picker.name and not routes.security
 
 
 def _unread(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:

@@ -202,11 +202,14 @@ class Deployment:
     """The desired pods."""
     ready: int = 0
     """The ready pods."""
+    user: int = 0
+    """The uid of its pods; 0 if the image gives it, or the platform."""
 
 
 def project_deployment(obj: Object) -> Deployment:
     """Project a Deployment."""
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
+    pod = mapping(mapping(spec.get("template")).get("spec"))
     found = {one.type: one for one in conditions(status.get("conditions"))}
     return Deployment(
         available=number(status.get("availableReplicas")) > 0,
@@ -216,6 +219,7 @@ def project_deployment(obj: Object) -> Deployment:
         picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
         replicas=number(spec.get("replicas")),
         ready=number(status.get("readyReplicas")),
+        user=number(mapping(pod.get("securityContext")).get("runAsUser")),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ import yaml
 
 from hack.manifests.objects import at
 from hack.manifests.values import VALUES
+from hack.manifests.workloads import PROBES
 from intent import Object
 from tests.cluster.test_manifests import HOOK
 from tests.cluster.testbed.chart import NAMESPACE, Values, rendering
@@ -69,6 +71,18 @@ _KNOWN: Final = {
     "webhook.clientCA": "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n",
     "webhook.clientNames": ["kube-apiserver"],
 }
+DIGEST: Final = f"sha256:{'0' * 64}"
+_PINNED: Final = {"image.repository": "x", "image.digest": DIGEST}
+_TAGGED: Final = {"image.registry": "registry", "image.repository": "x", "image.tag": "t", "image.digest": ""}
+_USERS: Final = {"runAsUser": 1_000_680_000, "fsGroup": 1_000_680_000}
+_ACCOUNT: Final = {
+    "serviceAccount.create": True,
+    "serviceAccount.name": "",
+    "serviceAccount.annotations": {"role": "r"},
+}
+_OFTEN: Final = {"periodSeconds": 7}
+_SURGE: Final = {"rollingUpdate": {"maxSurge": 2, "maxUnavailable": 1}}
+_UNKEPT: Final = {"crds.enabled": True, "crds.keep": False, "commonAnnotations": {"note": "1"}}
 _BLOCK: Final = {"ipBlock": {"cidr": "10.0.0.0/28"}}
 _SPACE: Final = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
 _EXISTS: Final = {"key": "llm", "operator": "Exists"}
@@ -97,13 +111,31 @@ TO_WEBHOOK: Final = (("NetworkPolicy", "fusioninfer-webhook"),)
 TO_SYNC: Final = (("NetworkPolicy", "fusioninfer-sync"),)
 CALLERS: Final = (("ConfigMap", "fusioninfer-client-ca"),)
 SETTINGS: Final = (("ConfigMap", "fusioninfer-settings"),)
-BOARD: Final = (("ConfigMap", "fusioninfer-dashboard"),)
+KINDS: Final = tuple(
+    ("CustomResourceDefinition", f"{name}.fusioninfer.io")
+    for name in ("inferenceservices", "inferencetemplates")
+)
 MONITOR: Final = (("ServiceMonitor", "fusioninfer"),)
 RULE: Final = (("PrometheusRule", "fusioninfer"),)
 VIEW: Final = (("ClusterRole", "fusioninfer-view"),)
 ISSUED: Final = (("Certificate", "fusioninfer-webhook"),)
+OF_PARTS: Final[tuple[tuple[str, Values, str, Any], ...]] = (
+    ("Deployment", {"replicas": 0}, "spec replicas", 0),
+    ("Deployment", {"resources": _RESOURCES}, f"{CONTAINER} resources", _RESOURCES),
+    ("Deployment", {"affinity": _ANTI}, f"{POD} affinity", _ANTI),
+    ("Deployment", {"topologySpreadConstraints": _SPREAD}, f"{POD} topologySpreadConstraints", _SPREAD),
+    ("ServiceAccount", _ACCOUNT, "metadata annotations role", "r"),
+    ("Deployment", {"serviceAccount.name": "own"}, f"{POD} serviceAccountName", "own"),
+    ("Deployment", {"strategy": _SURGE}, "spec strategy", _SURGE),
+    ("Deployment", dict.fromkeys(PROBES, _OFTEN), f"{CONTAINER} livenessProbe periodSeconds", 7),
+    ("Deployment", {"extraArgs": ["--more"]}, f"{CONTAINER} args", "--more"),
+    ("Deployment", {"extraEnv": [_ENV]}, f"{CONTAINER} env -1", _ENV),
+    ("Deployment", _MORE, f"{CONTAINER} volumeMounts -1", _MOUNT),
+)
+"""What values of both Deployments change in an object of that kind: the values, a place, what is there."""
 EFFECTS: Final = (
-    Effect({"image.repository": "registry/x", "image.tag": "t"}, BOTH, f"{CONTAINER} image", "registry/x:t"),
+    Effect(_TAGGED, BOTH, f"{CONTAINER} image", "registry/x:t"),
+    Effect({"image.registry": "r", **_PINNED}, BOTH, f"{CONTAINER} image", f"r/x@{DIGEST}"),
     Effect({"image.pullPolicy": "Always"}, BOTH, f"{CONTAINER} imagePullPolicy", "Always"),
     Effect({"imagePullSecrets": [{"name": "s"}]}, BOTH, f"{POD} imagePullSecrets", [{"name": "s"}]),
     Effect({"commonLabels": _LABELS}, BOTH, f"{META} labels team", "ml"),
@@ -113,35 +145,23 @@ EFFECTS: Final = (
     Effect({"priorityClassName": "high"}, BOTH, f"{POD} priorityClassName", "high"),
     Effect({"nodeSelector": {"a": "b"}}, BOTH, f"{POD} nodeSelector", {"a": "b"}),
     Effect({"tolerations": [_TOLERATION]}, BOTH, f"{POD} tolerations", [_TOLERATION]),
+    Effect({"podSecurityContext": _USERS}, BOTH, f"{POD} securityContext runAsUser", _USERS["runAsUser"]),
+    Effect({"securityContext": {"runAsGroup": 7}}, BOTH, f"{CONTAINER} securityContext runAsGroup", 7),
     *(
         Effect({f"{part}.{name}": value for name, value in values.items()}, ((kind, DEPLOYED[part]),), *seen)
         for part in DEPLOYED
-        for kind, values, *seen in (
-            ("Deployment", {"replicas": 0}, "spec replicas", 0),
-            ("Deployment", {"resources": _RESOURCES}, f"{CONTAINER} resources", _RESOURCES),
-            ("Deployment", {"affinity": _ANTI}, f"{POD} affinity", _ANTI),
-            (
-                "Deployment",
-                {"topologySpreadConstraints": _SPREAD},
-                f"{POD} topologySpreadConstraints",
-                _SPREAD,
-            ),
-            (
-                "ServiceAccount",
-                {"serviceAccount.annotations": {"role": "r"}},
-                "metadata annotations role",
-                "r",
-            ),
-            ("Deployment", {"extraArgs": ["--more"]}, f"{CONTAINER} args", "--more"),
-            ("Deployment", {"extraEnv": [_ENV]}, f"{CONTAINER} env -1", _ENV),
-            ("Deployment", _MORE, f"{CONTAINER} volumeMounts -1", _MOUNT),
-        )
+        for kind, values, *seen in OF_PARTS
     ),
     Effect({"webhook.timeoutSeconds": 9}, CONFIGURATIONS, "webhooks 0 timeoutSeconds", 9),
     Effect({"webhook.logLevel": "debug"}, WEBHOOK, f"{CONTAINER} args", "--log-level=debug"),
     Effect({"webhook.port": 8443}, WEBHOOK, f"{CONTAINER} ports 0 containerPort", 8443),
     Effect({"webhook.metricsPort": 8081}, WEBHOOK, f"{CONTAINER} ports 1 containerPort", 8081),
-    Effect(_HOST, WEBHOOK, "spec strategy rollingUpdate", {"maxSurge": 0, "maxUnavailable": 1}),
+    Effect(
+        {**_HOST, "webhook.strategy": {}},
+        WEBHOOK,
+        "spec strategy rollingUpdate",
+        {"maxSurge": 0, "maxUnavailable": 1},
+    ),
     Effect(_TEMPLATES, WEBHOOK, f"{CONTAINER} args", f"--templates-namespace={NAMESPACE}"),
     Effect(_TEMPLATES, WEBHOOK, f"{CONTAINER} args", "--templates-any-caller"),
     Effect(_KNOWN, WEBHOOK, f"{CONTAINER} args", "--client-name=kube-apiserver"),
@@ -206,9 +226,12 @@ EFFECTS: Final = (
         "spec groups 0 rules 0 annotations runbook_url",
         "https://wiki/alerts#fusioninferwebhookdown",
     ),
-    Effect({**_MONITORED, "monitoring.dashboard.labels": _LABELS}, BOARD, TEAM, "ml"),
+    Effect(_UNKEPT, KINDS, "metadata annotations helm.sh/resource-policy", None),
 )
 NO_OBJECT: Final = {
+    "crds.enabled": KINDS[0],
+    "sync.serviceAccount.create": ("ServiceAccount", "fusioninfer-sync"),
+    "webhook.serviceAccount.create": ("ServiceAccount", "fusioninfer-webhook"),
     "networkPolicy.enabled": ("NetworkPolicy", "fusioninfer-webhook"),
     "policies.controller": ("ValidatingAdmissionPolicy", "controller.fusioninfer.io"),
 }
@@ -274,6 +297,17 @@ def _at(found: Object, place: str) -> Any:
 def test_without_a_value_its_object_is_not_there(render: Any, path: str) -> None:
     assert NO_OBJECT[path] in render({})
     assert NO_OBJECT[path] not in render({path: False})
+
+
+def test_no_object_names_another_account_than_the_one_of_the_values(helm: Path) -> None:
+    values = {"sync.serviceAccount.name": "reconciler", "webhook.serviceAccount.name": "admission"}
+    made = rendering(helm, {**values, **_TEMPLATES, "policies.ownership": True}).stdout
+
+    places = r"(?:serviceAccountName: |kind: ServiceAccount\n(?:metadata:\n)? *name: )(\S+)"
+    assert set(re.findall(places, made)) == {"reconciler", "admission"}
+    names = set(re.findall(rf"system:serviceaccount:{NAMESPACE}:([-a-z]+)", made))
+    assert names == {"reconciler"}
+    assert re.findall(r"serviceAccount:\n +name: (\S+)", made) == ["admission"]
 
 
 def test_an_issuer_of_ones_own_needs_no_ca(render: Any) -> None:

@@ -153,6 +153,15 @@ def test_containers_are_read_only_and_not_root(deployment: str) -> None:
     assert pod_spec(deployment)["securityContext"]["runAsNonRoot"] is True
 
 
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
+def test_the_uid_is_the_images_or_that_of_the_platform(deployment: str) -> None:
+    """A platform that assigns uids refuses others (OpenShift's `restricted-v2`); any may read the files."""
+    volumes = [volume.get("secret", {}) for volume in pod_spec(deployment)["volumes"]]
+
+    assert pod_spec(deployment)["securityContext"].keys() == {"runAsNonRoot", "seccompProfile"}
+    assert {one["defaultMode"] for one in volumes if one} <= {0o444}
+
+
 def test_the_webhook_mounts_no_token_by_default() -> None:
     assert pod_spec("fusioninfer-webhook")["automountServiceAccountToken"] is False
 

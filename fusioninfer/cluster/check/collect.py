@@ -23,6 +23,7 @@ from fusioninfer.cluster.reader import Reader, why
 from intent import Object
 from intent.annotations import PICKER, SERVICE
 from intent.names import api_path
+from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
@@ -78,22 +79,25 @@ async def collect(reader: Reader, when: When, namespace: str, home: str) -> Fact
             facts.now,
             rights=await reader.granted(install_rights(namespace)),
         )
-    more, own, trial, rights, controller = await asyncio.gather(
+    more, own, trial, rights = await asyncio.gather(
         _of_lws(reader, facts),
         _installed(reader, facts),
         _trial(reader, home),
         reader.granted(user_rights(home)),
-        reader.granted_to(*_controller(namespace), controller_rights(namespace)),
     )
+    account = _controller(namespace, Facts(own).named("deployments", "fusioninfer-sync"))
+    controller = await reader.granted_to(*account, controller_rights(namespace))
     return Facts(
         answers | more | own, namespace, home, __version__, datetime.now(UTC), rights, controller, trial
     )
 
 
-def _controller(namespace: str) -> tuple[str, tuple[str, ...]]:
+def _controller(namespace: str, deployment: Object) -> tuple[str, tuple[str, ...]]:
     """Return the user name and the groups of the controller's service account."""
+    pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+    name = text(pod.get("serviceAccountName")) or "fusioninfer-sync"
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return f"system:serviceaccount:{namespace}:fusioninfer-sync", groups
+    return f"system:serviceaccount:{namespace}:{name}", groups
 
 
 async def _both(reader: Reader) -> dict[str, Answer]:

@@ -24,6 +24,16 @@
 {{- toYaml (merge (include "fusioninfer.commonLabels" . | fromYaml) $root.Values.podLabels) }}
 {{- end }}
 
+{{/* The image. */}}
+{{- define "fusioninfer.image" }}
+{{- $name := list .Values.image.registry .Values.image.repository | compact | join "/" }}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" $name .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" $name (.Values.image.tag | default $.Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+
 {{/* The annotations of an object, if it has any: its own, which are the second item, and the common ones. */}}
 {{- define "fusioninfer.annotations" }}
 {{- $root := index . 0 }}

@@ -38,7 +38,13 @@ STARTUP: Final = 60
 RESOURCES: Final[Object] = {"requests": {"cpu": "250m", "memory": "256Mi"}}
 """Unless the operator sets others."""
 USER: Final = 65532
-"""`nonroot` of the images of both projects."""
+"""`nonroot` of the images of both projects; earlier releases wrote it."""
+RESTRICTED: Final[Object] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+"""The security context of the container, unless the operator sets another one."""
 ELECTION: Final = "--ha-enable-leader-election"
 """A flag of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
 ALONE: Final[Object] = {"maxSurge": 1, "maxUnavailable": 0}
@@ -138,7 +144,7 @@ def _pod(routes: Routes) -> Object:
         "terminationGracePeriodSeconds": GRACE,
         "securityContext": {
             "runAsNonRoot": True,
-            "runAsUser": USER,
+            **({"runAsUser": USER} if routes.has_user else {}),
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(routes)],
@@ -170,11 +176,7 @@ def _container(routes: Routes) -> Object:
         "livenessProbe": _probe("liveness", 10, 3),
         "readinessProbe": _probe("readiness", 2, 3),
         "resources": routes.resources or RESOURCES,
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": routes.security or RESTRICTED,
         "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}],
     }
 

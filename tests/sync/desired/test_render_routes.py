@@ -116,6 +116,7 @@ def test_the_operator_chooses_where_endpoint_pickers_run_and_with_what() -> None
         picker_tolerations=({"key": "system", "operator": "Exists"},),
         picker_node_selector={"pool": "system"},
         picker_priority_class_name="high",
+        picker_security_context={"runAsGroup": 7},
         secure_serving=False,
     )
     found = routes(worker(), settings=settings)
@@ -125,6 +126,7 @@ def test_the_operator_chooses_where_endpoint_pickers_run_and_with_what() -> None
     assert spec["tolerations"] == [{"key": "system", "operator": "Exists"}]
     assert (spec["nodeSelector"], spec["priorityClassName"]) == ({"pool": "system"}, "high")
     assert container["resources"] == {"limits": {"memory": "1Gi"}}
+    assert container["securityContext"] == {"runAsGroup": 7}
     assert container["image"] == f"mirror.example.com/upstream/{found.picker.image.partition('/')[2]}"
     assert "--secure-serving=false" in container["args"]
 

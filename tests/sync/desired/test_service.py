@@ -12,6 +12,7 @@ from intent.budget import MEMBERS as MOST
 from intent.errors import Subject
 from intent.served import LEADERS, Serving
 from intent.service.member import Member
+from intent.settings import Settings
 from sync.desired.gang import Refusal
 from sync.desired.service import ALL, SETS, Desired, desired_state
 from sync.desired.strategies import preset_text
@@ -278,6 +279,41 @@ def test_a_configuration_that_an_endpoint_picker_is_kept_with_is_made_anew_once_
 
     assert ("Deployment", "r1-epp") in desired.held_objects
     assert ("ConfigMap" in kinds(desired)) is not is_there
+
+
+@pytest.mark.parametrize(
+    ("picker", "settings", "user"),
+    [
+        (None, SETTINGS, None),
+        ("llm-d-0.10", SETTINGS, 65532),
+        ("llm-d-0.7", SETTINGS, None),
+        ("llm-d-0.10", replace(SETTINGS, picker_security_context={"privileged": False}), None),
+        ("llm-d-0.10", replace(SETTINGS, picker_pod_security_context={"runAsUser": 7}), 7),
+    ],
+    ids=["new", "stored", "of another generation", "another container", "the operator's"],
+)
+def test_an_endpoint_picker_keeps_the_uid_of_an_earlier_release_while_nothing_else_restarts_it(
+    picker: str | None, settings: Settings, user: int | None
+) -> None:
+    """A platform may assign uids: a new one has none."""
+    stored = {
+        "metadata": {
+            "namespace": KEY[0],
+            "name": "r1-epp",
+            "labels": {"fusioninfer.io/picker": picker},
+            "managedFields": [{"manager": "fusioninfer", "operation": "Apply"}],
+        },
+        "spec": {"template": {"spec": {"securityContext": {"runAsUser": 65532}}}},
+    }
+    rows = (OUTPUTS["Deployment"].project(stored),) if picker else ()
+
+    routing = replace(SPLIT, picker="llm-d-0.10")
+    members = prefill(routing=routing), decode(routing=routing)
+    desired = desired_state(snapshot(None, members, Deployment=rows), settings)
+
+    (made,) = (one for one in desired.objects if one["kind"] == "Deployment")
+    assert made["metadata"]["labels"]["fusioninfer.io/picker"] == "llm-d-0.10"
+    assert made["spec"]["template"]["spec"]["securityContext"].get("runAsUser") == user
 
 
 def there(desired: Desired) -> dict[str, tuple[Any, ...]]:
