@@ -7,9 +7,9 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' fusioninfer/__init__.py)
 
-.PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site clean help
+.PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site release-check release-notes clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -33,6 +33,15 @@ e2e: $(READY) ## The real API server, LWS, Volcano, pickers, Envoy, Ray, the ima
 
 demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano, with nodes added step by step
 	@$(BIN)/python -m tests.cluster.demo
+
+# The text of this version in CHANGELOG.md, without its heading.
+NOTES := sed -n '/^\#\# $(VERSION)\b/,/^\#\# /{/^\#\# /!p;}' CHANGELOG.md
+release-check: ## Whether TAG is the version, and CHANGELOG.md has it
+	@test "$(TAG)" = "v$(VERSION)" || { echo "TAG is $(TAG), the version (fusioninfer/__init__.py) is $(VERSION)"; exit 1; }
+	@$(NOTES) | grep -q . || { echo "CHANGELOG.md has no text for $(VERSION)"; exit 1; }
+
+release-notes: ## What CHANGELOG.md says of this version
+	@$(NOTES)
 
 # The tests of the pure packages, and those that reach them through the command's files and the controller's results.
 PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/files sync/desired sync/status

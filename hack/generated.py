@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from hack import golden, schemas
 from hack.image import lock, sbom
-from hack.manifests import chart, crds, dashboard, uninstall
+from hack.manifests import chart, crds, dashboard, uninstall, version
 from hack.pages import blocks, codes, kserve_llm_d, shown
 
 ROOT: Final = Path(__file__).parents[1]
@@ -39,6 +39,7 @@ GENERATORS: Final = (
     Generator("lock", lock.texts, needs="network"),
     Generator("sbom", sbom.texts),
     Generator("schemas", schemas.texts, needs="go"),
+    Generator("version", version.texts),
     Generator("crds", crds.texts),
     Generator("dashboard", dashboard.texts),
     Generator("uninstall", uninstall.texts),
