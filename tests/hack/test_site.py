@@ -1,0 +1,22 @@
+"""What the site adds to the pages."""
+
+import pytest
+
+from hack.site.codes import linked
+
+
+@pytest.mark.parametrize(
+    ("html", "made"),
+    [
+        ("<p>no (FI307), no</p>", '<p>no (<a href="../codes/#fi307">FI307</a>), no</p>'),
+        (
+            "<pre><code>FI307</code></pre>FI308",
+            '<pre><code>FI307</code></pre><a href="../codes/#fi308">FI308</a>',
+        ),
+        ('<a href="x">FI307</a><h2 id="fi307">FI307</h2>', '<a href="x">FI307</a><h2 id="fi307">FI307</h2>'),
+        ("FI3070", "FI3070"),
+    ],
+    ids=["text", "example", "link and heading", "no code"],
+)
+def test_a_code_in_a_text_leads_to_its_page(html: str, made: str) -> None:
+    assert linked(html, "../codes/") == made
