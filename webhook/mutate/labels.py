@@ -55,7 +55,7 @@ LABELS: Final = Concern(
         Rule(
             "FI601",
             r"\.labels\[fusioninfer\.io/service\]",
-            "PodGroups, routes and people select the pods of the service by it",
+            "it selects the pods of the service, for PodGroups and routes",
             (causes.SERVICE,),
         ),
         Rule(
