@@ -11,7 +11,7 @@ import yaml
 
 from hack.manifests.objects import MANIFESTS
 from intent import Object
-from tests.cluster.testbed.api import create, path
+from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.chart import NAMESPACE, Values, rendered, rendering
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 
@@ -109,9 +109,11 @@ def test_the_chart_is_what_kustomize_makes(
 
 def test_the_chart_with_monitoring_has_what_its_folder_has(cluster: Cluster, helm: Path) -> None:
     folder = by_name(kustomized(cluster, MANIFESTS / "monitoring"))
+    board = folder.pop(next(name for name in folder if name[0] == "ConfigMap"))
 
     chart = by_name(as_installed(helm, {"monitoring.enabled": True}))
     assert {name: chart[name] for name in folder} == folder
+    assert board["data"] == {"fusioninfer.json": (MANIFESTS / "monitoring" / "dashboard.json").read_text()}
 
 
 def test_the_chart_in_another_namespace_names_ours_nowhere(helm: Path) -> None:
@@ -155,10 +157,56 @@ def test_the_api_server_takes_every_object_strictly(admission: Cluster, overlay:
     assert len(said.stdout.splitlines()) == len(listed["items"])
 
 
-@pytest.mark.parametrize("deployment", ["fusioninfer-webhook", "fusioninfer-sync"])
-def test_pods_are_accepted_under_restricted_pod_security(admission: Cluster, deployment: str) -> None:
-    made = by_name(kustomized(admission, MANIFESTS / "cert-manager"))[("Deployment", deployment)]
-    pod = {"metadata": {"generateName": "trial-"}, "spec": made["spec"]["template"]["spec"]}
+ASSIGNED: Final = {"runAsUser": 1_000_680_000, "runAsGroup": 1_000_680_000, "fsGroup": 1_000_680_000}
+"""What a platform gives each pod of a namespace, and refuses to pods that name others (`restricted-v2`)."""
+PICKERS: Final = Path(__file__).parents[1] / "golden" / "routes-picker" / "expected.yaml"
 
-    created = create(admission.api, path("pods", NAMESPACE), pod, dryRun="All")
+
+@pytest.fixture(scope="module")
+def enforced(admission: Cluster) -> str:
+    """Return a namespace in which Pod Security `restricted` is enforced, as it is in ours."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    create(admission.api, path("namespaces"), {"metadata": {"name": "enforced", "labels": labels}})
+    return "enforced"
+
+
+@pytest.fixture(scope="module")
+def pods(admission: Cluster, helm: Path) -> dict[str, Object]:
+    """Return the specs of all pods that we make, by name."""
+    made = [*kustomized(admission, MANIFESTS / "cert-manager"), *yaml.safe_load_all(PICKERS.read_text())]
+    of_deployments = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]
+        for each in made
+        if each["kind"] == "Deployment"
+    }
+    tests = (each for each in as_installed(helm, {}) if each["kind"] == "Pod")
+    return of_deployments | {each["metadata"]["name"]: each["spec"] for each in tests}
+
+
+@pytest.mark.parametrize("assigned", [{}, ASSIGNED], ids=["image", "platform"])
+@pytest.mark.parametrize("name", ["fusioninfer-webhook", "fusioninfer-sync", "fusioninfer-test", "qwen-epp"])
+def test_pods_are_accepted_under_restricted_pod_security(
+    admission: Cluster, enforced: str, pods: dict[str, Object], name: str, assigned: dict[str, int]
+) -> None:
+    """With the user of the image, or one that the platform assigns."""
+    spec = pods[name]
+    contexts = [spec["securityContext"], *(one["securityContext"] for one in spec["containers"])]
+    assert not {field for one in contexts for field in one} & ASSIGNED.keys()
+
+    whole = {**spec, "serviceAccountName": "default", "securityContext": contexts[0] | assigned}
+    pod = {"metadata": {"generateName": "trial-"}, "spec": whole}
+    created = create(admission.api, path("pods", enforced), pod, dryRun="All")
+
     assert created["spec"]["securityContext"]["runAsNonRoot"] is True
+
+
+def test_an_endpoint_picker_as_root_is_refused_there(
+    admission: Cluster, enforced: str, pods: dict[str, Object]
+) -> None:
+    pod = {
+        "metadata": {"generateName": "trial-"},
+        "spec": {**pods["qwen-epp"], "serviceAccountName": "default", "securityContext": {"runAsUser": 0}},
+    }
+
+    with pytest.raises(ApiError, match="violates PodSecurity"):
+        create(admission.api, path("pods", enforced), pod, dryRun="All")
