@@ -17,7 +17,7 @@ from unicodedata import category
 from catalog.engines import Version
 from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
-from intent.errors import SOUGHT
+from intent.errors import RENAMED, SOUGHT, nearest
 
 LONGEST_ITEM: Final = 4096
 """The characters of a list item that are searched for flags."""
@@ -36,9 +36,7 @@ _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
 _NEGATED: Final = "--no-"
 _SHORTEST: Final = 5
-"""Letters of the shortest word in which one may be wrong; shorter words are too alike."""
-_TWICE: Final = 9
-"""Letters of the shortest word in which two may be wrong."""
+"""Letters of the shortest word that may lack one or have another; shorter words are too alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +116,11 @@ class Spelling:
     def _near_word(self, flag: str) -> str:
         """Return the flag of which one word has other letters; empty if there is none."""
         for mask, word in _masks(flag):
-            for other in self.masked.get(mask, ()):
-                if _is_typo(word, other):
-                    return "--" + "-".join(part or other for part in mask)
+            others = self.masked.get(mask, ())
+            swapped = (one for one in others if sorted(one) == sorted(word))
+            long = (one for one in others if min(len(one), len(word)) >= _SHORTEST)
+            if meant := next(swapped, "") or nearest(word, long, RENAMED):
+                return "--" + "-".join(part or meant for part in mask)
         return ""
 
 
@@ -272,27 +272,3 @@ def _masks(flag: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 def _squeezed(flag: str) -> str:
     return flag.replace("-", "").replace("_", "").lower()
-
-
-def _is_typo(word: str, known: str) -> bool:
-    """Return whether words differ in one letter, in two if they are long, or in the order of two letters."""
-    shorter = min(len(word), len(known))
-    most = 0 if shorter < _SHORTEST else 1 if shorter < _TWICE else 2
-    if sorted(word) == sorted(known):
-        most = max(most, 1)
-    return most > 0 and abs(len(word) - len(known)) <= most and _distance(word, known) <= most
-
-
-def _distance(one: str, other: str) -> int:
-    """Return the number of letters to insert, remove, replace or swap (optimal string alignment)."""
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for at, letter in enumerate(one, 1):
-        row = [at]
-        for to, target in enumerate(other, 1):
-            cost = min(last[to] + 1, row[-1] + 1, last[to - 1] + (letter != target))
-            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == target:
-                cost = min(cost, before[to - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]
