@@ -106,19 +106,13 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "a parameter of a plugin stops the endpoint picker",
         "write what the message names instead",
-        "the parameter was renamed, or its value has the wrong type; llm-d 0.9 and later refuse unknown ones",
+        "the parameter was renamed, or its value has the wrong type; llm-d 0.10 refuses unknown ones",
     ),
     "FI818": Code(
         "warning",
         "a parameter of a plugin has no effect",
         "remove it, or use the name in the message",
         "the endpoint picker ignores parameters that it does not know",
-    ),
-    "FI819": Code(
-        "error",
-        "the endpoint picker would panic on a scorer without a weight",
-        "give every scorer a weight, and list the picker plugin last",
-        "older endpoint pickers stop setting default weights at the first picker plugin",
     ),
     "FI820": Code(
         "error",

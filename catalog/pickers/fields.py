@@ -2,7 +2,7 @@
 
 Endpoint pickers decode strictly: an unknown field, or a value of another type, stops them. Source:
 `apix/config/v1alpha1/endpointpickerconfig_types.go` of kubernetes-sigs/gateway-api-inference-extension
-v1.2.1, v1.3.1, v1.4.0, v1.5.0, and of llm-d/llm-d-router v0.9.0, v0.10.0.
+v1.4.0 (that of llm-d 0.7) and v1.5.0, and of llm-d/llm-d-router v0.10.0.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,22 +45,20 @@ _FLOW: Final[dict[str, Shape]] = {
 _BAND_1_5: Final[dict[str, Shape]] = {**_BAND, "maxRequests": "anything"}
 
 
-def _fields(weight: str, **others: Shape) -> Fields:
-    """Return the fields of every generation, with the type of a weight, and others."""
-    return {
-        "apiVersion": "text",
-        "kind": "text",
-        "plugins": [_PLUGIN],
-        "schedulingProfiles": [{"name": "text", "plugins": [{"pluginRef": "text", "weight": weight}]}],
-        "featureGates": [_GATE],
-        "saturationDetector": _THRESHOLDS,
-        **others,
-    }
-
-
-FIELDS_1_2: Final = _fields("whole")
-FIELDS_1_3: Final = _fields("whole", data=_SOURCES)
-FIELDS_1_4: Final = _fields("number", data=_SOURCES, flowControl=_FLOW)
+_FIELDS: Final[Fields] = {
+    "apiVersion": "text",
+    "kind": "text",
+    "plugins": [_PLUGIN],
+    "schedulingProfiles": [{"name": "text", "plugins": [{"pluginRef": "text", "weight": "number"}]}],
+    "featureGates": [_GATE],
+}
+"""The fields that every generation has."""
+FIELDS_0_7: Final[Fields] = {
+    **_FIELDS,
+    "saturationDetector": _THRESHOLDS,
+    "data": _SOURCES,
+    "flowControl": _FLOW,
+}
 _FLOW_1_5: Final[dict[str, Shape]] = {
     **_FLOW,
     "maxRequests": "anything",
@@ -68,28 +66,27 @@ _FLOW_1_5: Final[dict[str, Shape]] = {
     "priorityBands": [_BAND_1_5],
     "usageLimitPolicyPluginRef": "text",
 }
-FIELDS_1_5: Final = _fields(
-    "number", saturationDetector=_REFERENCE, dataLayer=_SOURCES, parser=_REFERENCE, flowControl=_FLOW_1_5
-)
-_LAYER_0_9: Final[dict[str, Shape]] = {**_SOURCES, "injectDefaults": "flag", "discovery": _REFERENCE}
-_FLOW_0_9: Final[dict[str, Shape]] = {
-    **_FLOW_1_5,
-    "defaultNegativePriorityBand": _BAND_1_5,
+FIELDS_1_5: Final[Fields] = {
+    **_FIELDS,
     "saturationDetector": _REFERENCE,
+    "dataLayer": _SOURCES,
+    "parser": _REFERENCE,
+    "flowControl": _FLOW_1_5,
 }
-FIELDS_0_9: Final[Fields] = {
-    **FIELDS_1_5,
-    "dataLayer": _LAYER_0_9,
-    "flowControl": _FLOW_0_9,
-    "requestHandler": {"parsers": [_REFERENCE]},
-}
-"""Those of llm-d, from here on."""
 FIELDS_0_10: Final[Fields] = {
-    **FIELDS_0_9,
+    **FIELDS_1_5,
     "dataLayer": {
-        **_LAYER_0_9,
+        **_SOURCES,
+        "injectDefaults": "flag",
+        "discovery": _REFERENCE,
         "crossReplicaSyncerPluginRef": "text",
         "crossReplicaSyncInterval": "anything",
     },
-    "flowControl": {**_FLOW_0_9, "enableEviction": "flag"},
+    "flowControl": {
+        **_FLOW_1_5,
+        "defaultNegativePriorityBand": _BAND_1_5,
+        "saturationDetector": _REFERENCE,
+        "enableEviction": "flag",
+    },
+    "requestHandler": {"parsers": [_REFERENCE]},
 }

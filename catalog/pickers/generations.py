@@ -2,7 +2,8 @@
 
 Those of llm-d 0.9 and 0.10 are by their sources (llm-d/llm-d-router): the tests run none of them.
 
-A generation is a row; to support another one, add a row. Sources are files of the tag in the image:
+A generation is a row; to support another one, add a row. Configurations of authors are checked in full for
+the newest ones, whose rows have plugins, fields and gates. Sources are files of the tag in the image:
 `cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (fields),
 `pkg/epp/config/loader` (validation), `pkg/epp/server` (watched resources).
 """
@@ -11,23 +12,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from catalog.pickers.fields import (
-    FIELDS_0_9,
-    FIELDS_0_10,
-    FIELDS_1_2,
-    FIELDS_1_3,
-    FIELDS_1_4,
-    FIELDS_1_5,
-    Fields,
-)
+from catalog.pickers.fields import FIELDS_0_7, FIELDS_0_10, FIELDS_1_5, Fields
 from catalog.pickers.plugins import (
-    GIE_1_2,
-    GIE_1_3,
-    GIE_1_4,
     GIE_1_5,
-    LLM_D_0_4,
     LLM_D_0_7,
-    LLM_D_0_9,
     LLM_D_0_10,
     PREFIX_PRODUCER,
     PREFIX_SCORER,
@@ -90,30 +78,26 @@ class Picker:
     image: str
     sidecar: SidecarRelease | None = None
     """None: it does not support prefill and decode."""
+    is_limited: bool = True
+    """Whether its prefix scorer has the parameters that limit what it keeps."""
     plugins: Plugins = field(default_factory=dict)
+    """Empty: the configuration of an author is not checked beyond its kind."""
     apis: tuple[str, ...] = (CONFIG_API,)
     """The versions of configurations that it reads; its own are of the first."""
     fields: Fields = field(default_factory=dict)
     """The fields of its configuration; any other one stops it."""
     gates: tuple[str, ...] = ()
     """The feature gates that it knows; any other one stops it."""
-    gated: Mapping[str, str] = field(default_factory=dict)
-    """Fields that stop it unless this feature gate is on."""
     fielded: Mapping[str, str] = field(default_factory=dict)
     """Feature gates that stop it unless this field is set."""
     fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Parameters (plugin, parameter) that stop it, each with its replacement."""
     strict: bool = False
-    """Whether a parameter that a plugin does not know stops it, unless the plugin reads none."""
-    completes: bool = False
-    """Whether it adds parsers, detectors and data sources that a configuration does not declare."""
+    """Whether a parameter that a plugin does not know stops it, unless the plugin reads none. Such a one adds
+    parsers, detectors and data sources that a configuration does not declare, makes plugins in the order of
+    their dependencies, and takes values of feature gates (`flowControl=false`)."""
     deciders: Mapping[str, str] = field(default_factory=dict)
     """Profile handlers that stop it without their decider, each with its default decider."""
-    sorts: bool = False
-    """Whether it makes plugins in the order of their dependencies, and not in that of declaration. Such a one
-    takes values of feature gates too (`flowControl=false`)."""
-    panics: bool = False
-    """Whether a picker plugin before a scorer without a weight is a nil pointer dereference."""
     flags: tuple[str, ...] = ()
     """In addition to those of every generation."""
     removed: frozenset[str] = frozenset()
@@ -169,12 +153,8 @@ _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 """GIE before 1.3 does not check that it exists (`pkg/epp/server/controller_manager.go`)."""
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
 """vLLM's name since 0.11; GIE before 1.3 defaults to the old name, and GIE 1.5 rejects the flag."""
-_GATED: Final = {"data": "dataLayer"}
-_FIELDED: Final = {"dataLayer": "data"}
-"""`pkg/epp/config/loader/configloader.go`: either without the other is an error (until 1.5)."""
-_IN_TOKENS: Final = {(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"}
 _MOVED: Final = {
-    **{(PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}" for name in LLM_D_0_9[PREFIX_PRODUCER] or ()},
+    **{(PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}" for name in LLM_D_0_10[PREFIX_PRODUCER] or ()},
     ("pd-profile-handler", "threshold"): "prefix-based-pd-decider",
 }
 """Where parameters have gone since llm-d 0.9 (`pkg/epp/framework/plugins`)."""
@@ -228,10 +208,6 @@ PICKERS: Final = {
         Picker(
             "gie-1.2",
             f"{_GIE}:v1.2.1",
-            plugins=GIE_1_2,
-            fields=FIELDS_1_2,
-            gates=("dataLayer", "flowControl"),
-            panics=True,
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
@@ -241,22 +217,12 @@ PICKERS: Final = {
         Picker(
             "gie-1.3",
             f"{_GIE}:v1.3.1",
-            plugins=GIE_1_3,
-            fields=FIELDS_1_3,
-            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
-            gated=_GATED,
-            fielded=_FIELDED,
             rights=(*_WATCHES, _REWRITES),
             active_ports=False,
         ),
         Picker(
             "gie-1.4",
             f"{_GIE}:v1.4.0",
-            plugins=GIE_1_4,
-            fields=FIELDS_1_4,
-            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
-            fielded=_FIELDED,
-            fatal=_IN_TOKENS,
             rights=(*_WATCHES, _REWRITES),
         ),
         Picker(
@@ -277,10 +243,6 @@ PICKERS: Final = {
                 tls={one: f"--{one}-use-tls=true" for one in _STAGES},
                 unverified={one: f"--{one}-tls-insecure-skip-verify=true" for one in _STAGES},
             ),
-            plugins=LLM_D_0_4,
-            fields=FIELDS_1_2,
-            gates=("dataLayer", "flowControl"),
-            panics=True,
             flags=(_NEW_NAME,),
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
@@ -297,11 +259,11 @@ PICKERS: Final = {
             f"{_LLM_D}:v0.7.1",
             _sidecar(f"{_SIDECAR}:v0.7.1", "nixlv2", "shared-storage", "sglang"),
             plugins=LLM_D_0_7,
-            fields=FIELDS_1_4,
+            fields=FIELDS_0_7,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
-            fielded=_FIELDED,
+            fielded={"dataLayer": "data"},  # `pkg/epp/config/loader/configloader.go`
             deciders=_DECIDERS,
-            fatal=_IN_TOKENS,
+            fatal={(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"},
             env=(
                 ("OTEL_TRACES_SAMPLER_ARG", "0"),
             ),  # its own tracing has no switch (`pkg/telemetry/tracing.go`)
@@ -312,14 +274,8 @@ PICKERS: Final = {
             "llm-d-0.9",
             f"{_ROUTER}:v0.9.0",
             _sidecar(f"{_DISAGG}:v0.9.0", "nixlv2", "shared-storage", "sglang", "mooncake"),
-            plugins=LLM_D_0_9,
+            is_limited=False,
             apis=(ROUTER_API, CONFIG_API),
-            fields=FIELDS_0_9,
-            gates=("dataLayer", "flowControl"),
-            strict=True,
-            completes=True,
-            deciders=_DECIDERS,
-            fatal=_MOVED,
             removed=_NAMES,
             rights=_OF_ROUTER,
             objectives=_OBJECTIVES_OF_ROUTER,
@@ -330,14 +286,13 @@ PICKERS: Final = {
             "llm-d-0.10",
             f"{_ROUTER}:v0.10.0",
             _sidecar(f"{_DISAGG}:v0.10.0", "nixlv2", "shared-storage", "sglang", "mooncake", "offloading"),
+            is_limited=False,
             plugins=LLM_D_0_10,
             apis=(ROUTER_API, CONFIG_API),
             fields=FIELDS_0_10,
             gates=("flowControl", "haPopulateNonLeaderDatastore"),
             strict=True,
-            completes=True,
             deciders=_DECIDERS,
-            sorts=True,
             fatal=_MOVED,
             flags=("--allow-experimental-plugins=true",),  # no preset has one: its author asks for it
             removed=_NAMES | _SCRAPES,

@@ -1,8 +1,9 @@
 """Checks of a user's EndpointPickerConfig against a generation of endpoint pickers.
 
-An endpoint picker exits on an invalid configuration, long after admission, so admission reports it. Source:
-`pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.2.1 to v1.5.0, and of
-llm-d/llm-d-router v0.9.0 and v0.10.0. Messages begin with the path inside of the text: `plugins[0].type`.
+An endpoint picker exits on an invalid configuration, long after admission, so admission reports it: in full
+for the newest generations (those of the catalogue that have plugins), for others that it is readable and of
+the right kind. Source: `pkg/epp/config/loader` of kubernetes-sigs/gateway-api-inference-extension v1.4.0 and
+v1.5.0, and of llm-d/llm-d-router v0.10.0. Messages begin with the path inside of the text: `plugins[0].type`.
 """
 
 import re
@@ -14,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker, is_gone
-from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler, is_scorer
+from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler
 from intent import Object, yaml
 from intent.annotations import PICKER
 from intent.errors import FieldError, nearest, suggested
@@ -75,7 +76,8 @@ def has_flow_control(config: str) -> bool:
 
 def _check(config: str, picker: Picker) -> Iterator[Message]:
     value, problem = _read(config)
-    found = (message for rule in RULES for message in rule(value, picker))
+    rules = RULES if picker.plugins else (_kind,)
+    found = (message for rule in rules for message in rule(value, picker))
     for message, code in [(problem, "FI810")] if problem else islice(found, MOST):
         yield message[:LONGEST_MESSAGE], code
 
@@ -170,14 +172,14 @@ def _other_references(config: Object, picker: Picker) -> Iterator[Message]:
     wanted += [(f"dataLayer.sources[{at}]", source) for at, source in enumerate(sources)]
     for where, reference in wanted if "parser" in picker.fields else ():
         name = text(mapping(reference).get("pluginRef"))
-        added = picker.completes and where[:4] != "data" and name in picker.plugins
+        added = picker.strict and where[:4] != "data" and name in picker.plugins
         if name not in names and not added:
             yield _undeclared(f"{where}.pluginRef", name, names)
     for where, of in (("", config), ("flowControl.", mapping(config.get("flowControl")))):
         name = text(mapping(of.get("saturationDetector")).get("pluginRef"))
-        if picker.completes and name not in {"", DETECTOR, *names}:
+        if picker.strict and name not in {"", DETECTOR, *names}:
             yield _undeclared(f"{where}saturationDetector.pluginRef", name, (*names, DETECTOR))
-    needs = "dataLayer" in picker.fields and not picker.completes
+    needs = "dataLayer" in picker.fields and not picker.strict
     if config.get("dataLayer") is not None and not sources and needs:
         yield f"dataLayer.sources: {picker.name} needs at least one source", "FI812"
 
@@ -187,8 +189,8 @@ def _undeclared(where: str, name: str, names: Iterable[str]) -> Message:
 
 
 def _deciders(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI815: the deciders of a handler are declared, in most generations before it."""
-    before = {_name(plugin) for plugin in _plugins(config)} if picker.sorts else set()
+    """FI815: the deciders of a handler are declared, and before it unless plugins are sorted."""
+    before = {_name(plugin) for plugin in _plugins(config)} if picker.strict else set()
     for at, plugin in enumerate(_plugins(config)):
         kind, given = text(plugin.get("type")), mapping(plugin.get("parameters"))
         if kind in picker.deciders:
@@ -196,7 +198,7 @@ def _deciders(config: Object, picker: Picker) -> Iterator[Message]:
             asked = [name for key in DECIDERS if (name := text(named.get(key)))] or [picker.deciders[kind]]
             for name in asked:
                 if name and name not in before:
-                    where = "among the plugins" if picker.sorts else "among the plugins before it"
+                    where = "among the plugins" if picker.strict else "among the plugins before it"
                     yield f"plugins[{at}]: {kind} needs {name} {where}", "FI815"
         before.add(_name(plugin))
 
@@ -227,38 +229,15 @@ def _handlers(config: Object, picker: Picker) -> Iterator[Message]:
         yield f"schedulingProfiles: {len(names)} profiles need {able or 'another endpoint picker'}", "FI816"
 
 
-def _weights(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI819: no picker plugin precedes a scorer without a weight, where that is a nil pointer dereference."""
-    kinds = {_name(plugin): text(plugin.get("type")) for plugin in _plugins(config)}
-    if not picker.panics:
-        return
-    if not _profiles(config) and any(map(is_picker, kinds.values())):
-        yield f"schedulingProfiles: {picker.name} may panic without a profile; write one", "FI819"
-    for at, profile in enumerate(_profiles(config)):
-        bare, picked = False, False
-        for reference in _in(profile):
-            kind = kinds.get(text(reference.get("pluginRef")), "")
-            bare = bare or (picked and is_scorer(kind) and reference.get("weight") is None)
-            picked = picked or is_picker(kind)
-        if bare:
-            message = (
-                "the endpoint picker panics; give every scorer a weight, and list the picker plugin last"
-            )
-            yield f"schedulingProfiles[{at}]: {message}", "FI819"
-
-
 def _gates(config: Object, picker: Picker) -> Iterator[Message]:
     """FI820: feature gates are registered, and set together with their fields."""
     for gate in listed(config.get("featureGates")):
-        name, equals, value = text(gate).partition("=") if picker.sorts else (gate, "", "")
+        name, equals, value = text(gate).partition("=") if picker.strict else (gate, "", "")
         if name not in picker.gates or (equals and not _VALUE.fullmatch(equals + value)):
             yield f"featureGates: {gate} must be one of {', '.join(picker.gates)} in {picker.name}", "FI820"
     for gate, name in picker.fielded.items():
         if gate in listed(config.get("featureGates")) and not config.get(name):
             yield f"featureGates: in {picker.name} {gate} needs the field {name}", "FI820"
-    for name, gate in picker.gated.items():
-        if config.get(name) is not None and gate not in listed(config.get("featureGates")):
-            yield f"{name}: {picker.name} needs the feature gate {gate} with it", "FI820"
 
 
 RULES: Final[tuple[ConfigurationRule, ...]] = (
@@ -272,7 +251,6 @@ RULES: Final[tuple[ConfigurationRule, ...]] = (
     _deciders,
     _pickers,
     _handlers,
-    _weights,
     _gates,
 )
 

@@ -37,11 +37,10 @@ MEANING: Final[dict[str, str]] = {
     "lora-affinity": "a pod that has the request's adapter loaded, unless it is full",
     DISAGGREGATION: "a prefiller for the prompt, then a decoder; each by prompt, queue and cache",
 }
-_PARAMETERS: Final[dict[str, Object]] = {
-    PREFIX_SCORER: {"maxPrefixBlocksToMatch": 256, "lruCapacityPerServer": 31250},
-}
-"""No block size: its name differs between generations, and each reads vLLM's from its metrics. Where the
-scorer has no such parameters, the defaults of its producer hold (llm-d 0.9: 131,072 tokens)."""
+_LIMITS: Final = {"maxPrefixBlocksToMatch": 256, "lruCapacityPerServer": 31250}
+"""Of the prefix scorer. No block size: its name differs between generations, and each reads vLLM's from its
+metrics. Where the scorer has no such parameters, the defaults of its producer hold (llm-d 0.9: 131,072
+tokens)."""
 _PROFILES: Final = ("prefill", "decode")
 """GIE 1.3 and later index the pods of the profile with the literal name `prefill` (`prefix/plugin.go`)."""
 
@@ -105,12 +104,8 @@ def _config(picker: Picker, plugins: list[Object], profiles: dict[str, list[Obje
 
 
 def _scorers(picker: Picker, weights: Weights) -> list[Object]:
-    return [_plugin(name, picker.plugins.get(name) or ()) for name, _ in weights]
-
-
-def _plugin(name: str, known: tuple[str, ...]) -> Object:
-    given = {key: value for key, value in _PARAMETERS.get(name, {}).items() if key in known}
-    return {"type": name, "parameters": given} if given else {"type": name}
+    limited = {"parameters": dict(_LIMITS)} if picker.is_limited else {}
+    return [{"type": name} | (limited if name == PREFIX_SCORER else {}) for name, _ in weights]
 
 
 def _profile(filters: tuple[str, ...], weights: Weights) -> list[Object]:

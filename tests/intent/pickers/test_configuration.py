@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from catalog.pickers.generations import ADVISED, PICKERS, Picker
+from catalog.pickers.generations import PICKERS, Picker
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
@@ -14,7 +14,7 @@ from intent.pickers.configuration import KEPT, LONGEST, check_config
 from sync.desired.strategies import preset, presets
 from tests.builders.pickerconfig import QUEUE, config, profile
 
-ROUTERS = ("llm-d-0.9", "llm-d-0.10")
+CHECKED = ("gie-1.5", "llm-d-0.7", "llm-d-0.10")
 CASES = [(row, strategy) for row in PICKERS.values() for strategy in presets(row)]
 
 
@@ -66,11 +66,11 @@ def test_values_of_another_type_are_reported() -> None:
 @pytest.mark.parametrize(
     ("field", "knows"),
     [
-        ("data", {"gie-1.3", "gie-1.4", "llm-d-0.7"}),
-        ("dataLayer", {"gie-1.5", *ROUTERS}),
-        ("flowControl", {"gie-1.4", "gie-1.5", "llm-d-0.7", *ROUTERS}),
-        ("parser", {"gie-1.5", *ROUTERS}),
-        ("requestHandler", set(ROUTERS)),
+        ("data", {"llm-d-0.7"}),
+        ("dataLayer", {"gie-1.5", "llm-d-0.10"}),
+        ("flowControl", set(CHECKED)),
+        ("parser", {"gie-1.5", "llm-d-0.10"}),
+        ("requestHandler", {"llm-d-0.10"}),
     ],
 )
 def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
@@ -78,14 +78,17 @@ def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
 
     value = config(**{field: "x"})
 
-    assert {row for row in PICKERS if ("FI812", message) in said(value, row)} == knows
-    assert all(said(value, row) for row in PICKERS)
+    assert {row for row in CHECKED if ("FI812", message) in said(value, row)} == knows
+    assert all(said(value, row) for row in CHECKED)
 
 
-def test_weights_may_have_fractions_since_1_4() -> None:
-    value = config(schedulingProfiles=[profile({"pluginRef": "queue-scorer", "weight": 1.5})])
+@pytest.mark.parametrize("row", sorted(PICKERS.keys() - set(CHECKED)))
+def test_of_an_older_generation_only_the_kind_is_checked(row: str) -> None:
+    value = config(data="x", plugins=[{"type": "no-such"}])
 
-    assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "gie-1.3", "llm-d-0.4"}
+    assert said(value, row) == []
+    assert [code for code, _ in said(value | {"kind": "Other"}, row)] == ["FI811"]
+    assert [code for code, _ in said("- a", row)] == ["FI810"]
 
 
 OLD_HANDLER: Object = {"type": "pd-profile-handler", "parameters": {"threshold": 0}}
@@ -97,7 +100,7 @@ def also(plugin: str, row: str = "gie-1.5", **parameters: Any) -> tuple[Object, 
     return config(*QUEUE, {"type": plugin, "parameters": parameters}), row
 
 
-def profiles(*names: str, handlers: tuple[str, ...] = (), row: str = "llm-d-0.4") -> tuple[Object, str]:
+def profiles(*names: str, handlers: tuple[str, ...] = (), row: str = "llm-d-0.7") -> tuple[Object, str]:
     """Return a configuration with profiles of these names, and a generation."""
     listed = [{"name": name, "plugins": []} for name in names]
     return config(*QUEUE, *({"type": one} for one in handlers), schedulingProfiles=listed), row
@@ -112,7 +115,10 @@ FIRST: Object = {"pluginRef": "max-score-picker"}
 SCORER: Object = {"pluginRef": "queue-scorer"}
 LISTED: Object = {"sources": [{"pluginRef": "x"}]}
 WHERE = "schedulingProfiles[0].plugins[0]"
-HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, pd-profile-handler"
+HANDLERS = (
+    "schedulingProfiles: 2 profiles need data-parallel-profile-handler, pd-profile-handler, "
+    "disagg-profile-handler"
+)
 
 
 @pytest.mark.parametrize(
@@ -151,12 +157,11 @@ HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, p
         (
             also(ALWAYS["type"]),
             "FI814",
-            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: "
-            + " or ".join(ADVISED),
+            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.10",
         ),
-        (also("prefill-filter", "gie-1.2"), "FI814", ""),
-        (also("decode-filter", "gie-1.2"), "FI814", ""),
-        (also("pd-profile-handler", "gie-1.2"), "FI814", ""),
+        (also("prefill-filter"), "FI814", ""),
+        (also("decode-filter"), "FI814", ""),
+        (also("pd-profile-handler"), "FI814", ""),
         (
             using({"pluginRef": "queue-scorers"}),
             "FI815",
@@ -173,15 +178,15 @@ HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, p
             "FI816",
             "schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker",
         ),
-        (profiles("a", "a", handlers=("data-parallel-profile-handler",), row="llm-d-0.7"), "FI816", ""),
-        (profiles("", "b", handlers=("data-parallel-profile-handler",), row="llm-d-0.7"), "FI816", ""),
+        (profiles("a", "a", handlers=("data-parallel-profile-handler",)), "FI816", ""),
+        (profiles("", "b", handlers=("data-parallel-profile-handler",)), "FI816", ""),
         (
             profiles("a", "b"),
             "FI816",
             HANDLERS,
         ),
         (profiles("a", "b", handlers=("single-profile-handler",)), "FI816", HANDLERS),
-        (profiles("default", handlers=("single-profile-handler", "pd-profile-handler")), "FI816", ""),
+        (profiles("a", handlers=("single-profile-handler", "data-parallel-profile-handler")), "FI816", ""),
         (
             also("prefix-cache-scorer", maxPrefixBlocksToMatch="many"),
             "FI817",
@@ -192,9 +197,9 @@ HANDLERS = "schedulingProfiles: 2 profiles need data-parallel-profile-handler, p
             "FI817",
             "plugins[2].parameters.autoTune: must be true or false",
         ),
-        (also("prefix-cache-scorer", "gie-1.4", blockSize=64, blockSizeTokens=0), "FI817", ""),
-        (also("prefix-cache-scorer", "gie-1.4", blockSize=64, blockSizeTokens=16), "FI818", ""),
-        (also("prefix-cache-scorer", "gie-1.4", blockSize=0), "FI818", ""),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=0), "FI817", ""),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=16), "FI818", ""),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=0), "FI818", ""),
     ],
 )
 def test_a_mistake_is_one_finding_with_its_place(
@@ -221,8 +226,10 @@ def test_a_mistake_is_one_finding_with_its_place(
             config(*QUEUE, ALWAYS | {"name": "x"}, OLD_HANDLER | {"parameters": {"deciderPluginName": "x"}}),
             "llm-d-0.7",
         ),
-        using(SCORER, FIRST, row="gie-1.2"),
-        using(SCORER | {"weight": 2}, FIRST, row="gie-1.2"),
+        using(SCORER, FIRST),
+        using(SCORER | {"weight": 1.5}, FIRST),
+        using(FIRST, SCORER),
+        (config(schedulingProfiles=None), "gie-1.5"),
     ],
 )
 def test_what_an_endpoint_picker_reads_has_no_findings(value: Object | str, row: str) -> None:
@@ -261,42 +268,26 @@ def test_a_decider_must_precede_its_handler(plugins: tuple[Object, ...], asked: 
     assert found == [("FI815", f"{asked} among the plugins before it")]
 
 
-def test_the_data_layer_of_1_3_needs_its_feature_gate() -> None:
-    value = config(data={"sources": []})
-
-    assert said(value, "gie-1.3") == [("FI820", "data: gie-1.3 needs the feature gate dataLayer with it")]
-    assert said(value, "gie-1.4") == []
-
-
 def test_the_feature_gate_of_the_data_layer_needs_its_field() -> None:
     value = config(featureGates=["dataLayer"])
 
-    refusing = {"gie-1.3", "gie-1.4", "llm-d-0.7", "llm-d-0.10"}  # the last has no such gate
+    refusing = {"llm-d-0.7", "llm-d-0.10"}  # the last has no such gate
     assert {row for row in PICKERS if said(value, row)} == refusing
 
 
 def test_the_old_block_size_is_refused_by_later_generations() -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": {"blockSize": 64}}
 
-    codes = {row: [code for code, _ in said(config(*QUEUE, plugin), row)] for row in PICKERS}
+    codes = {row: [code for code, _ in said(config(*QUEUE, plugin), row)] for row in CHECKED}
 
-    assert codes == {
-        "gie-1.2": [],
-        "gie-1.3": [],
-        "gie-1.4": ["FI817"],
-        "gie-1.5": ["FI818"],
-        "llm-d-0.4": [],
-        "llm-d-0.7": ["FI817"],
-        "llm-d-0.9": ["FI817"],
-        "llm-d-0.10": ["FI817"],
-    }
+    assert codes == {"gie-1.5": ["FI818"], "llm-d-0.7": ["FI817"], "llm-d-0.10": ["FI817"]}
 
 
 def test_a_parameter_without_effect_is_a_warning() -> None:
     plugin = {"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 5}}
 
     assert [
-        one.severity for one in check_config(yaml.dump(config(*QUEUE, plugin)), PICKERS["gie-1.2"], "")
+        one.severity for one in check_config(yaml.dump(config(*QUEUE, plugin)), PICKERS["gie-1.5"], "")
     ] == ["warning"]
 
 
@@ -313,13 +304,12 @@ def test_a_parameter_without_effect_is_a_warning() -> None:
         ("static-usage-limit-policy", {"x": 1}, "", ""),
     ],
 )
-@pytest.mark.parametrize("row", ROUTERS)
 def test_a_router_refuses_parameters_that_it_does_not_know(
-    row: str, plugin: str, given: Object, code: str, words: str
+    plugin: str, given: Object, code: str, words: str
 ) -> None:
     beside = [{"type": "prefix-based-pd-decider"}, {"type": "queue-scorer"}][: 2 - (plugin == "queue-scorer")]
 
-    found = said(config(*beside, {"type": plugin, "parameters": given}), row)
+    found = said(config(*beside, {"type": plugin, "parameters": given}), "llm-d-0.10")
 
     assert [one for one, _ in found] == ([code] if code else [])
     assert words in str(found)
@@ -328,24 +318,23 @@ def test_a_router_refuses_parameters_that_it_does_not_know(
 @pytest.mark.parametrize(
     ("row", "fields", "message"),
     [
-        ("llm-d-0.9", {"apiVersion": "llm-d.ai/v1alpha1"}, ""),
+        ("llm-d-0.10", {"apiVersion": "llm-d.ai/v1alpha1"}, ""),
         ("llm-d-0.10", {"apiVersion": "llm-d.ai/v1"}, "apiVersion: must be llm-d.ai/v1alpha1"),
         ("llm-d-0.7", {"apiVersion": "llm-d.ai/v1alpha1"}, "inference.networking.x-k8s.io/v1alpha1"),
-        ("llm-d-0.9", {"dataLayer": {"injectDefaults": False}}, ""),
-        ("llm-d-0.9", {"requestHandler": {"parsers": [{"pluginRef": "anthropic-parser"}]}}, ""),
+        ("llm-d-0.10", {"dataLayer": {"injectDefaults": False}}, ""),
+        ("llm-d-0.10", {"requestHandler": {"parsers": [{"pluginRef": "anthropic-parser"}]}}, ""),
         (
-            "llm-d-0.9",
+            "llm-d-0.10",
             {"requestHandler": {"parsers": [{"pluginRef": "x"}]}},
             "parsers[0].pluginRef: x is not",
         ),
-        ("llm-d-0.9", {"dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}, "sources[0]"),
-        ("llm-d-0.9", {"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}}}, ""),
-        ("llm-d-0.9", {"saturationDetector": {"pluginRef": "concurrency-detector"}}, "saturationDetector"),
-        ("llm-d-0.9", {"flowControl": {"enableEviction": True}}, "has no such field"),
+        ("llm-d-0.10", {"dataLayer": {"sources": [{"pluginRef": "metrics-data-source"}]}}, "sources[0]"),
+        ("llm-d-0.10", {"flowControl": {"saturationDetector": {"pluginRef": "utilization-detector"}}}, ""),
+        ("llm-d-0.10", {"saturationDetector": {"pluginRef": "concurrency-detector"}}, "saturationDetector"),
         ("llm-d-0.10", {"flowControl": {"enableEviction": True}}, ""),
         ("llm-d-0.10", {"featureGates": ["haPopulateNonLeaderDatastore=false", "flowControl= True"]}, ""),
         ("llm-d-0.10", {"featureGates": ["flowControl=maybe"]}, "flowControl=maybe must be one of"),
-        ("llm-d-0.9", {"featureGates": ["flowControl=true"]}, "flowControl=true must be one of"),
+        ("llm-d-0.7", {"featureGates": ["flowControl=true"]}, "flowControl=true must be one of"),
     ],
 )
 def test_a_router_reads_other_configurations(row: str, fields: Object, message: str) -> None:
@@ -355,7 +344,7 @@ def test_a_router_reads_other_configurations(row: str, fields: Object, message: 
     assert message in str(found)
 
 
-@pytest.mark.parametrize(("row", "words"), [("llm-d-0.9", "plugins before it"), ("llm-d-0.10", "")])
+@pytest.mark.parametrize(("row", "words"), [("llm-d-0.7", "plugins before it"), ("llm-d-0.10", "")])
 def test_a_router_of_0_10_sorts_its_plugins(row: str, words: str) -> None:
     handler = {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": ALWAYS["type"]}}}
 
@@ -363,26 +352,10 @@ def test_a_router_of_0_10_sorts_its_plugins(row: str, words: str) -> None:
     assert [code for code, _ in said(config(*QUEUE, handler), row)] == ["FI815"]
 
 
-def test_a_picker_plugin_before_a_scorer_without_a_weight_is_refused() -> None:
-    references = [{"pluginRef": "max-score-picker"}, {"pluginRef": "queue-scorer"}]
-    value = config(schedulingProfiles=[{"name": "default", "plugins": references}])
-
-    assert {row for row in PICKERS if [code for code, _ in said(value, row)] == ["FI819"]} == {
-        "gie-1.2",
-        "llm-d-0.4",
-    }
-
-
-def test_older_generations_need_a_profile() -> None:
-    value = config(schedulingProfiles=None)
-
-    assert {row for row in PICKERS if said(value, row)} == {"gie-1.2", "llm-d-0.4"}
-
-
 def test_generations_have_different_feature_gates() -> None:
     value = config(featureGates=["prepareDataPlugins"])
 
-    assert {row for row in PICKERS if not said(value, row)} == {"gie-1.3", "gie-1.4", "llm-d-0.7"}
+    assert {row for row in CHECKED if not said(value, row)} == {"llm-d-0.7"}
 
 
 def test_the_number_of_findings_is_bounded() -> None:

@@ -119,7 +119,7 @@ PLANS: Final[dict[str, Case]] = {
     ),
     "leaders with two ports": case("held FI809 d p", prefill(port=8001), DECODES),
     "a configuration checked for a chosen generation": case(
-        "held FI812 w", worker(routing=Routing(config=PARSED, picker="gie-1.2"))
+        "held FI812 w", worker(routing=Routing(config=PARSED, picker="llm-d-0.7"))
     ),
     "the same for the operator's": case("routes", worker(routing=Routing(config=PARSED))),
 }

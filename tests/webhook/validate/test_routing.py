@@ -51,7 +51,7 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"priority": "Critical"}, "FI803"),
         ({"priority": "1", "picker": "gie-1.2", "endpoint_picker_config": FLOW_CONTROL}, "FI119"),
         ({"priority": "-1", "picker": "llm-d-0.4", "endpoint_picker_config": FLOW_CONTROL}, "FI119"),
-        ({"picker": "gie-1.2", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
+        ({"picker": "llm-d-0.7", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
     ],
 )
 def test_an_invalid_routing_annotation_is_denied(annotations: dict[str, Any], code: str) -> None:
