@@ -48,11 +48,6 @@ def is_subdomain(name: str) -> bool:
     return len(name) <= SUBDOMAIN and _is_subdomain(name) is not None
 
 
-def is_path_segment(name: str) -> bool:
-    """Return whether a text may be a segment of a URL's path (`pkg/api/validation/path`)."""
-    return name not in {"", ".", ".."} and not {"/", "%"} & set(name)
-
-
 def api_path(root: str, *segments: str) -> str:
     """Return a path of the API below a root; each segment stays one, whatever a user wrote in it."""
     return "/".join((root, *(quote(one, safe="", errors="replace") for one in segments)))

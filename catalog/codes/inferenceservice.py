@@ -64,13 +64,13 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the Gateway API refuses the route or the gateway",
         "correct the field as the message says; the schema is that of the Gateway API, v1",
-        "a value has the wrong type or length, a field is missing, or two fields exclude each other",
+        "a value has the wrong type or length, a field is missing, or a pool has no group",
     ),
     "FI711": Code(
         "error",
         "Kubernetes refuses the Ingress",
         "correct the field as the message says; the schema is that of networking.k8s.io/v1",
-        "a value has the wrong type or range, a field is missing, or two fields exclude each other",
+        "a value has the wrong type, or a field is missing",
     ),
     "FI715": Code(
         "error",
@@ -82,7 +82,7 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "Kubernetes refuses the scaling of a role",
         "correct the field as the message says; the schema is that of a HorizontalPodAutoscaler",
-        "a value has the wrong type or range, a field is missing, or two fields exclude each other",
+        "a value has the wrong type, or a field is missing",
     ),
     "FI717": Code(
         "error",

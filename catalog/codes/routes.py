@@ -262,7 +262,8 @@ ROWS: Final[dict[str, Code]] = {
         "error",
         "the API server refuses an object of the service",
         "read the cause in the message; the controller retries every half minute",
-        "a quota, a policy, an admission webhook, or missing permissions of the controller",
+        "a quota, a policy, an admission webhook, missing permissions of the controller, or a rule of the "
+        "object's API beyond its schema",
     ),
     "FI873": Code(
         "error",

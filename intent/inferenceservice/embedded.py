@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from catalog.pickers.generations import POOLS
 from catalog.schemas import (
     AUTOSCALER,
     GATEWAY,
@@ -19,12 +20,9 @@ from catalog.schemas import (
     schemas,
 )
 from intent import Object
-from intent.autoscaling import OF_AUTOSCALER
 from intent.errors import FieldError, each_nearest
-from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
-from intent.ingress import OF_INGRESS
 from intent.rollout import OF_ROLLOUT
-from intent.schema import NO_RULES, Rules, Violation, violations
+from intent.schema import Rules, Violation, violations
 from intent.shapes import listed, mapping
 
 UNKNOWN: Final = "FI702"
@@ -40,8 +38,8 @@ class Embedded:
     """The name of its schema."""
     code: str
     """The code of a violation; an unknown field is FI702."""
-    rules: Rules
-    """Upstream's rules beyond the schema."""
+    rules: Rules = field(default_factory=dict)
+    """Rules beyond the schema."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Names that are no fields here, though authors expect them, each with its remedy."""
 
@@ -51,21 +49,36 @@ class Embedded:
         return schemas()[self.name]
 
 
+def _group_of_a_pool(backend: Object) -> str:
+    """Require the group of an InferencePool, without which gateways report an unknown kind."""
+    is_pool = backend.get("kind") == "InferencePool" and not backend.get("group")
+    return f"group must be {POOLS}: it refers to an InferencePool" if is_pool else ""
+
+
+_BACKENDS: Final = (
+    ".rules[].backendRefs[]",
+    *(
+        f"{rule}.filters[].{name}.backendRef"
+        for rule in (".rules[]", ".rules[].backendRefs[]")
+        for name in ("requestMirror", "externalAuth")
+    ),
+)
 _BELOW: Final = dict.fromkeys(
     ("maxSurge", "maxUnavailable", "partition"), "write it in rollingUpdateConfiguration"
 )
 EMBEDDED: Final = {
     "scaling": Embedded(
-        AUTOSCALER, "FI716", OF_AUTOSCALER, {"scaleTargetRef": "remove it: the role is the target"}
+        AUTOSCALER, "FI716", left_out={"scaleTargetRef": "remove it: the role is the target"}
     ),
     "rolloutStrategy": Embedded(ROLLOUT, "FI717", OF_ROLLOUT, _BELOW),
-    "template": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
-    "worker": Embedded(POD_TEMPLATE, "FI701", NO_RULES),
-    "httproute": Embedded(HTTP_ROUTE, "FI710", OF_HTTP_ROUTE),
-    "gateway": Embedded(GATEWAY, "FI710", OF_GATEWAY),
-    "ingress": Embedded(INGRESS, "FI711", OF_INGRESS),
+    "template": Embedded(POD_TEMPLATE, "FI701"),
+    "worker": Embedded(POD_TEMPLATE, "FI701"),
+    "httproute": Embedded(HTTP_ROUTE, "FI710", dict.fromkeys(_BACKENDS, (_group_of_a_pool,))),
+    "gateway": Embedded(GATEWAY, "FI710"),
+    "ingress": Embedded(INGRESS, "FI711"),
 }
-"""The fields, by their names."""
+"""The fields, by their names. The rules of their APIs beyond the schemas are for the API server, when the
+controller sends a dry run (ADR 22)."""
 
 
 def findings(service: Object | None) -> Iterator[FieldError]:

@@ -79,73 +79,15 @@ GOOD_SCALINGS: Final[dict[str, Object]] = {
 }
 BROKEN_SCALINGS: Final[dict[str, tuple[Object, str]]] = {
     "no maximum": ({"minReplicas": 1}, ".maxReplicas"),
-    "a maximum of zero": (scaling(maxReplicas=0), ""),
-    "a negative minimum": (scaling(external(), minReplicas=-1), ""),
-    "a minimum above the maximum": (scaling(minReplicas=5), ""),
-    "zero replicas without a metric": (scaling(minReplicas=0), ""),
-    "zero replicas with a metric of pods": (scaling(pods(), minReplicas=0), ""),
     "a maximum as a text": (scaling(maxReplicas="4"), ".maxReplicas"),
     "a misspelt field": (scaling(maxReplica=4), ".maxReplica"),
     "a target": (scaling(scaleTargetRef={"kind": "Deployment", "name": "d"}), ".scaleTargetRef"),
     "metrics as an object": (scaling(metrics={}), ".metrics"),
     "a metric without a type": (scaling({"external": external()["external"]}), ".metrics[0].type"),
-    "an unknown type": (scaling({"type": "Queue"}), ".metrics[0]"),
-    "a type in lower case": (scaling(external() | {"type": "external"}), ".metrics[0]"),
-    "a type without its field": (scaling({"type": "External"}), ".metrics[0]"),
-    "two sources": (scaling(external() | {"pods": pods()["pods"]}), ".metrics[0]"),
-    "a metric without a name": (scaling(external(name="")), ".metrics[0].external.metric"),
-    "a metric with a slash": (scaling(external(name="a/b")), ".metrics[0].external.metric"),
-    "an object without a kind": (
-        scaling(of_object({"type": "Value", "value": 1}, kind="")),
-        ".metrics[0].object.describedObject",
-    ),
-    "an object without a value": (scaling(of_object({"type": "Value"})), ".metrics[0].object.target"),
-    "an external metric without a value": (
-        scaling(external({"type": "Value"})),
-        ".metrics[0].external.target",
-    ),
-    "an external metric with both values": (
-        scaling(external({"type": "Value", "value": 1, "averageValue": 1})),
-        ".metrics[0].external.target",
-    ),
-    "a value of zero": (scaling(external({"type": "Value", "value": 0})), ".metrics[0].external.target"),
-    "a negative average": (
-        scaling(pods({"type": "AverageValue", "averageValue": "-1"})),
-        ".metrics[0].pods.target",
-    ),
-    "pods without an average": (scaling(pods({"type": "Value", "value": 1})), ".metrics[0].pods.target"),
-    "an unknown target": (
-        scaling(external({"type": "Average", "averageValue": 1})),
-        ".metrics[0].external.target",
-    ),
-    "no utilization": (
-        scaling(resource({"type": "Utilization", "averageUtilization": 0})),
-        ".metrics[0].resource.target",
-    ),
-    "utilization and an average": (
-        scaling(resource({**UTILIZATION, "averageValue": 1})),
-        ".metrics[0].resource.target",
-    ),
-    "a container without a name": (scaling(container(container="")), ".metrics[0].containerResource"),
-    "a resource without a name": (scaling(container(name="")), ".metrics[0].containerResource"),
-    "a resource that no container has": (scaling(container(name="gpu")), ".metrics[0].containerResource"),
-    "a quota of a resource": (
-        scaling(container(name="requests.nvidia.com/gpu")),
-        ".metrics[0].containerResource",
-    ),
     "a tolerance with a fraction as its exponent": (
         scaling(external(), behavior={"scaleUp": {"tolerance": "1e1.5"}}),
         ".behavior.scaleUp.tolerance",
     ),
-    "a window of two hours": (down(stabilizationWindowSeconds=7200), ".behavior.scaleDown"),
-    "a negative window": (down(stabilizationWindowSeconds=-1), ".behavior.scaleDown"),
-    "an unknown selection": (down(selectPolicy="All"), ".behavior.scaleDown"),
-    "no policies": (down(policies=[]), ".behavior.scaleDown"),
-    "a negative tolerance": (down(tolerance="-0.1"), ".behavior.scaleDown"),
-    "a policy that changes nothing": (policy(value=0), ".behavior.scaleDown.policies[0]"),
-    "a period of zero": (policy(periodSeconds=0), ".behavior.scaleDown.policies[0]"),
-    "a period of an hour": (policy(periodSeconds=3600), ".behavior.scaleDown.policies[0]"),
-    "an unknown policy": (policy(type="Groups"), ".behavior.scaleDown.policies[0]"),
 }
 """With the path at which the finding is."""
 

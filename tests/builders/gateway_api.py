@@ -91,16 +91,8 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
     "a misspelt field of a parent": (parents({"name": "g", "section": "a"}), ".parentRefs[0].section"),
     "a port of a parent as a text": (parents({"name": "g", "port": "80"}), ".parentRefs[0].port"),
     "a port of a parent out of range": (parents({"name": "g", "port": 65536}), ".parentRefs[0].port"),
-    "one parent twice": (parents({"name": "g"}, {"name": "g"}), ".parentRefs"),
-    "a parent and its listener": (parents({"name": "g"}, {"name": "g", "sectionName": "a"}), ".parentRefs"),
     "a rule as a text": (route(rules=["/v1"]), ".rules[0]"),
     "a misspelt field of a rule": (route({"match": [PREFIX]}), ".rules[0].match"),
-    "a path without its slash": (
-        matched(path={"type": "PathPrefix", "value": "v1"}),
-        ".rules[0].matches[0].path",
-    ),
-    "a path with two": (matched(path={"value": "/v1//chat"}), ".rules[0].matches[0].path"),
-    "a path with a space": (matched(path={"value": "/v1 chat"}), ".rules[0].matches[0].path"),
     "a path of another type": (
         matched(path={"type": "Prefix", "value": "/v1"}),
         ".rules[0].matches[0].path.type",
@@ -116,33 +108,10 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
         matched(headers=[{"name": "a", "value": "b"}, {"name": "a", "value": "c"}]),
         ".rules[0].matches[0].headers[1]",
     ),
-    "a Service without a port": (backed({"name": "models"}), ".rules[0].backendRefs[0]"),
     "a backend without a name": (backed({"kind": "Service", "port": 80}), ".rules[0].backendRefs[0].name"),
     "a negative weight": (backed({**SERVICE, "weight": -1}), ".rules[0].backendRefs[0].weight"),
     "a backend as an object": (route({"backendRefs": SERVICE}), ".rules[0].backendRefs"),
     "an unknown filter": (filtered({"type": "RateLimit"}), ".rules[0].filters[0].type"),
-    "a filter without its field": (filtered({"type": "URLRewrite"}), ".rules[0].filters[0]"),
-    "a filter with another's field": (
-        filtered({**REDIRECT, "type": "URLRewrite", "urlRewrite": {"hostname": "a.b"}}),
-        ".rules[0].filters[0]",
-    ),
-    "a filter twice": (filtered(HEADERS, HEADERS), ".rules[0].filters"),
-    "a rewrite and a redirect": (filtered(REWRITE, REDIRECT, matches=[PREFIX]), ".rules[0].filters"),
-    "a redirect with a backend": (filtered(REDIRECT, backendRefs=[SERVICE]), ".rules[0]"),
-    "a prefix to replace where there is none": (
-        filtered(REWRITE, matches=[{"path": {"type": "Exact", "value": "/v1"}}]),
-        ".rules[0]",
-    ),
-    "a prefix to replace in two matches": (filtered(REWRITE, matches=[PREFIX, {}]), ".rules[0]"),
-    "a path to replace with what is another's": (
-        filtered(
-            {
-                "type": "URLRewrite",
-                "urlRewrite": {"path": {"type": "ReplaceFullPath", "replacePrefixMatch": "/"}},
-            }
-        ),
-        ".rules[0].filters[0].urlRewrite.path",
-    ),
     "another status code": (
         filtered({"type": "RequestRedirect", "requestRedirect": {"statusCode": 200}}),
         ".rules[0].filters[0].requestRedirect.statusCode",
@@ -151,19 +120,8 @@ BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
         filtered({"type": "RequestMirror", "requestMirror": {}}),
         ".rules[0].filters[0].requestMirror.backendRef",
     ),
-    "a mirror with two shares": (
-        filtered(
-            {**MIRROR, "requestMirror": {**MIRROR["requestMirror"], "fraction": {"numerator": 1}}}  # type: ignore[dict-item] # a value of another type
-        ),
-        ".rules[0].filters[0].requestMirror",
-    ),
     "a timeout without a unit": (route({"timeouts": {"request": "30"}}), ".rules[0].timeouts.request"),
     "a timeout that is a number": (route({"timeouts": {"request": 30}}), ".rules[0].timeouts.request"),
-    "a longer timeout within a shorter one": (
-        route({"timeouts": {"request": "10s", "backendRequest": "1m"}}),
-        ".rules[0].timeouts",
-    ),
-    "too many matches": (route(*[{"matches": [PREFIX] * 64}] * 3), ".rules"),
 }
 GOOD_GATEWAYS: Final[dict[str, Object]] = {
     "a listener": gateway(),
@@ -184,27 +142,8 @@ BROKEN_GATEWAYS: Final[dict[str, tuple[Object, str]]] = {
     "a port out of range": (listener(port=0), ".listeners[0].port"),
     "a name in capitals": (listener(name="Web"), ".listeners[0].name"),
     "a name twice": (gateway(LISTENER, {**LISTENER, "port": 81}), ".listeners[1]"),
-    "a port twice": (gateway(LISTENER, {**LISTENER, "name": "b"}), ".listeners"),
-    "tls without TLS": (listener(tls={"certificateRefs": [{"name": "c"}]}), ".listeners[0]"),
-    "tls without a certificate": (gateway({**SECURE, "tls": {}}), ".listeners[0].tls"),
-    "HTTPS that passes through": (gateway({**SECURE, "tls": {"mode": "Passthrough"}}), ".listeners[0]"),
-    "a hostname of TCP": (listener(protocol="TCP", hostname="a.b"), ".listeners[0]"),
     "routes from nowhere": (
         listener(allowedRoutes={"namespaces": {"from": "Other"}}),
         ".listeners[0].allowedRoutes.namespaces.from",
-    ),
-    "an address that is none": (gateway(addresses=[{"value": "10.0.0"}]), ".addresses[0]"),
-    "an address twice": (gateway(addresses=[{"value": "10.0.0.1"}] * 2), ".addresses"),
-    "a key of a label that is none": (
-        gateway(infrastructure={"labels": {"a b": "c"}}),
-        ".infrastructure.labels",
-    ),
-    "a key of an annotation that is too long": (
-        gateway(infrastructure={"annotations": {f"{'a' * 253}/b": "c"}}),
-        ".infrastructure.annotations",
-    ),
-    "a hostname that is none": (
-        gateway(addresses=[{"type": "Hostname", "value": "a_b"}]),
-        ".addresses[0]",
     ),
 }

@@ -1,7 +1,6 @@
-"""Kubernetes, LWS's webhook and the Gateway API accept and refuse the same embedded specs as our rules.
+"""Kubernetes, LWS's webhook and the Gateway API accept and refuse the same embedded specs as the schemas.
 
-What our schema alone refuses is left out: an API server takes unknown fields as warnings. The rules beside
-the schemas of HTTPRoutes and Gateways are also compared with upstream's definitions, by their paths.
+What their rules refuse beyond the schemas, a dry run reports, as the controller sends before each write.
 """
 
 import copy
@@ -10,41 +9,37 @@ from typing import Any, Final
 import pytest
 
 from catalog.pickers.generations import PICKERS
-from catalog.schemas import GATEWAY, HTTP_ROUTE
-from hack.upstream import ORIGINS, RULES, defined, nodes
 from intent import Object
-from intent.gateway_api import OF_GATEWAY, OF_HTTP_ROUTE
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.schema import violations
 from sync.desired.endpoints import Endpoints
 from sync.desired.render.routes import destination_rule
 from sync.desired.routes import Routes
-from tests.builders.autoscaling import BROKEN_ROLLOUTS, BROKEN_SCALINGS, GOOD_ROLLOUTS, GOOD_SCALINGS
-from tests.builders.gateway_api import BROKEN_GATEWAYS, BROKEN_ROUTES, GOOD_GATEWAYS, GOOD_ROUTES
-from tests.builders.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES
+from tests.builders.autoscaling import (
+    BROKEN_ROLLOUTS,
+    BROKEN_SCALINGS,
+    GOOD_ROLLOUTS,
+    GOOD_SCALINGS,
+    external,
+    scaling,
+)
+from tests.builders.gateway_api import (
+    BROKEN_GATEWAYS,
+    BROKEN_ROUTES,
+    GOOD_GATEWAYS,
+    GOOD_ROUTES,
+    SECURE,
+    backed,
+    filtered,
+    gateway,
+    listener,
+    matched,
+)
+from tests.builders.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES, host
+from tests.builders.ingresses import path as ingress
 from tests.cluster.testbed.api import ApiError, create, path
-from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
-
-OURS: Final = {HTTP_ROUTE: OF_HTTP_ROUTE, GATEWAY: OF_GATEWAY}
-BY_KEYS: Final = frozenset({".tls.frontend.perPort"})
-"""What the keys of a list say here; its rule upstream says the same."""
-OF_ITEMS: Final = frozenset({".listeners[]"})
-"""Where our rule is about an item, and upstream's about the list."""
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_each_field_with_a_rule_has_one_here(upstream: Built, name: str) -> None:
-    origin = ORIGINS[name]
-    schema = defined(upstream.source(origin.component, origin.file), origin.fields)
-
-    assert {path for path, node in nodes(schema) if RULES in node or "oneOf" in node} - BY_KEYS == (
-        OURS[name].keys() - OF_ITEMS
-    )
-
-
-# --- the API server ---------------------------------------------------------------------------------
 
 STRICT: Final = {"dryRun": "All", "fieldValidation": "Strict"}
 TARGET: Final = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "x"}
@@ -73,6 +68,18 @@ BROKEN: Final[dict[str, Any]] = {
     "httproute": BROKEN_ROUTES,
     "gateway": BROKEN_GATEWAYS,
 }
+BEYOND: Final[tuple[tuple[str, Object, str], ...]] = (
+    ("httproute", matched(path={"value": "v1"}), "must be an absolute path and start with"),
+    ("httproute", filtered({"type": "URLRewrite"}), "urlRewrite must be specified"),
+    ("httproute", backed({"name": "models"}), "Must have port for Service reference"),
+    ("gateway", gateway({**SECURE, "tls": {}}), "certificateRefs or options must be specified"),
+    ("gateway", listener(protocol="TCP", hostname="a.b"), "hostname must not be specified"),
+    ("ingress", ingress(path="v1"), "must be an absolute path"),
+    ("ingress", host("10.0.0.1"), "must be a DNS name, not an IP address"),
+    ("scaling", scaling(minReplicas=5), "must be greater than or equal to `minReplicas`"),
+    ("scaling", scaling(external({"type": "Value"})), "must set either a target value"),
+)
+"""What rules beyond the schemas refuse, and the API server's words for it."""
 CASES_GOOD: Final = [(field, name) for field, cases in GOOD.items() for name in cases]
 CASES_BROKEN: Final = [(field, name) for field, cases in BROKEN.items() for name in cases]
 
@@ -115,6 +122,14 @@ def test_an_invalid_spec_is_refused(routed: Cluster, field: str, name: str) -> N
 
     assert list(violations(spec, row.schema.root, "", row.rules))
     assert answer(routed, field, spec)
+
+
+@pytest.mark.parametrize(("field", "spec", "words"), BEYOND)
+def test_a_dry_run_reports_what_no_schema_can(routed: Cluster, field: str, spec: Object, words: str) -> None:
+    row = EMBEDDED[field]
+
+    assert not list(violations(spec, row.schema.root, "", row.rules))
+    assert words in answer(routed, field, spec)
 
 
 def test_istio_s_own_schema_accepts_the_rule_for_the_endpoint_picker(routed: Cluster) -> None:

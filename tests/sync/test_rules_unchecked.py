@@ -114,7 +114,7 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ),
     (
         "FI716",
-        of_service(role("inference", scaling={"maxReplicas": 0}, replicas=None), router()),
+        of_service(role("inference", scaling={"minReplicas": 1}, replicas=None), router()),
         has_more(("HorizontalPodAutoscaler", "r1-inference")),
     ),
     ("FI717", of_service(role("inference", rolloutStrategy={"type": "X"}), router()), is_copied),

@@ -67,8 +67,8 @@ MISTAKES: dict[str, tuple[Object, str, str]] = {
         "FI110",
     ),
     "an ingress": (
-        isvc(worker(), router(ingress={"tls": [{"secretName": "A"}]})),
-        "spec.roles[1].ingress.tls[0]",
+        isvc(worker(), router(ingress={"tls": [{"secretName": 1}]})),
+        "spec.roles[1].ingress.tls[0].secretName",
         "FI711",
     ),
     "a route": (ROUTED, "spec.roles[0].httproute.hostname", "FI702"),

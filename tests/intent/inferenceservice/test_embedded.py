@@ -12,6 +12,9 @@ from tests.builders.lws import changed
 POD = "spec.roles.0.template.spec"
 CONTAINER = f"{POD}.containers.0"
 ROUTED = isvc(router(), worker())
+POOL = {"kind": "InferencePool", "name": "chat-pool"}
+SERVICE = {"name": "models", "port": 80}
+MIRRORED = {"type": "RequestMirror", "requestMirror": {"backendRef": POOL}}
 
 
 def said(service: Object | None) -> list[str]:
@@ -71,6 +74,24 @@ def test_a_finding_names_the_field_and_the_remedy(path: str, value: Any, where: 
 )
 def test_a_route_and_a_gateway_have_their_own_code(field: str, value: Object, expected: str) -> None:
     assert expected in said(changed(ROUTED, f"spec.roles.0.{field}", value))
+
+
+@pytest.mark.parametrize(
+    ("rule", "where"),
+    [
+        ({"backendRefs": [POOL]}, "backendRefs[0]"),
+        ({"filters": [MIRRORED]}, "filters[0].requestMirror.backendRef"),
+        (
+            {"backendRefs": [SERVICE | {"filters": [MIRRORED]}]},
+            "backendRefs[0].filters[0].requestMirror.backendRef",
+        ),
+    ],
+)
+def test_a_pool_needs_its_group(rule: Object, where: str) -> None:
+    (found,) = said(changed(ROUTED, "spec.roles.0.httproute", {"rules": [rule]}))
+
+    message = "group must be inference.networking.k8s.io: it refers to an InferencePool (FI710)"
+    assert found == f"spec.roles[0].httproute.rules[0].{where}: {message}"
 
 
 @pytest.mark.parametrize(
