@@ -247,7 +247,9 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "array": ("a list", lambda value: isinstance(value, list), _in_list),
     "string": ("a string", lambda value: isinstance(value, str), _nothing),
     "integer": ("a whole number", _is_whole, _nothing),
+    "number": ("a number", lambda value: type(value) in {int, float}, _nothing),
     "boolean": ("true or false", lambda value: isinstance(value, bool), _nothing),
+    "": ("anything", lambda _value: True, _nothing),
 }
 """By type: its name in messages, its test, and the check of nested values."""
 
@@ -268,4 +270,4 @@ _PORT_OR_NAME: Final = _either("int32")
 def _kind(schema: Object) -> _Kind:
     if schema.get(_INT_OR_STRING):
         return _QUANTITY if "pattern" in schema else _PORT_OR_NAME
-    return _KINDS[schema["type"]]
+    return _KINDS[schema.get("type", "")]

@@ -5,88 +5,88 @@ Endpoint pickers decode strictly: an unknown field, or a value of another type, 
 v1.4.0 (that of llm-d 0.7) and v1.5.0, and of llm-d/llm-d-router v0.10.0.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
-Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
-"""A key of `KINDS`, or the shape of the items of a list, or the shapes of the fields of a map."""
+Shape = dict[str, Any]
+"""A structural schema (`intent.schema`)."""
 Fields = Mapping[str, Shape]
 
-KINDS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "anything": ("anything", lambda _: True),
-    "text": ("text", lambda value: isinstance(value, str)),
-    "flag": ("true or false", lambda value: isinstance(value, bool)),
-    "whole": ("a whole number", lambda value: type(value) is int),
-    "number": ("a number", lambda value: type(value) in {int, float}),
-}
-"""Each type with its name for messages and its test. Quantities and durations are not parsed."""
-
-_GATE: Final[Shape] = "text"
-_PLUGIN: Final[Shape] = {"name": "text", "type": "text", "parameters": "anything"}
-_THRESHOLDS: Final[Shape] = {
-    "queueDepthThreshold": "whole",
-    "kvCacheUtilThreshold": "number",
-    "metricsStalenessThreshold": "anything",
-}
-_REFERENCE: Final[Shape] = {"pluginRef": "text"}
-_SOURCES: Final[dict[str, Shape]] = {"sources": [{"pluginRef": "text", "extractors": [_REFERENCE]}]}
-_BAND: Final[dict[str, Shape]] = {
-    "priority": "whole",
-    "maxBytes": "anything",
-    "fairnessPolicyRef": "text",
-    "orderingPolicyRef": "text",
-}
-_FLOW: Final[dict[str, Shape]] = {
-    "maxBytes": "anything",
-    "defaultRequestTTL": "anything",
-    "defaultPriorityBand": _BAND,
-    "priorityBands": [_BAND],
-}
-_BAND_1_5: Final[dict[str, Shape]] = {**_BAND, "maxRequests": "anything"}
+ANYTHING: Final[Shape] = {}
+"""Quantities and durations too are not parsed."""
+TEXT: Final[Shape] = {"type": "string"}
+FLAG: Final[Shape] = {"type": "boolean"}
+WHOLE: Final[Shape] = {"type": "integer"}
+NUMBER: Final[Shape] = {"type": "number"}
 
 
+def map_of(**fields: Shape) -> Shape:
+    """Return the shape of a map with these fields."""
+    return {"type": "object", "properties": fields}
+
+
+def list_of(item: Shape) -> Shape:
+    """Return the shape of a list."""
+    return {"type": "array", "items": item}
+
+
+_REFERENCE: Final = map_of(pluginRef=TEXT)
+_THRESHOLDS: Final = map_of(
+    queueDepthThreshold=WHOLE, kvCacheUtilThreshold=NUMBER, metricsStalenessThreshold=ANYTHING
+)
+_SOURCES: Final[Fields] = {"sources": list_of(map_of(pluginRef=TEXT, extractors=list_of(_REFERENCE)))}
+_BAND: Final[Fields] = {
+    "priority": WHOLE,
+    "maxBytes": ANYTHING,
+    "fairnessPolicyRef": TEXT,
+    "orderingPolicyRef": TEXT,
+}
+_FLOW: Final[Fields] = {"maxBytes": ANYTHING, "defaultRequestTTL": ANYTHING}
+_BAND_1_5: Final = map_of(**_BAND, maxRequests=ANYTHING)
 _FIELDS: Final[Fields] = {
-    "apiVersion": "text",
-    "kind": "text",
-    "plugins": [_PLUGIN],
-    "schedulingProfiles": [{"name": "text", "plugins": [{"pluginRef": "text", "weight": "number"}]}],
-    "featureGates": [_GATE],
+    "apiVersion": TEXT,
+    "kind": TEXT,
+    "plugins": list_of(map_of(name=TEXT, type=TEXT, parameters=ANYTHING)),
+    "schedulingProfiles": list_of(map_of(name=TEXT, plugins=list_of(map_of(pluginRef=TEXT, weight=NUMBER)))),
+    "featureGates": list_of(TEXT),
 }
 """The fields that every generation has."""
 FIELDS_0_7: Final[Fields] = {
     **_FIELDS,
     "saturationDetector": _THRESHOLDS,
-    "data": _SOURCES,
-    "flowControl": _FLOW,
+    "data": map_of(**_SOURCES),
+    "flowControl": map_of(
+        **_FLOW, defaultPriorityBand=map_of(**_BAND), priorityBands=list_of(map_of(**_BAND))
+    ),
 }
-_FLOW_1_5: Final[dict[str, Shape]] = {
+_FLOW_1_5: Final[Fields] = {
     **_FLOW,
-    "maxRequests": "anything",
+    "maxRequests": ANYTHING,
     "defaultPriorityBand": _BAND_1_5,
-    "priorityBands": [_BAND_1_5],
-    "usageLimitPolicyPluginRef": "text",
+    "priorityBands": list_of(_BAND_1_5),
+    "usageLimitPolicyPluginRef": TEXT,
 }
 FIELDS_1_5: Final[Fields] = {
     **_FIELDS,
     "saturationDetector": _REFERENCE,
-    "dataLayer": _SOURCES,
+    "dataLayer": map_of(**_SOURCES),
     "parser": _REFERENCE,
-    "flowControl": _FLOW_1_5,
+    "flowControl": map_of(**_FLOW_1_5),
 }
 FIELDS_0_10: Final[Fields] = {
     **FIELDS_1_5,
-    "dataLayer": {
+    "dataLayer": map_of(
         **_SOURCES,
-        "injectDefaults": "flag",
-        "discovery": _REFERENCE,
-        "crossReplicaSyncerPluginRef": "text",
-        "crossReplicaSyncInterval": "anything",
-    },
-    "flowControl": {
+        injectDefaults=FLAG,
+        discovery=_REFERENCE,
+        crossReplicaSyncerPluginRef=TEXT,
+        crossReplicaSyncInterval=ANYTHING,
+    ),
+    "flowControl": map_of(
         **_FLOW_1_5,
-        "defaultNegativePriorityBand": _BAND_1_5,
-        "saturationDetector": _REFERENCE,
-        "enableEviction": "flag",
-    },
-    "requestHandler": {"parsers": [_REFERENCE]},
+        defaultNegativePriorityBand=_BAND_1_5,
+        saturationDetector=_REFERENCE,
+        enableEviction=FLAG,
+    ),
+    "requestHandler": map_of(parsers=list_of(_REFERENCE)),
 }

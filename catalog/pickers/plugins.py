@@ -8,7 +8,7 @@ llm-d/llm-d-router v0.10.0.
 
 from typing import Final
 
-from catalog.pickers.fields import Fields
+from catalog.pickers.fields import FLAG, NUMBER, TEXT, WHOLE, Fields, list_of, map_of
 
 Plugins = dict[str, tuple[str, ...] | None]
 """None: its parameters are not checked. Empty: it reads none, and ignores all."""
@@ -156,13 +156,13 @@ _TEXT: Final = (
 )
 _NUMBERS: Final = ("matchLengthWeight", "maxBusyScore", "kvCacheUtilThreshold", "headroom")
 PARAMETERS: Final[Fields] = {
-    **dict.fromkeys(_WHOLE, "whole"),
-    **dict.fromkeys(_TEXT, "text"),
-    **dict.fromkeys(("autoTune", "insecureSkipVerify", "allowsNoLabel", "enableFiltering"), "flag"),
-    **dict.fromkeys(_NUMBERS, "number"),
-    "validValues": ["text"],
-    "profiles": dict.fromkeys(("decode", "prefill", "encode"), "text"),
-    "deciders": dict.fromkeys(("prefill", "encode"), "text"),
+    **dict.fromkeys(_WHOLE, WHOLE),
+    **dict.fromkeys(_TEXT, TEXT),
+    **dict.fromkeys(("autoTune", "insecureSkipVerify", "allowsNoLabel", "enableFiltering"), FLAG),
+    **dict.fromkeys(_NUMBERS, NUMBER),
+    "validValues": list_of(TEXT),
+    "profiles": map_of(decode=TEXT, prefill=TEXT, encode=TEXT),
+    "deciders": map_of(prefill=TEXT, encode=TEXT),
 }
 """The type of each checked parameter, for all plugins; a value of another type stops the endpoint picker."""
 

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+from catalog.pickers.fields import ANYTHING, Shape, map_of
 from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker, is_gone
 from catalog.pickers.plugins import PARAMETERS, SINGLE_PROFILE, is_picker, is_profile_handler
 from intent import Object, yaml
 from intent.annotations import PICKER
 from intent.errors import FieldError, nearest, suggested
-from intent.pickers.fields import misfits
+from intent.schema import violations
 from intent.shapes import listed, mapping, text
 
 LONGEST: Final = 8_192
@@ -109,8 +110,16 @@ def _kind(config: Object, picker: Picker) -> Iterator[Message]:
 
 def _fields(config: Object, picker: Picker) -> Iterator[Message]:
     """FI812: all fields exist and have the right types; the endpoint picker decodes strictly."""
-    for message in misfits(config, dict(picker.fields), picker.name):
+    for message in _misfits(config, map_of(**picker.fields), picker):
         yield message, "FI812"
+
+
+def _misfits(value: Any, shape: Shape, picker: Picker, where: str = "") -> Iterator[str]:
+    """Report values of another shape; a value that is null is absent."""
+    for one in violations(value, shape, where) if value is not None else ():
+        hint = suggested(nearest(one.unknown, one.known))
+        unknown = f"{picker.name} has no such field{hint}"
+        yield f"{one.path.lstrip('.')}: {unknown if one.unknown else one.message}"
 
 
 def _names(config: Object, _picker: Picker) -> Iterator[Message]:
@@ -147,8 +156,8 @@ def _parameters(config: Object, picker: Picker) -> Iterator[Message]:
             elif known is not None and unknown:
                 yield f"{where}: {picker.name} ignores it{suggested(nearest(str(name), known))}", "FI818"
             elif known is not None:
-                shape = PARAMETERS.get(name, "anything")
-                yield from ((one, "FI817") for one in misfits(given[name], shape, picker.name, where))
+                shape = PARAMETERS.get(name, ANYTHING)
+                yield from ((one, "FI817") for one in _misfits(given[name], shape, picker, where))
 
 
 def _references(config: Object, _picker: Picker) -> Iterator[Message]:

@@ -27,6 +27,7 @@ from intent.launch import (
     quoted,
     read_size,
     read_sizes,
+    shares_ranks,
     size_changes,
     spelled,
     text_of,
@@ -383,8 +384,7 @@ def _heads(launch: Launch, tensor: int, known: ModelSharding | None) -> str:
     Source: vLLM `vllm/config/model.py`, `verify_with_parallel_config`.
     """
     # data-parallel ranks that share the tensor-parallel ones each run the whole attention
-    is_shared = launch.command.engine == "lmdeploy" or launch.command.flags.last(SHARED_DATA)
-    shards = max(tensor // ((read_size(launch, DATA) or 1) if is_shared else 1), 1)
+    shards = max(tensor // ((read_size(launch, DATA) or 1) if shares_ranks(launch) else 1), 1)
     if known is None or not known.heads % shards:
         return ""
     best = _largest(shards, lambda fewer: not known.heads % fewer) * (tensor // shards)

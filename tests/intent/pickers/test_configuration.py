@@ -74,7 +74,7 @@ def test_values_of_another_type_are_reported() -> None:
     ],
 )
 def test_generations_have_different_fields(field: str, knows: set[str]) -> None:
-    message = f"{field}: must be a map"
+    message = f"{field}: must be an object"
 
     value = config(**{field: "x"})
 
@@ -240,9 +240,9 @@ def test_what_an_endpoint_picker_reads_has_no_findings(value: Object | str, row:
     ("value", "message"),
     [
         (config(plugins=[{"type": "queue-scorer", "nam": "x"}]), "plugins[0].nam: gie-1.5 has no such field"),
-        (config(plugins=["queue-scorer"]), "plugins[0]: must be a map"),
+        (config(plugins=["queue-scorer"]), "plugins[0]: must be an object"),
         (config(plugins={}, schedulingProfiles=[]), "plugins: must be a list"),
-        (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be text"),
+        (config(schedulingProfiles=[{"name": 5}]), "schedulingProfiles[0].name: must be a string"),
     ],
 )
 def test_a_mistake_that_has_others_in_its_train_is_reported_too(value: Object, message: str) -> None:
