@@ -224,10 +224,10 @@ class Controller:
         If its spec has changed since the first snapshot no status is written: its own reconcile is queued.
         Returns the seconds after which to write the status, if that must wait.
         """
-        snapshot = replace(self.observe(key), unapplied=unapplied)
-        service = snapshot.service
+        service = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
         if service is None or service.deleting or not _is_same_generation(service, before.service):
             return None
+        snapshot = replace(self.observe(key), unapplied=unapplied)
         if status := report(snapshot, desired, now()):
             return await self.writer.report(key, service, status)
         return None

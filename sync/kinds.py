@@ -177,7 +177,7 @@ def is_ours(kind: Kind[Any], row: AppliedObject, service: str, owners: frozenset
 
 def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:
     """Return a snapshot's rows of a kind."""
-    return snapshot.rows.get(kind.kind, ())
+    return snapshot.rows.get(kind.resource.kind, ())
 
 
 # --- rules of single kinds --------------------------------------------------------------------------

@@ -21,11 +21,10 @@ from kube.client import DEFAULT_NAMESPACE
 from sync.desired.service import Desired, desired_state
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.observed import volcano
-from sync.observed.cached import UnreadableObject
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import EVERYWHERE, Cache, Caches, Scope
+from sync.runtime.cache import Cache, Caches, holding
 from sync.runtime.snapshots import ServiceMemory, observe
 
 SETTINGS: Final = "fusioninfer-settings"
@@ -141,16 +140,12 @@ def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
 
 def caches_of(live: Live) -> Caches:
     """Return what the controller's caches hold."""
-    caches: dict[str, Cache[Any]] = {}
-    for kind in (*WATCHED, TEMPLATES):
-        cache: Cache[Any] = Cache(kind)
-        answer = live.objects.get(kind.kind, Answer())
-        for row in filter(None, map(cache.project, answer.objects)):
-            rows: Any = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
-            rows.put(row)
-        cache.scopes[EVERYWHERE] = Scope(answer.unknown, absent=not answer.served)
-        caches[kind.kind] = cache
-    return caches
+    return {kind.kind: _cache(kind, live.objects.get(kind.kind, Answer())) for kind in (*WATCHED, TEMPLATES)}
+
+
+def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
+    rows = filter(None, map(Cache(kind).project, answer.objects))
+    return holding(kind, rows, answer.unknown, absent=not answer.served)
 
 
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:

@@ -22,9 +22,9 @@ from intent.resource import KINDS
 from intent.service.member import Member, ServiceKey, member
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
-from sync.desired.preview import preview
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from sync.observed.configuration import is_config_map
+from sync.runtime.preview import preview
 from webhook.expand import expanded, foreseen
 from webhook.validate import CONSEQUENCES
 

@@ -23,9 +23,9 @@ def prunable(
     names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
     kept = names | desired.held_objects
     held = desired.held | {kind for kind, _ in names}.intersection(unapplied)
-    for kind in reversed([kind for kind in OUTPUTS.values() if kind.kind in caches.keys() - held]):
-        for row in caches[kind.kind].of(key):
-            is_made = row.applied and kind.names(key[1], row.name)
+    for name in reversed([name for name in OUTPUTS if name in caches and name not in held]):
+        for row in caches[name].of(key):
+            is_made = row.applied and OUTPUTS[name].names(key[1], row.name)
             is_of_another = any(one.kind == KIND and one.uid != uid for one in row.owners)
-            if is_made and not (is_of_another or row.deleting or (kind.kind, row.name) in kept):
-                yield kind, row
+            if is_made and not (is_of_another or row.deleting or (name, row.name) in kept):
+                yield OUTPUTS[name], row

@@ -165,7 +165,15 @@ class Cache(Generic[R]):
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""
-        return tuple(self.unreadable.by_key.get(key, {}).values())
+        return tuple(self.unreadable.by_key.get(key, {}).values()) if self.unreadable.by_key else ()
+
+    def gap(self, key: ServiceKey) -> str:
+        """Return why not all objects are known that concern a key; empty if they are."""
+        kind, unread = self.kind.resource.kind, self.unreadable_of(key)
+        if unread:
+            return f"{kind} {unread[-1].name} cannot be read: {unread[-1].why}"
+        trouble = self.trouble_in(key[0])
+        return f"{kind} is unavailable: {trouble}" if trouble else ""
 
     # --- one object ---------------------------------------------------------------------------------
 
@@ -346,6 +354,17 @@ Caches = Mapping[str, Cache[Any]]
 """Caches by the name of their kind."""
 
 
+def holding(
+    kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "", *, absent: bool = False
+) -> Cache[R]:
+    """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
+    cache = Cache(kind, scopes={EVERYWHERE: Scope(unknown, absent=absent)})
+    for row in rows:
+        home: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
+        home.put(row)
+    return cache
+
+
 def cache_of(caches: Caches, kind: Kind[R]) -> Cache[R]:
     """Return the cache of a kind."""
-    return caches[kind.kind]
+    return caches[kind.resource.kind]

@@ -1,7 +1,7 @@
 """Builds the snapshot of one service from the caches and from what earlier reconciles remembered."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -78,7 +78,7 @@ class ServiceMemory:
 
 def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
-    rows = {kind: cache.of(key) for kind, cache in caches.items()}
+    rows, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
     crowd = _crowd(key, caches)
     few = _few(key, caches) if crowd else cache_of(caches, LWS).of(key)
     names = _gang_names(key, few, caches)
@@ -98,8 +98,8 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         rows,
         tuple(_namesakes(key, caches)),
         claimed=memory.claims(value, stored),
-        unknown=_unknown(key, caches),
-        unreadable=() if crowd else _unreadable(key, caches),
+        unknown=unknown,
+        unreadable=() if crowd else tuple(_unreadable(key, caches, unknown)),
         crowd=crowd,
         revisions=tuple(revisions),
         templates=_templates(value, caches) if value else NONE_NAMED,
@@ -184,25 +184,15 @@ def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObj
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
     """Return the kinds of which not all objects of a service are known, and why."""
-    unavailable = {
-        kind: f"{kind} is unavailable: {trouble}"
-        for kind, cache in caches.items()
-        if (trouble := cache.trouble_in(key[0]))
-    }
-    unread = {
-        kind: f"{kind} {row.name} cannot be read: {row.why}"
-        for kind, cache in caches.items()
-        for row in cache.unreadable_of(key)
-    }
-    return unavailable | unread
+    return {kind: why for kind, cache in caches.items() if (why := cache.gap(key))}
 
 
-def _unreadable(key: ServiceKey, caches: Caches) -> tuple[tuple[Subject, str], ...]:
-    return tuple(
-        (Subject(cache.kind.resource.api_version, kind, row.namespace, row.name, row.uid), row.why)
-        for kind, cache in caches.items()
-        for row in cache.unreadable_of(key)
-    )
+def _unreadable(key: ServiceKey, caches: Caches, kinds: Iterable[str]) -> Iterator[tuple[Subject, str]]:
+    """Yield the unreadable objects of a service, and why they are."""
+    for kind in kinds:
+        version = caches[kind].kind.resource.api_version
+        for row in caches[kind].unreadable_of(key):
+            yield Subject(version, kind, row.namespace, row.name, row.uid), row.why
 
 
 def _namesakes(key: ServiceKey, caches: Caches) -> Iterator[Subject]:

@@ -11,8 +11,8 @@ from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.api import BOTH, ApiPlan, desired_api
-from sync.desired.preview import preview
 from sync.desired.render.api import api_objects
+from sync.runtime.preview import preview
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 LEADERS = "leaderworkerset.sigs.k8s.io/worker-index"

@@ -13,11 +13,11 @@ from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, R
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.desired.endpoints import Endpoints
-from sync.desired.preview import preview
 from sync.desired.routes import RoutePlan, Routes, desired_routes
 from sync.desired.strategies import presets
 from sync.observed.configuration import Configuration
 from sync.observed.pod import ObservedPod
+from sync.runtime.preview import preview
 from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
 
 PD = Routing("pd-disaggregation", gateway="gate")

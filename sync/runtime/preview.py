@@ -4,26 +4,28 @@ There is no API server, so there are no uids and no status. The LeaderWorkerSets
 left out: they go through admission, and are passed in as members.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from intent import Object
 from intent.errors import Finding
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.lws import KIND as LWS
-from intent.names import service_names
-from intent.service.member import Member, ServiceKey, gangs, services
+from intent.service.member import Member, ServiceKey
 from intent.settings import Settings
 from intent.shapes import metadata, text
 from intent.template import Templates, Unavailable
 from sync.desired.service import combined, desired_state
-from sync.kinds import AUTOSCALER
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates, cached_template
-from sync.observed.snapshot import Situation, Snapshot
+from sync.observed.lws import LeaderWorkerSetProjection
+from sync.runtime.cache import Cache, holding
+from sync.runtime.snapshots import ServiceMemory, observe
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,41 +49,47 @@ def preview(  # noqa: PLR0913, PLR0917 - the kinds of objects that files may hav
     `autoscalers` are those of others; `config_maps` are those of users, to which routers may refer; and
     `templates` returns those that a service may name.
     """
-    held = {
-        (text(metadata(one).get("namespace")), text(metadata(one).get("name"))): one for one in config_maps
-    }
-    members, autoscalers = tuple(members), tuple(autoscalers)
-    found = services(members)
+    members = tuple(members)
     requests = {
         (one.namespace, one.name): CachedInferenceService(
             one.namespace, one.name, one.uid, one.generation, intent=one
         )
         for one in inferenceservices
     }
-    keys: tuple[ServiceKey, ...] = tuple({**found, **requests})
-    named = {(one.namespace, one.name): one.subject for one in members}
-    snapshots = [
-        Snapshot(
-            _situation(key, key[1], found.get(key, ())),
-            requests.get(key),
-            {AUTOSCALER.kind: tuple(row for row in autoscalers if row.namespace == key[0])},
-            namesakes=tuple(named[key[0], name] for name in service_names(key[1]) if (key[0], name) in named),
-            revisions=tuple(
-                _situation(key, name, found[key]) for name in gangs(found.get(key, ())) if name != key[1]
-            ),
+    kinds: tuple[Cache[Any], ...] = (
+        holding(INFERENCE_SERVICE, requests.values()),
+        holding(LWS, _rows(members)),
+        holding(AUTOSCALER, autoscalers),
+        holding(POD_GROUP),
+        holding(POD),
+    )
+    caches = {cache.kind.kind: cache for cache in kinds}
+    held = {
+        (text(of.get("namespace")), text(of.get("name"))): one
+        for one in config_maps
+        for of in (metadata(one),)
+    }
+    snapshots = (
+        replace(
+            observe(key, caches, ServiceMemory(), ""),
             configuration=_configuration(requests.get(key), held),
             templates=_templates(requests.get(key), templates),
         )
-        for key in keys
-    ]
+        for key in dict.fromkeys((*(one.key for one in members), *requests))
+    )
     desired = combined(desired_state(snapshot, settings) for snapshot in snapshots)
-    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS), desired.all_findings)
+    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS.kind), desired.all_findings)
 
 
-def _situation(key: ServiceKey, name: str, members: tuple[Member, ...]) -> Situation:
-    """Return the input of the plan of one gang."""
-    own = tuple(one for one in members if one.gang == name)
-    return Situation(key, own, group=name if name != key[1] else "")
+def _rows(members: Iterable[Member]) -> Iterator[CachedObject[LeaderWorkerSetProjection]]:
+    """Yield the rows of members, which their services find; two roles of one name are two, as in a file."""
+    names = Counter[ServiceKey]()
+    for one in members:
+        number = names[one.namespace, one.name]
+        names[one.namespace, one.name] += 1
+        name = f"{one.name}/{number}" if number else one.name
+        projection = LeaderWorkerSetProjection(one)
+        yield CachedObject(one.namespace, name, one.uid, one.service, projection=projection)
 
 
 def _configuration(
