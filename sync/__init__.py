@@ -10,7 +10,7 @@ The path of a change:
    the routes (`desired.routes`), and their manifests (`desired.render`).
 4. `writer` applies the differences after a dry run (`runtime.apply_history`, `runtime.owners`); `refusals`
    explains what it did not write, and `changes` what it wrote. `status` computes the status, and
-   `runtime.events` and `runtime.occurrences` record Events.
+   `runtime.events` records Events. `state` is what is known of a service from earlier reconciles.
 
 Only `runtime`, `controller` and `writer` do I/O.
 

@@ -15,13 +15,12 @@ from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping
 from sync.desired.service import Desired
 from sync.kinds import OUTPUTS, ROUTES
-from sync.observed.cached import Owner
+from sync.observed.cached import AppliedObject, Owner
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, Takeover
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.observed.snapshot import Snapshot
-from sync.runtime.event import EventType
-from sync.runtime.occurrences import Occurrence
+from sync.runtime.events import EventType, Occurrence
 from sync.status.compare import by_type
 from sync.status.templates import FOLLOWED
 
@@ -67,6 +66,11 @@ class Change:
     def __str__(self) -> str:
         """Return kind and name, as messages show them."""
         return f"{self.kind} {self.name}"
+
+
+def changed(verb: ChangeVerb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN) -> Change:
+    """Return the change of an object that a write made, or deleted."""
+    return Change(verb, kind, row.namespace, row.name, row.uid, row.owners, takeover)
 
 
 def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:

@@ -33,14 +33,14 @@ from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.clock import now
 from sync.runtime.configurations import read_configuration
-from sync.runtime.events import EventRecorder
+from sync.runtime.events import Occurrence, lasting
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import ControllerMetrics
-from sync.runtime.occurrences import Occurrence, OccurrenceRecorder
 from sync.runtime.owners import BehindError, OwnerCheck
 from sync.runtime.queue import Queue
 from sync.runtime.reflector import is_served
-from sync.runtime.snapshots import ServiceMemory, observe
+from sync.runtime.snapshots import observe
+from sync.state import STATUS, ServiceState
 from sync.status.report import report
 from sync.writer import Writer
 
@@ -95,10 +95,8 @@ class Controller:
     metrics: ControllerMetrics
     caches: Caches
     writer: Writer
-    recorder: EventRecorder
-    occurrences: OccurrenceRecorder = field(default_factory=OccurrenceRecorder)
     queue: Queue = field(default_factory=Queue)
-    memories: dict[ServiceKey, ServiceMemory] = field(default_factory=dict)
+    states: dict[ServiceKey, ServiceState] = field(default_factory=dict)
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
     objectives: dict[str, bool] = field(default_factory=dict)
@@ -116,40 +114,40 @@ class Controller:
 
         Returns the errors that another try may avoid.
         """
-        self.writer.pause.begin(key)
-        snapshot = await self._with_configuration(self.observe(key))
+        state = self.states.setdefault(key, ServiceState(key))
+        self.writer.begin(state)
+        snapshot = await self._with_configuration(self.observe(state))
         desired = desired_state(snapshot, self.settings)
-        unapplied = await self.apply_all(key, snapshot, desired)
+        unapplied = await self.apply_all(state, snapshot, desired)
         if unapplied.refusals:
             desired = desired_state(snapshot, self.settings, unapplied.refusals)
         errors: list[RetryableError] = [
             *unapplied.errors,
-            *await self.prune(key, snapshot, desired, unapplied),
+            *await self.prune(state, snapshot, desired, unapplied),
         ]
         report_in = None
         try:
-            missing = unapplied.kinds | self.writer.contested(key) & (ALL | {API})
-            report_in = await self.report(key, snapshot, desired, missing)
+            missing = unapplied.kinds | state.contested & (ALL | {API})
+            report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
             errors.append(error)
-        findings = (*desired.all_findings, *self._status_findings(key, snapshot))
+        findings = (*desired.all_findings, *_status_findings(state, snapshot))
+        self._count(state, findings)
+        found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
         delays = (
             desired.requeue_after,
             report_in,
-            await self.recorder.record(self.writer.event, key, findings),
-            await self.occurrences.record(
-                self.writer.event, key, tuple(self._occurrences(key, snapshot, desired))
-            ),
-            RETRY_REFUSED if unapplied.is_refused or self.writer.contested(key) else None,
+            await state.events.record(partial(self.writer.event, state), found),
+            RETRY_REFUSED if unapplied.is_refused or state.contested else None,
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
-        self.forget_if_gone(key)
+        self.forget_if_gone(state)
         return tuple(errors)
 
-    def observe(self, key: ServiceKey) -> Snapshot:
+    def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
-        memory = self.memories.setdefault(key, ServiceMemory())
-        return replace(observe(key, self.caches, memory, self.too_old), objectives=self.objectives)
+        seen = observe(state.key, self.caches, state.memory, self.too_old)
+        return replace(seen, objectives=self.objectives)
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""
@@ -157,7 +155,7 @@ class Controller:
             return snapshot
         return replace(snapshot, configuration=await read_configuration(self.writer.client, snapshot.value))
 
-    async def apply_all(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Unapplied:
+    async def apply_all(self, state: ServiceState, snapshot: Snapshot, desired: Desired) -> Unapplied:
         """Apply the desired objects, except those that have no effect without an object that is missing."""
         unapplied, check = Unapplied(), OwnerCheck(self.writer.client, self.caches, snapshot)
         for obj in desired.objects:
@@ -170,7 +168,7 @@ class Controller:
                 unapplied = unapplied.without(part)
                 continue
             try:
-                if found := await self._apply(key, obj, snapshot, check):
+                if found := await self._apply(state, obj, snapshot, check):
                     unapplied = unapplied.without(part, found)
             except BehindError as error:
                 unapplied = unapplied.without(part, errors=(error,))
@@ -179,7 +177,7 @@ class Controller:
         return unapplied
 
     async def _apply(
-        self, key: ServiceKey, obj: Object, snapshot: Snapshot, check: OwnerCheck
+        self, state: ServiceState, obj: Object, snapshot: Snapshot, check: OwnerCheck
     ) -> tuple[Refusal, ...]:
         """Apply one object; a LeaderWorkerSet that is refused with changed templates, with those that it has.
 
@@ -187,20 +185,20 @@ class Controller:
         as desired.
         """
         kind = OUTPUTS[obj["kind"]]
-        refusal = await self.writer.apply(key, kind, obj, check)
+        refusal = await self.writer.apply(state, kind, obj, check)
         if refusal is None:
             return ()
         earlier = with_stored_version(obj, snapshot) if kind is LWS else None
         other = earlier or (with_one_port(obj) if TARGET_PORTS in refusal.message else None)
         if other is None:
             return (refusal,)
-        again = await self.writer.apply(key, kind, other, check)
+        again = await self.writer.apply(state, kind, other, check)
         if again is None and other is not earlier:
             return (replace(refusal, partly=True),)
         return tuple(dict.fromkeys(one for one in (refusal, again) if one))
 
     async def prune(
-        self, key: ServiceKey, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
+        self, state: ServiceState, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
     ) -> tuple[ApiError, ...]:
         """Delete objects of a service that are no longer desired (`prunable`); return the errors.
 
@@ -211,36 +209,32 @@ class Controller:
         for kind, row in prunable(snapshot, desired, unapplied.kinds, self.caches):
             try:
                 if await check.allows_deletion(row):
-                    await self.writer.delete(key, kind, row)
+                    await self.writer.delete(state, kind, row)
             except ApiError as error:
                 errors.append(error)
         return tuple(errors)
 
     async def report(
-        self, key: ServiceKey, before: Snapshot, desired: Desired, unapplied: frozenset[str]
+        self, state: ServiceState, before: Snapshot, desired: Desired, unapplied: frozenset[str]
     ) -> float | None:
         """Write the status of the InferenceService from a new snapshot.
 
         If its spec has changed since the first snapshot no status is written: its own reconcile is queued.
         Returns the seconds after which to write the status, if that must wait.
         """
-        service = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
+        service = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key)
         if service is None or service.deleting or not _is_same_generation(service, before.service):
             return None
-        snapshot = replace(self.observe(key), unapplied=unapplied)
+        snapshot = replace(self.observe(state), unapplied=unapplied)
         if status := report(snapshot, desired, now()):
-            return await self.writer.report(key, service, status)
+            return await self.writer.report(state, service, status)
         return None
 
-    def _status_findings(self, key: ServiceKey, snapshot: Snapshot) -> Iterator[Finding]:
-        """Report that another writer reverts the status: in Events alone, as the status cannot say so."""
-        if refusal := self.writer.status_refusal(key):
-            yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
-
-    def _occurrences(self, key: ServiceKey, snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
+    def _occurrences(self, state: ServiceState, snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
         """Yield what this reconcile changed, and whether the service became ready."""
-        yield from occurrences(self.writer.take_changes(key), snapshot, desired)
-        row, memory = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key), self.memories[key]
+        changes, state.changes = state.changes, []
+        yield from occurrences(changes, snapshot, desired)
+        row, memory = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key), state.memory
         if row is not None:
             before = memory.ready or readiness("", snapshot.service or row)[0]
             memory.ready, found = readiness(before, row)
@@ -249,14 +243,20 @@ class Controller:
             yield from templates_changed(earlier, row)
             memory.status = row.status
 
-    def forget_if_gone(self, key: ServiceKey) -> None:
-        """Drop the memory of a service that has neither members nor an InferenceService any more."""
-        caches = [self.caches[kind.kind] for kind in (LWS, INFERENCE_SERVICE)]
-        if not any(cache.of(key) or cache.unreadable_of(key) for cache in caches):
-            self.recorder.forget(key)
-            self.occurrences.forget(key)
-            self.writer.forget(key)
-            self.memories.pop(key, None)
+    def forget_if_gone(self, state: ServiceState) -> None:
+        """Drop the state of a service that has neither members nor an InferenceService any more."""
+        if not any(self.caches[kind.kind].count(state.key) for kind in (LWS, INFERENCE_SERVICE)):
+            self._count(state, ())
+            self.writer.end(state)
+            del self.states[state.key]
+
+    def _count(self, state: ServiceState, findings: tuple[Finding, ...]) -> None:
+        """Count the findings of a service that hold, by code."""
+        before, state.events.codes = state.events.codes, tuple(one.error.code for one in findings)
+        for code in before:
+            self.metrics.findings.labels(code).dec()
+        for code in state.events.codes:
+            self.metrics.findings.labels(code).inc()
 
     # --- triggers ----------------------------------------------------------------------------------
 
@@ -275,7 +275,8 @@ class Controller:
 
     def _is_overwritten(self, key: ServiceKey) -> bool:
         row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
-        return row is not None and not self.writer.is_reported(key, row)
+        state = self.states.get(key)
+        return row is not None and (state is None or not state.has_reported(row))
 
     def _services_of(self, kind: str, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
         return self.caches[kind].services_of(index_key)
@@ -405,6 +406,15 @@ class Controller:
             log.info("version of Volcano unknown", error=logged(error))
         self.too_old = volcano.too_old(version)
         self.metrics.volcano_too_old.set(bool(self.too_old))
+
+
+def _status_findings(state: ServiceState, snapshot: Snapshot) -> Iterator[Finding]:
+    """Report that another writer reverts the status: in Events alone, as the status cannot say so."""
+    if STATUS in state.contested:
+        name = state.key[1]
+        what = f"{INFERENCE_SERVICE.kind} {name} (its status)"
+        refusal = refusals.contested(INFERENCE_SERVICE, what, name)
+        yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
 
 
 def _is_same_generation(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:

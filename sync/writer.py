@@ -4,10 +4,9 @@ Every write goes through `Writer.send`, which checks that this process may write
 """
 
 import math
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import structlog
 
@@ -16,22 +15,22 @@ from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync import refusals
-from sync.changes import Change, ChangeVerb
+from sync.changes import ChangeVerb, changed
 from sync.desired.gang import Refusal
-from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, is_ours, part_of
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, is_ours
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.managed_fields import UNKNOWN, Takeover, taken_over
+from sync.observed.managed_fields import UNKNOWN, taken_over
 from sync.runtime.apply_history import ApplyHistory
 from sync.runtime.cache import Caches, cache_of
 from sync.runtime.metrics import ControllerMetrics
 from sync.runtime.owners import BehindError, OwnerCheck, owner_stays
-from sync.runtime.pause import Pause, PausedError
+from sync.runtime.pause import object_path
+from sync.state import STATUS, ServiceState
 from sync.status import merged, surplus, without_messages, without_times
 
 log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
-M = TypeVar("M", bound=Callable[..., Awaitable[Any]])
 UNTYPED: Final = 500
 """The answer to server-side apply if the stored object has a value of the wrong type."""
 EVENT_SECONDS: Final = 5.0
@@ -44,21 +43,6 @@ VERBS: Final[dict[tuple[bool, bool], ChangeVerb]] = {
     (True, True): "restored",
 }
 """What a write does, by whether the object is stored and whether the same was applied before."""
-STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
-"""The key of a status in `Writer.histories`."""
-
-
-def unless_paused(method: M) -> M:
-    """Return None from a method whose write is paused: a paused write is no error."""
-
-    @wraps(method)
-    async def quietly(*args: Any, **named: Any) -> Any:
-        try:
-            return await method(*args, **named)
-        except PausedError:
-            return None
-
-    return cast("M", quietly)
 
 
 @dataclass(slots=True)
@@ -70,27 +54,19 @@ class Writer:
     permit: Callable[[], float]
     """Returns the seconds for which this process may write; raises if it may not (any more)."""
     caches: Caches
-    histories: dict[ServiceKey, dict[tuple[str, str], ApplyHistory]] = field(default_factory=dict)
-    """By service, and by kind and name of an object."""
-    changes: dict[ServiceKey, list[Change]] = field(default_factory=dict)
-    """The writes to a service's objects that took effect and are not recorded as Events yet."""
     observe_only: bool = False
     """Whether this process writes nothing at all."""
-    pause: Pause = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read from the caches and the settings what is paused."""
-        measured = self.metrics
-        measured.observe_only.set(self.observe_only)
+        """Set the metrics that are known from the start."""
+        self.metrics.observe_only.set(self.observe_only)
         for kind in APPLIED:
-            measured.repairs.labels(kind.kind)
-        self.pause = Pause(self._is_marked, measured.paused, measured.paused_writes, self.observe_only)
+            self.metrics.repairs.labels(kind.kind)
 
     # --- apply --------------------------------------------------------------------------------------
 
-    @unless_paused
     async def apply(
-        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
     ) -> Refusal | None:
         """Apply an object server-side, unless that changes nothing or it is not ours (`kinds.is_ours`).
 
@@ -102,7 +78,7 @@ class Writer:
         known = cache.rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
             try:
-                return await self._apply(key, kind, desired, check, known)
+                return await self._apply(state, kind, desired, check, known)
             except ApiError as error:
                 if known or not error.exists:
                     raise
@@ -112,49 +88,49 @@ class Writer:
                 raise BehindError(kind.kind, live.name)
             if not live:
                 return refusals.foreign(kind, desired)
-            return await self._apply(key, kind, desired, check, live)
+            return await self._apply(state, kind, desired, check, live)
         except ApiError as error:
             if refusal := refusals.lasting(kind, desired, error):
                 return refusal
             raise
 
     async def _apply(
-        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
     ) -> Refusal | None:
         """Apply an object; `stored` is the row of the stored object, None if none is known."""
         row = kind.projected(desired)
-        history = self._history(key, kind.kind, row.name)
+        history = state.history(kind.kind, row.name)
         if stored and (stored.deleting or history.is_settled(row.fingerprint, stored.fingerprint)):
             return None
-        if stored and is_orphaned(stored, key[1]) and not await owner_stays(self.client, desired):
+        if stored and is_orphaned(stored, state.key[1]) and not await owner_stays(self.client, desired):
             return None
-        if refusal := self._obstacle(key, kind, desired, check, stored):
+        if refusal := self._obstacle(state, kind, desired, check, stored):
             return refusal
         try:
-            return await self._write_once(key, kind, desired, stored, history, check, of_version=True)
+            return await self._write_once(state, kind, desired, stored, history, check, of_version=True)
         except ApiError as error:
             if not error.crossed:
                 raise
         # Another writer came between the dry run and the apply; a status often does.
-        return await self._write_once(key, kind, desired, stored, history, check)
+        return await self._write_once(state, kind, desired, stored, history, check)
 
     def _obstacle(
-        self, key: ServiceKey, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
     ) -> Refusal | None:
         """Return why an object may not be written: it is not ours, a rule forbids it, or it is contested."""
         row, codes = kind.projected(desired), kind.ownership.codes
         owners = check.snapshot.owners if check else NO_OWNERS
-        if stored and not is_ours(kind, stored, key[1], owners):
+        if stored and not is_ours(kind, stored, state.key[1], owners):
             return refusals.foreign(kind, desired)
         if problem := kind.ownership.blocked(stored, row):
             return Refusal(codes.blocked, problem, kind.kind, name=row.name)
-        if stored and self._history(key, kind.kind, row.name).is_contested(row.fingerprint):
+        if stored and state.history(kind.kind, row.name).is_contested(row.fingerprint):
             return refusals.contested(kind, refusals.described(kind, desired), row.name)
         return None
 
     async def _write_once(  # noqa: PLR0913, PLR0917 - one step of `_apply`, with what it knows
         self,
-        key: ServiceKey,
+        state: ServiceState,
         kind: Kind[A],
         desired: Object,
         stored: A | None,
@@ -167,7 +143,7 @@ class Writer:
 
         `of_version`: apply only to the version that the dry run saw. Raises `ApiError`.
         """
-        released = bool(stored) and await self._keep_live_values(kind, desired)
+        released = bool(stored) and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
         if answer and (problem := kind.ownership.verify(desired, answer)):
             name = desired["metadata"]["name"]
@@ -184,13 +160,16 @@ class Writer:
         is_known = history.desired == fingerprint
         before = await self._as_it_is(kind, desired) if stored and is_known else {}
         metadata = answer["metadata"] if stored and answer and of_version else {}
-        written = await self._write(kind, desired, premerge, str(metadata.get("resourceVersion", "")))
+        written = await self._write(state, kind, desired, premerge, str(metadata.get("resourceVersion", "")))
+        if written is None:
+            return None
         if stored and history.note(fingerprint):
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
         history.settle(fingerprint, row.fingerprint)
         verb = VERBS[stored is not None, is_known]
-        self._note(key, verb, kind.kind, row, taken_over(before, written) if before else UNKNOWN)
+        takeover = taken_over(before, written) if before else UNKNOWN
+        state.changes.append(changed(verb, kind.kind, row, takeover))
         return None
 
     async def _as_it_is(self, kind: Kind[A], desired: Object) -> Object:
@@ -199,17 +178,6 @@ class Writer:
             return await self.client.call(get(kind.path_of(desired)))
         except ApiError:
             return {}
-
-    def _note(
-        self, key: ServiceKey, verb: ChangeVerb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN
-    ) -> None:
-        """Note a write that took effect; the controller records it as an Event."""
-        change = Change(verb, kind, row.namespace, row.name, row.uid, row.owners, takeover)
-        self.changes.setdefault(key, []).append(change)
-
-    def take_changes(self, key: ServiceKey) -> tuple[Change, ...]:
-        """Return the writes to a service's objects since the last call."""
-        return tuple(self.changes.pop(key, ()))
 
     async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
         """Return what the API server would store; None if it rejects what a premerge can make valid.
@@ -237,7 +205,7 @@ class Writer:
         answer = await self.client.call(patch(kind.path_of(desired), {}, dry_run=True))
         return kind.projected(answer).fingerprint == result
 
-    async def _keep_live_values(self, kind: Kind[A], desired: Object) -> bool:
+    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> bool:
         """Keep the live value of fields that were applied and are no longer desired; return whether any is.
 
         Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
@@ -250,37 +218,39 @@ class Writer:
             identity = {name: desired[name] for name in ("apiVersion", "kind")}
             metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
             body = {**identity, "metadata": metadata, "spec": spec}
-            await self.send(kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
+            await self.send(state, kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
         return bool(spec)
 
-    async def _write(self, kind: Kind[A], desired: Object, premerge: Object, version: str) -> Object:
-        """Send the premerge, if any, and the apply; return the stored object.
+    async def _write(
+        self, state: ServiceState, kind: Kind[A], desired: Object, premerge: Object, version: str
+    ) -> Object | None:
+        """Send the premerge, if any, and the apply; return the stored object, None if that is withheld.
 
         With a `version` the API server refuses the write if the object has another version by now.
         """
         path = kind.path_of(desired)
         if premerge:
-            merged = await self.send(kind.kind, patch(path, _of_version(version, premerge)))
-            version = merged["metadata"]["resourceVersion"]
+            merged = await self.send(state, kind.kind, patch(path, _of_version(version, premerge)))
+            version = merged["metadata"]["resourceVersion"] if merged else ""
         body = _of_version(version, kind.ownership.seal(desired))
-        stored = await self.send(kind.kind, apply(path, body))
-        cache_of(self.caches, kind).put(kind.projected(stored))
+        stored = await self.send(state, kind.kind, apply(path, body))
+        if stored is not None:
+            cache_of(self.caches, kind).put(kind.projected(stored))
         return stored
 
     # --- status -------------------------------------------------------------------------------------
 
-    @unless_paused
-    async def report(self, key: ServiceKey, row: CachedInferenceService, status: Object) -> float | None:
+    async def report(self, state: ServiceState, row: CachedInferenceService, status: Object) -> float | None:
         """Apply a status, unless its result is stored already, or another writer reverts it.
 
         Returns the seconds after which to try again, if only its messages changed and that must wait.
         """
-        kind, history = INFERENCE_SERVICE, self._history(key, STATUS, row.name)
+        kind, history = INFERENCE_SERVICE, state.history(STATUS, row.name)
         desired = digest(without_times(status))
         if history.is_settled(desired, digest(row.status)):
             return None
         if history.is_contested(desired):
-            log.warning("status not written: another writer keeps changing it", service=key)
+            log.warning("status not written: another writer keeps changing it", service=state.key)
             return None
         shape = digest(without_messages(status))
         if seconds := history.reword_in(desired, shape):
@@ -293,14 +263,14 @@ class Writer:
             "metadata": {"namespace": row.namespace, "name": row.name},
             "status": status,
         }
-        known = await self._write_status(f"{kind.path_of(body)}/status", body, row)
-        history.settle(desired, digest(known.status))
-        cache_of(self.caches, kind).put(known)
+        if known := await self._write_status(state, f"{kind.path_of(body)}/status", body, row):
+            history.settle(desired, digest(known.status))
+            cache_of(self.caches, kind).put(known)
         return None
 
     async def _write_status(
-        self, path: str, body: Object, row: CachedInferenceService
-    ) -> CachedInferenceService:
+        self, state: ServiceState, path: str, body: Object, row: CachedInferenceService
+    ) -> CachedInferenceService | None:
         """Apply a status, and remove what an earlier merge patch left in; return the stored object.
 
         Server-side apply cannot read an object with a value of the wrong type, which was stored before the
@@ -308,23 +278,18 @@ class Writer:
         """
         kind, desired = INFERENCE_SERVICE, body["status"]
         try:
-            answer = await self.send(kind.kind, apply(path, body))
+            answer = await self.send(state, kind.kind, apply(path, body))
         except ApiError as error:
             if error.code != UNTYPED:
                 raise
-            answer = await self.send(kind.kind, patch(path, {"status": merged(desired, row.status)}))
-        if left := surplus(desired, answer.get("status", {})):
-            answer = await self.send(kind.kind, patch(path, {"status": left}))
-        return kind.projected(answer)
-
-    def is_reported(self, key: ServiceKey, row: CachedInferenceService) -> bool:
-        """Return whether the stored status is the one that this process wrote last."""
-        return self._history(key, STATUS, row.name).stored == digest(row.status)
+            answer = await self.send(state, kind.kind, patch(path, {"status": merged(desired, row.status)}))
+        if answer and (left := surplus(desired, answer.get("status", {}))):
+            answer = await self.send(state, kind.kind, patch(path, {"status": left}))
+        return kind.projected(answer) if answer else None
 
     # --- delete, send -------------------------------------------------------------------------------
 
-    @unless_paused
-    async def delete(self, key: ServiceKey, kind: Kind[A], row: A) -> None:
+    async def delete(self, state: ServiceState, kind: Kind[A], row: A) -> None:
         """Delete an object in the version of its row; an object that is gone already is no error.
 
         The cache drops the row, so that it is not deleted twice. Raises `ApiError` (409) if the object was
@@ -332,60 +297,65 @@ class Writer:
         """
         path = kind.path(row.namespace, row.name)
         try:
-            await self.send(kind.kind, delete(path, row.uid, row.resource_version))
+            answer = await self.send(state, kind.kind, delete(path, row.uid, row.resource_version))
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
-        self.histories.get(key, {}).pop((kind.kind, row.name), None)
-        self._note(key, "deleted", kind.kind, row)
-        cache_of(self.caches, kind).drop((row.namespace, row.name))
+            answer = {}
+        if answer is not None:
+            state.histories.pop((kind.kind, row.name), None)
+            state.changes.append(changed("deleted", kind.kind, row))
+            cache_of(self.caches, kind).drop((row.namespace, row.name))
 
-    async def send(self, kind: str, request: Request, at_most: float = math.inf) -> Object:
+    async def send(
+        self, state: ServiceState, kind: str, request: Request, at_most: float = math.inf
+    ) -> Object | None:
         """Send a write request, limited to the time for which this process may write.
 
-        Raises `PausedError` if the service is paused, and `LeadershipLostError`.
+        Returns None if the service is paused: a withheld write is no error. Raises `LeadershipLostError`.
         """
-        self.pause.check(kind, request)
+        if self.is_paused(state):
+            if state.pause.withhold(request):
+                self.metrics.paused_writes.labels(kind, request.verb).inc()
+                log.info(
+                    "would write", service=state.key, kind=kind, verb=request.verb, path=object_path(request)
+                )
+            return None
         await self.client.limit.wait()
         seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", kind=kind, verb=request.verb, path=request.path)
         return await self.client.write(request, seconds)
 
-    async def event(self, request: Request) -> Object:
+    async def event(self, state: ServiceState, request: Request) -> Object | None:
         """Send an Event."""
-        return await self.send("Event", request, EVENT_SECONDS)
+        return await self.send(state, "Event", request, EVENT_SECONDS)
 
-    # --- history -----------------------------------------------------------------------------------
+    # --- pause -------------------------------------------------------------------------------------
 
-    def contested(self, key: ServiceKey) -> frozenset[str]:
-        """Return the kinds of which a write for a service was left out because another writer reverts it.
+    def begin(self, state: ServiceState) -> None:
+        """Begin a reconcile of a service."""
+        state.pause.begin()
+        if self._is_marked(state.key) != state.pause.is_marked:
+            self._mark(state, is_paused=not state.pause.is_marked)
 
-        They are named as `kinds.part_of` names them.
+    def end(self, state: ServiceState) -> None:
+        """End the pause of a service that is gone."""
+        if state.pause.is_marked:
+            self._mark(state, is_paused=False)
+
+    def _mark(self, state: ServiceState, *, is_paused: bool) -> None:
+        state.pause.is_marked = is_paused
+        self.metrics.paused.inc(1 if is_paused else -1)
+        log.info("paused" if is_paused else "resumed", service=state.key)
+
+    def is_paused(self, state: ServiceState) -> bool:
+        """Return whether a service is paused; asked before each write.
+
+        A reconcile with one withheld write sends no further write: it would delete what should have been
+        replaced.
         """
-        histories = self.histories.get(key, {})
-        return frozenset(
-            part_of(kind, name)
-            for (kind, name), history in histories.items()
-            if history.is_contested(history.desired)
-        )
-
-    def status_refusal(self, key: ServiceKey) -> Refusal | None:
-        """Return why a service's status is not written: another writer reverts it; None if it is."""
-        if STATUS not in self.contested(key):
-            return None
-        return refusals.contested(
-            INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {key[1]} (its status)", key[1]
-        )
-
-    def forget(self, key: ServiceKey) -> None:
-        """Drop the histories of a service that is gone."""
-        self.histories.pop(key, None)
-        self.changes.pop(key, None)
-        self.pause.forget(key)
-
-    def _history(self, key: ServiceKey, kind: str, name: str) -> ApplyHistory:
-        return self.histories.setdefault(key, {}).setdefault((kind, name), ApplyHistory())
+        return self.observe_only or self._is_marked(state.key) or bool(state.pause.withheld)
 
     def _is_marked(self, key: ServiceKey) -> bool:
         """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""

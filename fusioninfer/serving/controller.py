@@ -26,7 +26,6 @@ from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import watched
 from sync.runtime.cache import ROWS, Cache, Caches
-from sync.runtime.events import EventRecorder
 from sync.runtime.health import unhealthy
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
 from sync.runtime.metrics import ControllerMetrics, metrics
@@ -113,8 +112,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    recorder = EventRecorder(measured.findings)
-    controller = Controller(settings, measured, caches, writer, recorder, workers=workers)
+    controller = Controller(settings, measured, caches, writer, workers=workers)
     elector = Elector(
         unlimited, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
     )

@@ -1,30 +1,32 @@
-"""Records findings as Events: once, and again if they return or persist.
+"""Records Events: findings while they hold, and what happened once.
 
-A finding is identified by its code, its subject and its path, and so is its Event. So a new leader creates no
-second Event, and a message that changes with each try (it quotes a port, a time) updates one Event. Events
-are best effort: an Event that cannot be written affects nothing else.
+A finding is an occurrence that lasts. Rules of this file, as of client-go's recorder:
+1. A finding is identified by its code, its subject and its path, and so is its Event: a new leader creates no
+ second one, and a message that changes with each try (it quotes a port, a time) updates one Event. It is
+ written once it has lasted, and again if it returns, persists, or is reworded.
+2. What happened once and repeats increases the count of its Event, at intervals that double. A service may
+ write `BURST` such Events at once, then one in `REFILL` seconds; what exceeds that waits, counted.
+3. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
+ its finding holds, else dropped. After one that the API server does not answer, the others wait.
 """
 
+import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Literal
 
 import structlog
-from prometheus_client import Gauge
 
 from catalog.codes import CODES
 from intent import Object
-from intent.errors import Finding, printable
+from intent.errors import Finding, Subject, printable
 from intent.names import api_path
-from intent.service.member import ServiceKey
-from kube.client import NO_ANSWER, ApiError, logged
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
 from kube.request import Request, create, patch
 from sync.runtime.clock import now
-from sync.runtime.event import LONGEST, rendered
-from sync.runtime.pause import PausedError
 
 REASONS: Final = {
     "FI401": "DuplicateRole",
@@ -109,145 +111,202 @@ INVALID: Final = "Invalid"
 PATIENCE: Final = 2.0
 """Seconds for which a finding must persist before its Event: files are applied one after the other."""
 REPEAT: Final = 1800.0
-"""Seconds after which the Event of a persistent finding is repeated: Events expire after an hour."""
+"""Seconds after which the Event of a finding is repeated: Events expire after an hour. The longest delay."""
 REWORD: Final = 30.0
-"""Seconds after which a changed message is written; the delay doubles each time, up to `REPEAT`."""
+"""Seconds after which a changed message of a finding is written; the delay doubles each time."""
 AGAIN: Final = 10.0
-"""Seconds after which a failed write of an Event is retried; the delay doubles each time, up to `REPEAT`."""
+"""Seconds after which a repetition, or a failed write, is written again; the delay doubles each time."""
+BURST: Final = 25
+"""Events about what happened that a service may write at once."""
+REFILL: Final = 60.0
+"""Seconds after which a service may write one more."""
 MOST: Final = 100
-"""Maximum number of findings of a service that are remembered after they ended."""
-Send = Callable[[Request], Awaitable[Object]]
+"""Maximum number of Events of a service that are remembered, beside those of findings that hold."""
+LONGEST: Final = 1024
+"""Maximum length of `message` in the API."""
+EventType = Literal["Normal", "Warning"]
+Send = Callable[[Request], Awaitable[Object | None]]
+"""Sends a request; None: the service is paused."""
 log: Final = structlog.stdlib.get_logger(__name__)
 
 
-@dataclass(slots=True)
-class EventState:
-    """The state of one Event. Times are monotonic."""
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Something that happened to a subject."""
 
+    subject: Subject
+    reason: str
+    message: str
+    type: EventType = "Normal"
+    about: str = ""
+    """Distinguishes occurrences of one reason; empty: the reason is enough."""
+    name: str = ""
+    """Of a finding: the name of its Event. It lasts until it is not found any more."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What two occurrences share that are one Event."""
+        one = self.subject
+        return (self.name,) if self.name else (one.uid, one.kind, one.name, self.reason, self.about)
+
+
+@dataclass(slots=True)
+class Event:
+    """The Event of one occurrence. Times are monotonic."""
+
+    latest: Occurrence
+    due: float
+    """When the occurrences that wait are written."""
+    waiting: int = 0
+    """Occurrences that are not written yet; of a finding 1 while it holds."""
+    name: str = ""
     times: int = 0
-    """How often it was written."""
-    due: float | None = None
-    """When it is due; None while the finding does not hold."""
-    message_hash: int = 0
+    """The count of the Event; 0: this process did not write it."""
+    told: int = 0
     """A hash of the message that was written last."""
     rewordings: int = 0
-    """How often the message has changed."""
+    writes: int = 0
     failed: int = 0
     """Failed writes in a row."""
     at: float = 0.0
     """When it was written last, or when the finding ended."""
 
-    def is_due(self, message_hash: int, moment: float) -> bool:
-        """Return whether to write the Event now; set when it is due."""
-        if self.due is None:
-            self.due = moment + PATIENCE
-        elif self.times and message_hash != self.message_hash:
+    @property
+    def holds(self) -> bool:
+        """Whether it is of a finding that holds."""
+        return bool(self.latest.name and self.waiting)
+
+    def note(self, one: Occurrence, moment: float) -> None:
+        """Note that something happened, or is found."""
+        if not one.name:
+            self.waiting += 1
+        elif not self.waiting:
+            self.waiting, self.due = 1, moment + PATIENCE
+        elif self.times and hash(one.message) != self.told:
             self.due = min(self.due, self.at + _doubled(REWORD, self.rewordings))
-        return moment >= self.due
+        self.latest = one
 
-    def mark_written(self, message_hash: int, moment: float) -> None:
-        """Record that it was written."""
-        self.rewordings += bool(self.times) and message_hash != self.message_hash
-        self.times, self.message_hash, self.failed = self.times + 1, message_hash, 0
-        self.at, self.due = moment, moment + REPEAT
+    def end(self, moment: float) -> None:
+        """Note that the finding does not hold any more."""
+        self.waiting, self.at = 0, moment
 
-    def mark_failed(self, moment: float) -> None:
-        """Record that the write failed."""
-        self.due = moment + _doubled(AGAIN, self.failed)
-        self.failed += 1
+    async def write(self, send: Send) -> bool:
+        """Write it, and decide when to do so again; return whether the API server answered."""
+        told, is_answered = hash(self.latest.message), True
+        try:
+            if not await self._send(send):
+                return True  # it stays due, and is written when the service is resumed
+        except (ApiError, *NO_ANSWER) as error:
+            is_answered = isinstance(error, ApiError)
+            log.warning("event not written", reason=self.latest.reason, error=logged(error))
+            delay, self.failed = _doubled(AGAIN, self.failed), self.failed + 1
+        else:
+            self.rewordings += bool(self.writes) and told != self.told
+            delay = REPEAT if self.latest.name else _doubled(AGAIN, self.writes)
+            self.writes, self.told, self.failed = self.writes + 1, told, 0
+        self.at = time.monotonic()
+        self.due, self.waiting = self.at + delay, 1 if self.latest.name else 0
+        return is_answered
 
-    def mark_ended(self, moment: float) -> None:
-        """Record that the finding no longer holds."""
-        if self.due is not None:
-            self.at, self.due = moment, None
+    async def _send(self, send: Send) -> bool:
+        """Increase the count of the Event; create it if it does not exist, or has expired.
+
+        Returns whether it was sent.
+        """
+        one, count = self.latest, self.times + self.waiting
+        events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
+        if self.times:
+            change = {"count": count, "lastTimestamp": now(), "message": _printable(one.message)}
+            try:
+                is_sent = await send(patch(api_path(events, self.name), change)) is not None
+            except ApiError as error:
+                if error.code != NOT_FOUND:
+                    raise
+            else:
+                self.times = count if is_sent else self.times
+                return is_sent
+        name = one.name or f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
+        try:
+            is_sent = await send(create(events, rendered(one, name, self.waiting))) is not None
+        except ApiError as error:
+            if not (one.name and error.exists):  # an earlier leader created it
+                raise
+            is_sent = True
+        if is_sent:
+            self.name, self.times = name, self.waiting
+        return is_sent
 
 
 def _doubled(seconds: float, times: int) -> float:
     return min(REPEAT, seconds * 2.0 ** min(times, 20))
 
 
+def _printable(message: str) -> str:
+    return printable(message)[:LONGEST]
+
+
 @dataclass(slots=True)
-class EventRecorder:
-    """The Events that this process wrote about every service."""
+class ServiceEvents:
+    """The Events that this process wrote about one service."""
 
-    holding: Gauge
-    """The number of findings that hold, by code."""
-    states: dict[ServiceKey, dict[str, EventState]] = field(default_factory=dict)
-    findings: dict[ServiceKey, tuple[Finding, ...]] = field(default_factory=dict)
+    events: dict[tuple[str, ...], Event] = field(default_factory=dict)
+    """By the identity of their occurrences."""
+    free_at: float = -math.inf
+    """When one more may be written about what happened, without a burst."""
+    codes: tuple[str, ...] = ()
+    """Those of the findings that hold."""
 
-    async def record(self, send: Send, key: ServiceKey, findings: tuple[Finding, ...]) -> float | None:
-        """Write the Events that are due; return the seconds until the next one, None if no finding holds."""
-        self._count(key, findings)
-        memory, current, moment = self.states.setdefault(key, {}), by_name(findings), time.monotonic()
-        for name, finding in current.items():
-            state = memory.setdefault(name, EventState())
-            if state.is_due(hash(finding.error.message), moment):
-                await _write(send, state, name, finding)
-        for name in memory.keys() - current.keys():
-            memory[name].mark_ended(moment)
-        _forget(memory, moment)
-        waits = [state.due - moment for state in memory.values() if state.due and state.due > moment]
-        return min(waits, default=None)
+    async def record(self, send: Send, found: Iterable[Occurrence]) -> float | None:
+        """Write the Events that are due; return the seconds until the next one, None if none waits.
 
-    def forget(self, key: ServiceKey) -> None:
-        """Drop the states of a service that is gone."""
-        self.states.pop(key, None)
-        self._count(key, ())
-        del self.findings[key]
+        `found` has what happened since the last call, and all findings that hold.
+        """
+        moment, found = time.monotonic(), tuple(found)
+        for one in found:
+            self.events.setdefault(one.identity, Event(one, moment)).note(one, moment)
+        holding = {one.identity for one in found}
+        for event in self.events.values():
+            if event.holds and event.latest.identity not in holding:
+                event.end(moment)
+        for event in self.events.values():
+            if not event.waiting or event.due > moment:
+                continue
+            if not (event.latest.name or self._may_write(moment)):
+                event.due = moment + REFILL
+            elif not await event.write(send):
+                self._postpone(moment + AGAIN)
+        self._forget(moment)
+        waits = (event.due - moment for event in self.events.values() if event.waiting)
+        return min((seconds for seconds in waits if seconds > 0), default=None)
 
-    def _count(self, key: ServiceKey, findings: tuple[Finding, ...]) -> None:
-        for finding in self.findings.pop(key, ()):
-            self.holding.labels(finding.error.code).dec()
-        for finding in findings:
-            self.holding.labels(finding.error.code).inc()
-        self.findings[key] = findings
+    def _may_write(self, moment: float) -> bool:
+        """Return whether one more Event may be written now, and count it."""
+        free_at = max(self.free_at, moment - BURST * REFILL) + REFILL
+        if free_at > moment:
+            return False
+        self.free_at = free_at
+        return True
 
+    def _postpone(self, until: float) -> None:
+        """Delay the Events that wait."""
+        for event in self.events.values():
+            event.due = max(event.due, until)
 
-def _forget(memory: dict[str, EventState], moment: float) -> None:
-    """Drop findings that ended long ago, and the oldest ones if there are too many."""
-    ended = sorted((state.at, name) for name, state in memory.items() if state.due is None)
-    old = [one for one in ended[-MOST:] if one[0] + REPEAT < moment]
-    for _, name in ended[:-MOST] + old:
-        del memory[name]
-
-
-async def _write(send: Send, state: EventState, name: str, finding: Finding) -> None:
-    """Create the Event or increase its count; if neither succeeds, log that and try again later."""
-    message_hash = hash(finding.error.message)
-    try:
-        await _create_or_count(send, state, name, finding)
-    except PausedError:
-        pass  # the Event stays due, and is written when the service is resumed
-    except (ApiError, *NO_ANSWER) as error:
-        log.warning(
-            "event not written",
-            event_name=name,
-            code=finding.error.code,
-            error=logged(error),
-        )
-        state.mark_failed(time.monotonic())
-    else:
-        state.mark_written(message_hash, time.monotonic())
+    def _forget(self, moment: float) -> None:
+        """Drop what was written or ended long ago, and the first ones if there are too many."""
+        passed = [(at, event) for at, event in self.events.items() if not event.holds]
+        old = [at for at, event in passed if not event.waiting and event.at + REPEAT < moment]
+        for at in dict.fromkeys((*old, *(at for at, _ in passed[:-MOST]))):
+            del self.events[at]
 
 
-async def _create_or_count(send: Send, state: EventState, name: str, finding: Finding) -> None:
-    """Create the Event; if it exists and this process created it, increase its count."""
-    events = api_path("/api/v1/namespaces", finding.subject.namespace, "events")
-    body = event(finding, name)
-    try:
-        await send(create(events, body))
-    except ApiError as error:
-        if not error.exists:
-            raise
-        if state.times:
-            again = {"count": state.times + 1, "lastTimestamp": now(), "message": body["message"]}
-            await send(patch(api_path(events, name), again))
-
-
-def event(finding: Finding, name: str) -> Object:
-    """Render a finding as a `v1` Event of type Warning."""
-    reason = REASONS.get(finding.error.code, INVALID)
-    return rendered(finding.subject, name, "Warning", reason, _message(finding))
+def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
+    """Yield findings as occurrences, by the names of their Events; duplicates once."""
+    seen = Counter[str]()
+    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
+        name, seen[first] = event_name(finding, seen[first]), seen[first] + 1
+        reason = REASONS.get(finding.error.code, INVALID)
+        yield Occurrence(finding.subject, reason, _message(finding), "Warning", name=name)
 
 
 def _message(finding: Finding) -> str:
@@ -258,16 +317,31 @@ def _message(finding: Finding) -> str:
     return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
 
 
-def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
-    """Return findings by the names of their Events; duplicates once."""
-    named, seen = {}, Counter[str]()
-    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
-        named[event_name(finding, seen[first])] = finding
-        seen[first] += 1
-    return named
-
-
 def event_name(finding: Finding, place: int = 0) -> str:
     """Return the name of an Event: object, code and path; `place` numbers those that share all three."""
     known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
     return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"
+
+
+def rendered(one: Occurrence, name: str, count: int = 1) -> Object:
+    """Render a `v1` Event."""
+    at, subject = now(), one.subject
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": subject.namespace},
+        "involvedObject": {
+            "apiVersion": subject.api_version,
+            "kind": subject.kind,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "uid": subject.uid,
+        },
+        "type": one.type,
+        "reason": one.reason,
+        "message": _printable(one.message),
+        "source": {"component": "fusioninfer-sync"},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": count,
+    }

@@ -18,7 +18,6 @@ from sync.controller import Controller
 from sync.kinds import watched
 from sync.runtime import clock, events
 from sync.runtime.cache import Cache
-from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.reflector import reflect
 from sync.writer import Writer
@@ -146,7 +145,7 @@ async def make(client: Client, background: Background) -> Start:
         for cache in caches.values():
             background(reflect(client, cache, settings.namespaces))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)
-        return Controller(settings, measured, caches, writer, EventRecorder(measured.findings))
+        return Controller(settings, measured, caches, writer)
 
     return begin
 

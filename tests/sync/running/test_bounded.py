@@ -83,7 +83,8 @@ async def test_a_refusal_with_changing_messages_causes_one_event(
 
     said = [event for event in api.findings() if event["reason"] == "PodGroupRefused"]
     assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
-    assert all(len(memory) <= 4 for memory in controller.recorder.states.values())
+    told = [one for state in controller.states.values() for one in state.events.events.values()]
+    assert sum(bool(one.latest.name) for one in told) <= 4
 
 
 def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
@@ -110,7 +111,8 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
     api.edit(POD_GROUP.path(HOME, "r1"), minMember=1)
     await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
 
-    await eventually(lambda: not any(controller.recorder.states.values()))
+    (state,) = controller.states.values()
+    await eventually(lambda: not any(one.latest.name for one in state.events.events.values()))
 
 
 @pytest.mark.usefixtures("served")

@@ -112,7 +112,7 @@ async def test_a_new_leader_tells_nothing_again(
     before = len(api.kept("events"))
 
     other = start()
-    await eventually(lambda: other.memories.keys() == served.memories.keys())
+    await eventually(lambda: other.states.keys() == served.states.keys())
     await quiet()
 
     assert len(api.kept("events")) == before

@@ -14,6 +14,7 @@ from sync.kinds import LWS, POD_GROUP
 from sync.observed.volcano import SCHEDULER
 from sync.runtime.apply_history import FIGHT
 from sync.runtime.lease import LeadershipLostError
+from sync.state import ServiceState
 from tests.builders.patience import PATIENCE
 from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -109,7 +110,7 @@ async def test_a_deleted_service_is_forgotten(api: Api, running: Controller, eve
 
     await eventually(lambda: PG not in api.objects)
 
-    await eventually(lambda: not (running.memories or running.recorder.states or running.writer.histories))
+    await eventually(lambda: not running.states)
 
 
 # --- objects it leaves alone ------------------------------------------------------------------------
@@ -226,7 +227,7 @@ async def test_a_finding_that_passes_at_once_causes_no_event(
     monkeypatch.setattr("sync.runtime.events.PATIENCE", 0.2)
     api.put(PREFILL, lws("p"))
     controller = start()
-    await eventually(lambda: bool(controller.recorder.findings.get(KEY)))
+    await eventually(lambda: KEY in controller.states and bool(controller.states[KEY].events.codes))
 
     api.put(DECODE, lws("d", "decoder"))
     await quiet()
@@ -255,7 +256,7 @@ async def test_members_that_disagree_change_nothing_and_are_told_again_when_they
     await eventually(lambda: len(api.findings()) == 2)
     assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
     api.put(DECODE, lws("d", "decoder"))
-    await eventually(lambda: not running.recorder.findings[KEY])
+    await eventually(lambda: not running.states[KEY].events.codes)
 
     api.put(DECODE, other)
 
@@ -374,8 +375,8 @@ async def test_a_bug_in_one_service_does_not_stop_the_others(
 ) -> None:
     right, situations = Controller.observe, dict[str, Any]()
 
-    def wrong(self: Controller, key: tuple[str, str]) -> Any:
-        return right(self, key) if key == KEY else situations["bug"]
+    def wrong(self: Controller, state: ServiceState) -> Any:
+        return right(self, state) if state.key == KEY else situations["bug"]
 
     monkeypatch.setattr(Controller, "observe", wrong)
     other = lws("other", "worker")

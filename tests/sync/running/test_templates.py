@@ -110,7 +110,7 @@ async def test_a_changed_template_is_said_once_by_all_controllers_and_changes_no
     await eventually(lambda: condition(api) == ("False", "TemplateChanged"))
     await eventually(lambda: bool(told(api)))
     second = start(settings=SETTINGS)
-    await eventually(lambda: KEY in second.memories and second.memories[KEY].status is not None)
+    await eventually(lambda: KEY in second.states and second.states[KEY].memory.status is not None)
     await quiet()
 
     assert [one["current"] for one in applied(api)] == [False]

@@ -6,14 +6,15 @@ from aiohttp import web
 from intent import Object
 from kube.client import Client
 from kube.limit import RateLimit
-from sync.kinds import OUTPUTS
+from sync.kinds import OUTPUTS, WATCHED
 from sync.runtime.cache import Cache
 from sync.runtime.metrics import metrics
+from sync.state import ServiceState
 from sync.writer import Writer
 from tests.sync.conftest import FOR_EVER
 from tests.sync.fake_api import Api, status
 
-KEY = ("team-a", "r1")
+STATE = ServiceState(("team-a", "r1"))
 SERVICE = OUTPUTS["Service"]
 PATH = SERVICE.path("team-a", "r1-epp")
 OURS = {"name": "grpc", "port": 9002}
@@ -27,11 +28,17 @@ WANTED: Object = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_known() -> None:
+    """Begin each test without a history."""
+    STATE.histories.clear()
+
+
 @pytest.fixture
 async def writer(api: Api, client: Client) -> Writer:
     """Return a writer that wrote a Service, to which another client adds a port that makes ours invalid."""
-    made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
-    await made.apply(KEY, SERVICE, WANTED)
+    made = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    await made.apply(STATE, SERVICE, WANTED)
     api.edit(PATH, ports=[THEIRS])
     made.caches["Service"].put(SERVICE.project(api.objects[PATH]))
 
@@ -44,7 +51,7 @@ async def writer(api: Api, client: Client) -> Writer:
 
 
 async def test_an_item_that_makes_ours_invalid_is_removed(api: Api, writer: Writer) -> None:
-    refusal = await writer.apply(KEY, SERVICE, WANTED)
+    refusal = await writer.apply(STATE, SERVICE, WANTED)
 
     assert (refusal, api.objects[PATH]["spec"]["ports"]) == (None, [OURS])
 
@@ -53,13 +60,13 @@ async def fight(api: Api, writer: Writer) -> None:
     for _ in range(6):
         api.edit(PATH, ports=[THEIRS])
         writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
-        await writer.apply(KEY, SERVICE, WANTED)
+        await writer.apply(STATE, SERVICE, WANTED)
 
 
 async def test_that_removal_counts_as_a_repair_and_ends_if_it_is_reverted(api: Api, writer: Writer) -> None:
     await fight(api, writer)
 
-    assert writer.contested(KEY) == {"Service"}
+    assert STATE.contested == {"Service"}
     assert api.objects[PATH]["spec"]["ports"] == [THEIRS]
 
 
@@ -67,15 +74,15 @@ async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> 
     """A controller with an old cache may conflict with the garbage collector until its cache is current."""
     await fight(api, writer)
 
-    await writer.apply(KEY, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
+    await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
 
-    assert (writer.contested(KEY), api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
+    assert (STATE.contested, api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
 
 
 async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Writer) -> None:
     api.fault = lambda _request: status(422, "Invalid", "no", "r1-epp")
 
-    refusal = await writer.apply(KEY, SERVICE, WANTED)
+    refusal = await writer.apply(STATE, SERVICE, WANTED)
 
     assert refusal is not None
     assert refusal.code == "FI872"
@@ -93,8 +100,8 @@ async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
         return FOR_EVER
 
     client.limit = Turn()
-    writer = Writer(client, metrics(), permit, {"Service": Cache(SERVICE)})
-    await writer.apply(KEY, SERVICE, WANTED)
+    writer = Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
+    await writer.apply(STATE, SERVICE, WANTED)
 
     dry_run, write = ["turn"], ["turn", "permit"]
     assert order == [*dry_run, *write]

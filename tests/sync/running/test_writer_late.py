@@ -10,18 +10,25 @@ from aiohttp import web
 from intent import Object
 from kube.client import Client
 from kube.request import apply
-from sync.kinds import OUTPUTS
+from sync.kinds import OUTPUTS, WATCHED
 from sync.runtime.cache import Cache
 from sync.runtime.lease import LeadershipLostError
 from sync.runtime.metrics import metrics
+from sync.state import ServiceState
 from sync.writer import Writer
 from tests.sync.conftest import FOR_EVER, Background, Eventually
 from tests.sync.fake_api import Api
 
-KEY = ("team-a", "r1")
+STATE = ServiceState(("team-a", "r1"))
 SERVICE = OUTPUTS["Service"]
 PATH = SERVICE.path("team-a", "r1-epp")
 Permit = Callable[[], float]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known() -> None:
+    """Begin each test without a history."""
+    STATE.histories.clear()
 
 
 def service(port: int) -> Object:
@@ -40,8 +47,8 @@ def port(api: Api) -> int:
 
 async def written(client: Client, permit: Permit) -> Writer:
     """Return a writer that wrote port 1."""
-    made = Writer(client, metrics(), lambda: FOR_EVER, {"Service": Cache(SERVICE)})
-    await made.apply(KEY, SERVICE, service(1))
+    made = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    await made.apply(STATE, SERVICE, service(1))
     made.permit = permit
     return made
 
@@ -70,7 +77,7 @@ async def test_a_change_in_between_is_not_overwritten(api: Api, client: Client) 
     overtaken(api, 1)
 
     with pytest.raises(LeadershipLostError):
-        await writer.apply(KEY, SERVICE, service(2))
+        await writer.apply(STATE, SERVICE, service(2))
 
     assert port(api) == 7
 
@@ -79,7 +86,7 @@ async def test_a_leader_tries_again_at_once(api: Api, client: Client) -> None:
     writer = await written(client, lambda: FOR_EVER)
     overtaken(api, 2)
 
-    refusal = await writer.apply(KEY, SERVICE, service(2))
+    refusal = await writer.apply(STATE, SERVICE, service(2))
 
     assert (refusal, port(api)) == (None, 2)
 
@@ -90,9 +97,9 @@ async def test_a_change_in_between_is_no_conflict(api: Api, client: Client) -> N
         api.edit(PATH, ports=[{"name": "grpc", "port": 5}])
         writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
         overtaken(api, 3)
-        await writer.apply(KEY, SERVICE, service(1))
+        await writer.apply(STATE, SERVICE, service(1))
 
-    assert (writer.contested(KEY), port(api)) == (frozenset(), 1)
+    assert (STATE.contested, port(api)) == (frozenset(), 1)
 
 
 async def test_the_api_server_receives_our_deadline(api: Api, client: Client) -> None:
@@ -100,7 +107,7 @@ async def test_the_api_server_receives_our_deadline(api: Api, client: Client) ->
     told: list[str] = []
     api.fault = lambda request: told.append(request.query.get("timeout", ""))
 
-    await writer.apply(KEY, SERVICE, service(2))
+    await writer.apply(STATE, SERVICE, service(2))
 
     assert told == ["", "2500ms"]
 
@@ -111,7 +118,7 @@ async def test_a_write_ends_when_the_process_may_no_longer_write(api: Api, clien
     began = time.monotonic()
 
     with pytest.raises(TimeoutError):
-        await writer.send("Service", apply(PATH, service(2)))
+        await writer.send(STATE, "Service", apply(PATH, service(2)))
 
     assert 0.3 <= time.monotonic() - began < 5.0
 
@@ -121,7 +128,7 @@ async def test_a_cancelled_write_waits_for_what_was_sent(
 ) -> None:
     writer = await written(client, lambda: FOR_EVER)
     api.latency, before = 0.3, len(api.requests)
-    writing = background(writer.send("Service", apply(PATH, service(2))))
+    writing = background(writer.send(STATE, "Service", apply(PATH, service(2))))
     await eventually(lambda: len(api.requests) > before)
 
     writing.cancel()

@@ -10,7 +10,7 @@ import grimp
 
 from catalog.codes import CODES
 from intent.errors import FieldError, Finding, Subject
-from sync.runtime.events import REASONS, event, event_name
+from sync.runtime.events import REASONS, event_name, lasting, rendered
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -47,7 +47,8 @@ def test_the_name_of_an_event_stays_the_same() -> None:
 
 
 def test_an_event_is_about_its_subject() -> None:
-    told = event(Finding(SERVICE, ERROR), "r1.0")
+    (found,) = lasting([Finding(SERVICE, ERROR)])
+    told = rendered(found, "r1.0")
 
     assert told["involvedObject"] == {
         "apiVersion": "fusioninfer.io/v1alpha1",
@@ -61,7 +62,8 @@ def test_an_event_is_about_its_subject() -> None:
 def test_the_message_of_an_event_controls_no_terminal() -> None:
     wrong = FieldError("spec", None, f"has {HOSTILE * 300}", "FI108")
 
-    message = event(Finding(SERVICE, wrong), "r1.0")["message"]
+    (found,) = lasting([Finding(SERVICE, wrong)])
+    message = rendered(found, "r1.0")["message"]
 
     assert message.isprintable()
     assert (len(message), message[-1]) == (1024, ")")

@@ -16,7 +16,6 @@ from sync.kinds import AUTOSCALER, LWS, WATCHED, Kind
 from sync.observed.cached import CachedObject
 from sync.observed.index_keys import index_key
 from sync.runtime.cache import Cache
-from sync.runtime.events import EventRecorder
 from sync.runtime.metrics import metrics
 from sync.runtime.rows import Rows
 from sync.writer import Writer
@@ -90,7 +89,7 @@ def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: in
     measured = metrics()
     client: Any = None
     writer = Writer(client, measured, lambda: 1.0, caches)
-    controller = Controller(SETTINGS, measured, caches, writer, EventRecorder(measured.findings))
+    controller = Controller(SETTINGS, measured, caches, writer)
     cache = caches[kind.kind]
     for number in range(among):
         cache.take(build(number))

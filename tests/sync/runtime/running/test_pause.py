@@ -8,11 +8,12 @@ import pytest
 
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
+from sync.state import ServiceState
 from sync.writer import Writer
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE, PREFILL
-from tests.sync.samples import inference_service, lws, routed
+from tests.sync.samples import KEY, inference_service, lws, routed
 from tests.sync.served import HOME, PG, SERVICE, change
 
 PAUSED = "fusioninfer.io/paused"
@@ -94,7 +95,7 @@ async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
     api: Api, served: Controller, eventually: Eventually
 ) -> None:
     annotate(api, SERVICE, "true")
-    await eventually(lambda: served.writer.pause.is_paused((HOME, "r1")))
+    await eventually(lambda: served.states[KEY].pause.is_marked)
     await quiet()
     api.writes.clear()
 
@@ -124,8 +125,8 @@ async def test_other_services_are_not_paused(api: Api, start: Start, eventually:
 
 
 WRITES: list[Callable[[Writer, Any], Any]] = [
-    lambda writer, row: writer.delete(("team-a", "r1"), LWS, row),
-    lambda writer, row: writer.report(("team-a", "r1"), row, {"conditions": []}),
+    lambda writer, row: writer.delete(ServiceState(KEY), LWS, row),
+    lambda writer, row: writer.report(ServiceState(KEY), row, {"conditions": []}),
 ]
 
 

@@ -1,0 +1,49 @@
+"""What the controller knows of one service from earlier reconciles: one value, freed at once."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from intent.service.member import ServiceKey
+from sync.changes import Change
+from sync.kinds import INFERENCE_SERVICE, part_of
+from sync.observed.cached import digest
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.runtime.apply_history import ApplyHistory
+from sync.runtime.events import ServiceEvents
+from sync.runtime.pause import Pause
+from sync.runtime.snapshots import ServiceMemory
+
+STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
+"""The kind of a status in `ServiceState.histories`."""
+
+
+@dataclass(slots=True)
+class ServiceState:
+    """The state of one service."""
+
+    key: ServiceKey
+    memory: ServiceMemory = field(default_factory=ServiceMemory)
+    """What its snapshots remember."""
+    histories: dict[tuple[str, str], ApplyHistory] = field(default_factory=dict)
+    """By kind and name of an object."""
+    changes: list[Change] = field(default_factory=list)
+    """The writes that took effect and are not recorded as Events yet."""
+    events: ServiceEvents = field(default_factory=ServiceEvents)
+    pause: Pause = field(default_factory=Pause)
+
+    def history(self, kind: str, name: str) -> ApplyHistory:
+        """Return the history of an object."""
+        return self.histories.setdefault((kind, name), ApplyHistory())
+
+    def has_reported(self, row: CachedInferenceService) -> bool:
+        """Return whether the stored status is the one that this process wrote last."""
+        return self.history(STATUS, row.name).stored == digest(row.status)
+
+    @property
+    def contested(self) -> frozenset[str]:
+        """The kinds of which a write was left out because another writer reverts it (`kinds.part_of`)."""
+        return frozenset(
+            part_of(kind, name)
+            for (kind, name), history in self.histories.items()
+            if history.is_contested(history.desired)
+        )
