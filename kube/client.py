@@ -138,8 +138,6 @@ class Client:
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
     limit: RateLimit = field(default_factory=RateLimit)
     """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
-    unanswered: dict[object, float] = field(default_factory=dict)
-    """When each request that has no answer yet was sent, on the clock of `time.monotonic`."""
     server_time: ServerTime = field(default_factory=ServerTime)
     pool: BytePool = field(default_factory=lambda: BytePool(IN_TRANSIT))
     """The memory for what was received and is not yet read."""
@@ -166,18 +164,8 @@ class Client:
 
     async def _call(self, request: Request, seconds: float, at_most: float = math.inf) -> Object:
         limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
-        sent = object()
-        self.unanswered[sent] = time.monotonic()
-        try:
-            async with self._send(request, limits) as response:
-                return _as_object(await read_at_any_depth(read_object, await _body(response, at_most)))
-        finally:
-            del self.unanswered[sent]
-
-    def hanging(self, seconds: float) -> int:
-        """Return the number of requests that have had no answer for this long; lists and watches aside."""
-        end = time.monotonic() - seconds
-        return sum(at < end for at in self.unanswered.values())
+        async with self._send(request, limits) as response:
+            return _as_object(await read_at_any_depth(read_object, await _body(response, at_most)))
 
     async def page(self, request: Request, at_most: float = math.inf) -> Page:
         """Read one page of a list, of at most so many bytes.

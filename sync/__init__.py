@@ -20,7 +20,7 @@ The defaults of the command's flags are here, since its help shows them without 
 from typing import Final
 
 WORKERS: Final = 8
-"""The number of services that are reconciled at once."""
+"""The number of services of one namespace that are reconciled at once."""
 LEASE_DURATION: Final = 15.0
 """Seconds, as the next two (`runtime.lease`)."""
 RENEW_DEADLINE: Final = 10.0

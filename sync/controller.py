@@ -31,7 +31,7 @@ from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Caches, cache_of
-from sync.runtime.clock import now
+from sync.runtime.clock import Pace, now
 from sync.runtime.configurations import read_configuration
 from sync.runtime.events import Occurrence, lasting
 from sync.runtime.lease import LeadershipLostError
@@ -40,19 +40,11 @@ from sync.runtime.owners import BehindError, OwnerCheck
 from sync.runtime.queue import Queue
 from sync.runtime.reflector import is_served
 from sync.runtime.snapshots import observe
-from sync.state import STATUS, ServiceState
+from sync.state import RETRY_REFUSED, STATUS, ServiceState
 from sync.status.report import report
 from sync.writer import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
-HANGING: Final = 2.0
-"""Seconds after which a request without an answer counts as hanging, often in another product's webhook."""
-LASTING: Final = 5.0
-"""Seconds after which a reconcile counts as long: it may send thousands of requests, each soon answered."""
-SPARE: Final = 48
-"""The most workers that are replaced since they wait for hanging requests, or their reconcile is long."""
-RETRY_REFUSED: Final = 30.0
-"""Seconds after which a refused write is tried again."""
 STATUS_DELAY: Final = 1.0
 """Seconds after which a service whose status another writer changed is reconciled; the minimum interval."""
 RetryableError = Exception
@@ -95,17 +87,14 @@ class Controller:
     metrics: ControllerMetrics
     caches: Caches
     writer: Writer
-    queue: Queue = field(default_factory=Queue)
+    queue: Queue = field(default_factory=partial(Queue, WORKERS))
     states: dict[ServiceKey, ServiceState] = field(default_factory=dict)
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
     objectives: dict[str, bool] = field(default_factory=dict)
     """`Snapshot.objectives`."""
-    workers: int = WORKERS
-    """The number of services that are reconciled at once, beside those that hang or take long.
-
-    One namespace gets half of them at most (`queue`).
-    """
+    outdated: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when every service has to be reconciled."""
 
     # --- one service --------------------------------------------------------------------------------
 
@@ -138,7 +127,7 @@ class Controller:
             desired.requeue_after,
             report_in,
             await state.events.record(partial(self.writer.event, state), found),
-            RETRY_REFUSED if unapplied.is_refused or state.contested else None,
+            state.retry_in(is_refused=unapplied.is_refused or bool(state.contested)),
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
         self.forget_if_gone(state)
@@ -281,11 +270,22 @@ class Controller:
     def _services_of(self, kind: str, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
         return self.caches[kind].services_of(index_key)
 
-    def _resync(self) -> None:
-        """Queue every service, after those in which something changes meanwhile."""
-        keys = {key for cache in self.caches.values() for key in cache.keys}
-        services = {service for key in keys for service in service_keys(key, self._services_of, self.caches)}
-        self.queue.resync(sorted(services, key=self._resync_order))
+    def resync(self) -> None:
+        """Have every service reconciled, after those in which something changes meanwhile."""
+        self.outdated.set()
+
+    async def _follow_resyncs(self) -> None:
+        """Queue every service when that is asked for; other tasks run meanwhile."""
+        while True:
+            await self.outdated.wait()
+            self.outdated.clear()
+            pace, services = Pace(), dict[ServiceKey, tuple[bool, int]]()
+            for cache in self.caches.values():
+                for key in cache.keys:
+                    for one in service_keys(key, self._services_of, self.caches):
+                        services[one] = services.get(one) or self._resync_order(one)
+                    await pace.rest()
+            self.queue.resync(sorted(services, key=services.__getitem__))
 
     def _resync_order(self, key: ServiceKey) -> tuple[bool, int]:
         """Return the sort key of a resync: services without a PodGroup first, then the latest written."""
@@ -304,11 +304,11 @@ class Controller:
         await self._read_volcano_version()
         for cache in self.caches.values():
             cache.changed, cache.status_changed = self.changed, self.status_changed
-            cache.recovered = self._resync
-        self._resync()
+            cache.recovered = self.resync
+        self.resync()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_versions())
-            tasks.create_task(self._keep_workers())
+            tasks.create_task(self._follow_resyncs())
             tasks.create_task(self._start_reconciles(tasks))
 
     async def _wait_for_caches(self) -> None:
@@ -322,28 +322,6 @@ class Controller:
         """Reconcile the services of the queue, as many at once as it lets through."""
         while True:
             tasks.create_task(self._work(await self.queue.get()))
-
-    async def _keep_workers(self) -> None:
-        """Replace workers that wait for a hanging request, or whose reconcile takes long.
-
-        Otherwise a dozen services whose Deployment hangs in a webhook, or that have thousands of owners and
-        Events, would keep every new gang of their namespace waiting.
-        """
-        while True:
-            self.queue.resize(self._wanted())
-            await asyncio.sleep(HANGING / 4)
-
-    def _wanted(self) -> int:
-        """Return the number of workers: two more for each that waits, since its namespace gets one of two.
-
-        A reconcile that lasts since the requests are limited is not replaced: more workers would make all of
-        them last longer.
-        """
-        client = self.writer.client
-        held = client.hanging(HANGING)
-        if not client.limit.delays:
-            held = max(held, self.queue.lasting(LASTING))
-        return self.workers + 2 * min(SPARE, held)
 
     async def _work(self, key: ServiceKey) -> None:
         try:
@@ -386,7 +364,7 @@ class Controller:
             await self._read_objectives()
             await self._read_volcano_version()
             if (self.too_old, self.objectives) != before:
-                self._resync()
+                self.resync()
             await asyncio.sleep(VERSION_INTERVAL)
 
     async def _read_objectives(self) -> None:

@@ -13,6 +13,9 @@ from sync.runtime.events import ServiceEvents
 from sync.runtime.pause import Pause
 from sync.runtime.snapshots import ServiceMemory
 
+RETRY_REFUSED: Final = 30.0
+"""Seconds after which a refused write is tried again; the delay doubles each time, up to the next one."""
+RETRY_MOST: Final = 300.0
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The kind of a status in `ServiceState.histories`."""
 
@@ -29,6 +32,8 @@ class ServiceState:
     changes: list[Change] = field(default_factory=list)
     """The writes that took effect and are not recorded as Events yet."""
     events: ServiceEvents = field(default_factory=ServiceEvents)
+    refused: int = 0
+    """Reconciles in a row in which a write was refused."""
     pause: Pause = field(default_factory=Pause)
 
     def history(self, kind: str, name: str) -> ApplyHistory:
@@ -38,6 +43,11 @@ class ServiceState:
     def has_reported(self, row: CachedInferenceService) -> bool:
         """Return whether the stored status is the one that this process wrote last."""
         return self.history(STATUS, row.name).stored == digest(row.status)
+
+    def retry_in(self, *, is_refused: bool) -> float | None:
+        """Return the seconds after which a refused write is tried again; None if none was refused."""
+        self.refused = self.refused + 1 if is_refused else 0
+        return min(RETRY_MOST, RETRY_REFUSED * 2.0 ** min(self.refused - 1, 20)) if is_refused else None
 
     @property
     def contested(self) -> frozenset[str]:

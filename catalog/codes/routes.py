@@ -261,7 +261,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI872": Code(
         "error",
         "the API server refuses an object of the service",
-        "read the cause in the message; the controller retries every half minute",
+        "read the cause in the message; the controller retries after half a minute, later every five",
         "a quota, a policy, an admission webhook, missing permissions of the controller, or a rule of the "
         "object's API beyond its schema",
     ),

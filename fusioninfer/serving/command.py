@@ -221,7 +221,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     type=click.IntRange(min=1),
     default=WORKERS,
     show_default=True,
-    help="The number of services that are reconciled at once; one namespace gets half of them at most.",
+    help="The number of services of one namespace that are reconciled at once, and an eighth of all.",
 )
 @click.option(
     "--qps",

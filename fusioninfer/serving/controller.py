@@ -73,7 +73,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
     With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
-    `workers` services are reconciled at once, with at most `qps` requests a second; 0 is no limit.
+    `workers` services of one namespace are reconciled at once, with at most `qps` requests a second.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
@@ -112,7 +112,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    controller = Controller(settings, measured, caches, writer, workers=workers)
+    controller = Controller(settings, measured, caches, writer, Queue(workers))
     elector = Elector(
         unlimited, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
     )

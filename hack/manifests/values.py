@@ -268,7 +268,7 @@ VALUES: Final = (
         "sync.workers",
         _SYNC["workers"],
         {"type": "integer", "minimum": 1},
-        "the number of services that are reconciled at once; one namespace gets half of them at most",
+        "the number of services of one namespace that are reconciled at once, and an eighth of all",
     ),
     Value(
         "sync.qps",

@@ -155,7 +155,7 @@ async def test_switches_that_are_set_and_unset_leave_a_live_service_as_it_is(
 async def test_objects_whose_crd_is_deleted_and_made_again_are_as_before(
     api: Api, served: Controller, eventually: Eventually, kind: Kind[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.2)
+    monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.2)
     lost = {path for path in OBJECTS if f"/{kind.resource.plural}/" in path}
     before = {path: copy.deepcopy(api.objects[path]["spec"]) for path in lost}
     others = {path: uid for path, uid in uids(api).items() if path not in lost}

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 async def test_missing_crds_block_the_routes_that_require_them_until_they_are_installed(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.1)
+    monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.1)
     api.absent = {"inferencepools", "httproutes", "gateways"}
     api.put(SERVICE, routed())
 

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from intent.annotations import UNANSWERED
 from kube.client import ApiError
-from sync import controller as controller_module
+from sync import state as state_module
 from sync.kinds import LWS
 from sync.refusals import lasting
 from tests.sync.conftest import Eventually, Start, quiet
@@ -55,7 +55,7 @@ async def test_admission_that_fails_between_dry_run_and_write_stores_nothing(
 async def test_a_new_leader_without_admission_changes_nothing_and_retries(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controller_module, "RETRY_REFUSED", 0.2)
+    monkeypatch.setattr(state_module, "RETRY_REFUSED", 0.2)
     before = spec(api)
     api.prune = lambda _obj: None
 

@@ -128,7 +128,7 @@ async def test_a_kind_that_stays_unavailable_causes_no_reconciles(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten thousand services would be reconciled forever; they are reconciled when the kind is back."""
-    monkeypatch.setattr("sync.controller.RETRY_REFUSED", 0.02)
+    monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.02)
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
     api.put(SERVICE, routed())
     controller = start()

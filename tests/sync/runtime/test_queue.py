@@ -10,7 +10,7 @@ A, B = ("ns", "a"), ("ns", "b")
 
 
 async def test_a_key_may_be_added_with_a_delay() -> None:
-    queue = Queue(workers=4)
+    queue = Queue(4)
 
     queue.add_later(A, 0.05)
 
@@ -19,7 +19,7 @@ async def test_a_key_may_be_added_with_a_delay() -> None:
 
 
 async def test_a_delay_can_be_removed() -> None:
-    queue = Queue(workers=4)
+    queue = Queue(4)
     queue.add_later(A, 0.02)
 
     queue.add_later(A, None)
@@ -39,7 +39,7 @@ def test_the_delay_grows_with_failures_to_a_maximum_or_is_what_the_server_asks_f
 
 
 async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
-    queue = Queue(workers=4)
+    queue = Queue(4)
     assert (queue.depth(), queue.oldest()) == (0, 0.0)
 
     queue.resync([A])
@@ -55,7 +55,7 @@ async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:
 
 
 async def test_the_longest_reconcile_is_the_first_that_runs() -> None:
-    queue = Queue(workers=4)
+    queue = Queue(4)
     queue.add(A)
     first = await queue.get()
     await asyncio.sleep(0.05)

@@ -3,22 +3,15 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any, Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync import WORKERS as WORKERS_OF_CONTROLLER
-from sync.controller import SPARE
-from sync.runtime import costs, queue
-from sync.runtime.costs import NOTHING, Costs
-from sync.runtime.queue import SHARE, Queue
+from sync.runtime.queue import LANES, SPACES, Queue
 from tests.builders.patience import PATIENCE
 
-WORKERS: Final = 6
+SHARE: Final = 2
 KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
 STEP = st.one_of(
@@ -32,7 +25,7 @@ class Model:
     """A model of the queue."""
 
     def __init__(self) -> None:
-        self.queue = Queue(workers=WORKERS)
+        self.queue = Queue(SHARE)
         self.owed: set[tuple[str, str]] = set()
         """Keys whose reconcile is due and has not begun since."""
         self.busy: list[tuple[str, str]] = []
@@ -70,20 +63,19 @@ class Model:
         self.compare()
 
     def may_begin(self, key: tuple[str, str]) -> bool:
-        """A namespace has at most as many reconciles as workers are free."""
-        own = sum(one[0] == key[0] for one in self.busy)
-        return own < WORKERS - len(self.busy)
+        """A namespace has at most its share of the reconciles."""
+        return sum(one[0] == key[0] for one in self.busy) < SHARE
 
     def compare(self) -> None:
         """Each due key is in one lane, or waits for the end of its reconcile; no other key is anywhere."""
         queue, ready = self.queue, {*self.queue.ready, *self.queue.unchanged}
         assert not set(queue.ready) & set(queue.unchanged)
-        assert queue.busy == set(self.busy)
-        assert not ready & queue.busy
-        assert queue.again <= queue.busy
+        assert queue.begun.keys() == set(self.busy)
+        assert not ready & queue.begun.keys()
+        assert queue.again <= queue.begun.keys()
         assert ready | queue.again == self.owed
         assert all((*queue.ready.waiting.values(), *queue.unchanged.waiting.values()))
-        assert queue.shares == Counter(key[0] for key in self.busy)
+        assert queue.running == Counter(key[0] for key in self.busy)
 
 
 @given(st.lists(STEP, max_size=30))
@@ -98,7 +90,7 @@ def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
     asyncio.run(run())
 
 
-@given(st.lists(st.booleans(), min_size=SHARE * 8, max_size=SHARE * 8))
+@given(st.lists(st.booleans(), min_size=LANES * 8, max_size=LANES * 8))
 def test_neither_lane_starves(news: list[bool]) -> None:
     """The resync continues despite constant changes; changes go first however long the resync is."""
 
@@ -113,7 +105,7 @@ def test_neither_lane_starves(news: list[bool]) -> None:
             queue.done(key)
             if more:
                 queue.add(("news", str(number)))
-        assert resynced >= len(news) // SHARE
+        assert resynced >= len(news) // LANES
 
     asyncio.run(run())
 
@@ -160,111 +152,40 @@ def test_a_resync_goes_round_the_namespaces(many: int, namespaces: int, place: i
     asyncio.run(run())
 
 
-@given(st.integers(1, 16), st.integers(1, 3))
-def test_long_reconciles_of_some_namespaces_leave_a_worker_to_another(workers: int, namespaces: int) -> None:
-    """None of theirs ends: the first namespace gets half of the workers, the next one a quarter."""
-
-    async def run() -> None:
-        queue = Queue(workers=2**namespaces * workers)
-        for place in range(namespaces):
-            for number in range(100):
-                queue.add((f"hostile-{place}", str(number)))
-        taken = 0
-        while not taken or len(queue.busy) > taken:
-            taken = len(queue.busy)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(queue.get(), 0.001)
-        queue.add(("other", "one"))
-        assert await asyncio.wait_for(queue.get(), PATIENCE) == ("other", "one")
-
-    asyncio.run(run())
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Return a clock that stands still until `now` is changed."""
-    still = SimpleNamespace(now=1000.0)
-    still.monotonic = lambda: still.now
-    for module in (queue, costs):
-        monkeypatch.setattr(module, "time", still)
-    return still
-
-
 def begun(one: Queue) -> Iterator[tuple[str, str]]:
     """Begin as many reconciles as the queue lets through."""
     while key := one.take():
         yield key
 
 
-NAMESPACES: Final = 150
-WORKERS_AT_MOST: Final = WORKERS_OF_CONTROLLER + 2 * SPARE
-HELD: Final = 30
-"""Seconds until a request that hangs is given up."""
-
-
-def test_failing_services_of_many_namespaces_leave_a_worker_to_another(clock: SimpleNamespace) -> None:
-    """Each holds a worker until its request is given up, and is tried again at once."""
-    one, ends = Queue(workers=WORKERS_AT_MOST), dict[tuple[str, str], float]()
-    for place in range(NAMESPACES):
-        for number in range(5):
+@given(st.integers(1, 16), st.integers(1, SPACES - 1))
+def test_reconciles_of_some_namespaces_that_never_end_leave_a_slot_to_another(
+    share: int, namespaces: int
+) -> None:
+    one = Queue(share)
+    for place in range(namespaces):
+        for number in range(100):
             one.add((f"hostile-{place}", str(number)))
-    waited = []
-    for second in range(5 * HELD):
-        clock.now += 1.0
-        for key in [key for key, at in ends.items() if at <= clock.now]:
-            del ends[key]
-            one.done(key)
-            one.add(key)
-        if all(one.costs.of(f"hostile-{place}") > 0.0 for place in range(NAMESPACES)):
-            one.add(("other", f"new-{second}"))
-            waited.append(("other", f"new-{second}"))
-        for key in begun(one):
-            if key[0] == "other":
-                waited.remove(key)
-                one.done(key)
-            else:
-                ends[key] = clock.now + HELD
-        assert not waited
-    assert one.costs.of("other") == 0.0
-    assert len(one.busy) == WORKERS_AT_MOST * 3 // 4
+    assert len([*begun(one)]) == share * namespaces
+
+    one.add(("other", "one"))
+
+    assert [*begun(one)] == [("other", "one")]
 
 
-def test_half_of_a_cost_is_forgotten_in_a_minute(clock: SimpleNamespace) -> None:
-    spent = Costs()
-    spent.charge("one", 8.0)
+@given(st.integers(SPACES, 5 * SPACES), st.integers(1, 4))
+def test_where_namespaces_use_all_slots_another_waits_for_its_turn(namespaces: int, share: int) -> None:
+    """Each reconcile of theirs fails at some time, and is tried again at once."""
+    one = Queue(share)
+    for place in range(namespaces):
+        for number in range(share + 1):
+            one.add((f"hostile-{place}", str(number)))
+    assert len([*begun(one)]) == SPACES * share
+    one.add(("other", "new"))
+    ended = 0
+    while ("other", "new") not in one.begun:
+        one.done(key := next(iter(one.begun)))
+        one.add(key)
+        ended += len([*begun(one)])
 
-    clock.now += costs.HALF
-    spent.charge("two", 1.0)
-
-    assert (spent.of("one"), spent.of("two"), spent.of("three")) == (4.0, 1.0, 0.0)
-
-
-def test_costs_that_are_nothing_are_not_kept(clock: SimpleNamespace) -> None:
-    spent = Costs()
-    for number in range(5):
-        spent.charge(f"n{number}", 2 * NOTHING)
-
-    clock.now += 2 * costs.HALF
-    spent.charge("last", 1.0)
-
-    assert [*spent.charged] == ["last"]
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_namespace_that_costs_little_goes_first() -> None:
-    one = Queue(workers=8)
-    one.costs.charge("costly", queue.COSTLY + 1)
-    for namespace in ("costly", "cheap"):
-        one.add((namespace, "a"))
-
-    assert [*begun(one)] == [("cheap", "a"), ("costly", "a")]
-
-
-@pytest.mark.usefixtures("clock")
-def test_costly_namespaces_have_a_worker_where_there_is_only_one() -> None:
-    one = Queue(workers=1)
-    one.costs.charge("costly", queue.COSTLY + 1)
-
-    one.add(("costly", "a"))
-
-    assert [*begun(one)] == [("costly", "a")]
+    assert ended <= namespaces + 1
