@@ -21,10 +21,10 @@ class Room(NamedTuple):
 ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 12_725, 8_100),
     "intent": Room(("intent",), 11_280, 9_100),
-    "catalog": Room(("catalog",), 3_110, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 11_684, 8_100),
-    "command": Room(("fusioninfer", "importer", "plan"), 18_137, 10_000),
-    "tests": Room(("tests",), 91_863, 70_000),
+    "catalog": Room(("catalog",), 3_192, 2_300),
+    "controller": Room(("sync", "kube", "certs"), 11_618, 8_100),
+    "command": Room(("fusioninfer", "importer", "plan"), 18_135, 10_000),
+    "tests": Room(("tests",), 91_908, 70_000),
     "hack": Room(("hack",), 4_040, 3_900),
 }
 

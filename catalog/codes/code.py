@@ -16,3 +16,5 @@ class Code:
     remedy: str
     cause: str
     """The usual cause."""
+    event: str = "Invalid"
+    """The reason of its Events; those without one of their own are denied by admission, too."""

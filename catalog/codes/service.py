@@ -10,6 +10,7 @@ ROWS: Final[dict[str, Code]] = {
         "two members have the same role name",
         "give each LeaderWorkerSet of the service its own fusioninfer.io/role-name",
         "two LeaderWorkerSets of one component type have the default role name, or one was copied",
+        event="DuplicateRole",
     ),
     "FI402": Code(
         "error",
@@ -17,42 +18,49 @@ ROWS: Final[dict[str, Code]] = {
         "use one worker, or prefillers and decoders; set fusioninfer.io/component-type on each member, "
         "encoder on one that only encodes",
         "a component type is missing, so that a member counts as a worker, or two services have one name",
+        event="WorkerNotAlone",
     ),
     "FI404": Code(
         "error",
         "members disagree on the scheduler",
         "give all members the same fusioninfer.io/scheduler-name",
         "the annotation is set on some members only, or to different values",
+        event="SchedulersDisagree",
     ),
     "FI405": Code(
         "error",
         "members disagree on the queue",
         "give all members the same scheduling.volcano.sh/queue-name",
         "the annotation is set on some members only, or to different values",
+        event="QueuesDisagree",
     ),
     "FI406": Code(
         "error",
         "members disagree on the roles",
         "set fusioninfer.io/roles to the same value on every member that has it",
         "a role was added on some members only, or is spelled differently",
+        event="RolesDisagree",
     ),
     "FI407": Code(
         "error",
         "a PodGroup of that name belongs to another owner",
         "delete that PodGroup, or rename the service",
         "a PodGroup of the service's name is of somebody else, or of a revision of another service",
+        event="PodGroupNotOurs",
     ),
     "FI408": Code(
         "error",
         "Volcano is too old for this gang",
         "install Volcano 1.14.1 or later, with its CRDs",
         "this Volcano or its CRD drops subGroupPolicy, which keeps groups apart",
+        event="VolcanoTooOld",
     ),
     "FI409": Code(
         "error",
         "LeaderWorkerSet's own gang scheduling is enabled",
         "remove gangSchedulingManagement from the configuration of LWS",
         "LWS is configured to create PodGroups itself, and assigns every pod to them",
+        event="LeaderWorkerSetGangScheduling",
     ),
     "FI410": Code(
         "warning",
@@ -60,12 +68,14 @@ ROWS: Final[dict[str, Code]] = {
         "apply the LeaderWorkerSet of the missing role, in the same namespace and with the same "
         "fusioninfer.io/service",
         "not all members have been applied yet, or roles lists a name that no member has",
+        event="WaitingForRole",
     ),
     "FI411": Code(
         "error",
         "the API server refuses the PodGroup",
         "read the cause in the message; often the queue does not exist or is closed",
         "the queue is missing or closed, a policy or webhook refuses it, or the controller lacks permission",
+        event="PodGroupRefused",
     ),
     "FI412": Code(
         "error",
@@ -90,12 +100,14 @@ ROWS: Final[dict[str, Code]] = {
         "members, or leader and workers, have different priority classes",
         "set one priorityClassName on all pod templates of the service; until then the gang has none",
         "priorityClassName is set on one role only, or on the leader template only",
+        event="PrioritiesDisagree",
     ),
     "FI416": Code(
         "warning",
         "an ejected LeaderWorkerSet still needs the PodGroup",
         "own the PodGroup: `fusioninfer eject` prints it, with the steps; or annotate the object again",
         "our annotations and the record were removed together; the templates still name the PodGroup",
+        event="PodGroupOfEjected",
     ),
     "FI417": Code(
         "error",
@@ -103,11 +115,13 @@ ROWS: Final[dict[str, Code]] = {
         "run the `kubectl scale` of the message; LeaderWorkerSet's controller goes on from there",
         "between two roles a write of LeaderWorkerSet's controller was refused or lost: a policy, a webhook, "
         "or the API server was away",
+        event="RoleNotScaled",
     ),
     "FI420": Code(
         "warning",
         "prefiller and decoder cannot transfer KV caches: engine, connector, sizes or bootstrap port",
         "set on both roles what the message names; for sizes a newer vLLM may do",
         "the roles were written independently of each other",
+        event="KVTransferMismatch",
     ),
 }

@@ -71,5 +71,6 @@ ROWS: Final[dict[str, Code]] = {
         "routes wait for templates",
         "create the InferenceTemplate, correct `baseRefs`, or switch templates on; existing routes stay",
         "a template was deleted or is misspelt, or the controller cannot list templates",
+        event="TemplatesNotKnown",
     ),
 }

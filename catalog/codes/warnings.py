@@ -235,6 +235,7 @@ ROWS: Final[dict[str, Code]] = {
         "the roles name only prefillers or only decoders",
         "list every role of the service in fusioninfer.io/roles, or remove it",
         "all required roles exist, and none of them is a prefiller, or none is a decoder",
+        event="RolesNameOneSide",
     ),
     "FI541": Code(
         "warning",
@@ -290,6 +291,7 @@ ROWS: Final[dict[str, Code]] = {
         "a priority, and an InferencePool whose endpoint picker is not known",
         "none needed if that endpoint picker reads InferenceObjectives (docs/routing.md)",
         "pool.ref names an InferencePool of somebody else; its endpoint picker decides what a priority means",
+        event="PriorityOfAnotherPool",
     ),
     "FI549": Code(
         "warning",

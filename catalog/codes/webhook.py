@@ -32,6 +32,7 @@ ROWS: Final[dict[str, Code]] = {
         "reduce what the message counts, for example with a script in a ConfigMap; or bypass the webhooks "
         "with fusioninfer.io/inject: disabled",
         "the object is over a limit of docs/webhook.md, which bounds the cost of one object for all tenants",
+        event="ObjectOverBudget",
     ),
     "FI905": Code(
         "error",

@@ -165,13 +165,14 @@ class Cache(Generic[R]):
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""
-        return tuple(self.unreadable.by_key.get(key, {}).values()) if self.unreadable.by_key else ()
+        return tuple(self.unreadable.by_key.get(key, {}).values())
 
     def gap(self, key: ServiceKey) -> str:
         """Return why not all objects are known that concern a key; empty if they are."""
-        kind, unread = self.kind.resource.kind, self.unreadable_of(key)
+        kind, unread = self.kind.resource.kind, self.unreadable.by_key.get(key)
         if unread:
-            return f"{kind} {unread[-1].name} cannot be read: {unread[-1].why}"
+            row = next(iter(unread.values()))
+            return f"{kind} {row.name} cannot be read: {row.why}"
         trouble = self.trouble_in(key[0])
         return f"{kind} is unavailable: {trouble}" if trouble else ""
 

@@ -28,86 +28,6 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
 from kube.request import Request, create, patch
 from sync.runtime.clock import now
 
-REASONS: Final = {
-    "FI401": "DuplicateRole",
-    "FI402": "WorkerNotAlone",
-    "FI404": "SchedulersDisagree",
-    "FI405": "QueuesDisagree",
-    "FI406": "RolesDisagree",
-    "FI407": "PodGroupNotOurs",
-    "FI408": "VolcanoTooOld",
-    "FI409": "LeaderWorkerSetGangScheduling",
-    "FI410": "WaitingForRole",
-    "FI411": "PodGroupRefused",
-    "FI415": "PrioritiesDisagree",
-    "FI416": "PodGroupOfEjected",
-    "FI417": "RoleNotScaled",
-    "FI420": "KVTransferMismatch",
-    "FI540": "RolesNameOneSide",
-    "FI548": "PriorityOfAnotherPool",
-    "FI701": "FieldInvalid",
-    "FI702": "UnknownField",
-    "FI703": "RolesMakeNoService",
-    "FI704": "SecondRouter",
-    "FI705": "DuplicateRole",
-    "FI706": "FieldMisplaced",
-    "FI707": "NothingToDisaggregate",
-    "FI708": "FieldsDisagree",
-    "FI709": "AnnotationMisplaced",
-    "FI710": "RouteFieldInvalid",
-    "FI711": "IngressFieldInvalid",
-    "FI715": "ReplicasAndScaling",
-    "FI716": "ScalingInvalid",
-    "FI717": "RolloutInvalid",
-    "FI730": "AcceleratorTypesInvalid",
-    "FI731": "FieldMisplaced",
-    "FI732": "FieldsDisagree",
-    "FI733": "PickerTemplateInvalid",
-    "FI734": "ReferenceInvalid",
-    "FI735": "SidecarOptionInvalid",
-    "FI801": "NothingToDisaggregate",
-    "FI802": "RolesRoutedAlike",
-    "FI803": "RouteWithoutEffect",
-    "FI804": "StrategyAndConfig",
-    "FI805": "PickerCannotDisaggregate",
-    "FI806": "RoutesDisagree",
-    "FI807": "DecoderWithoutSidecar",
-    "FI808": "RoutesWaitForRole",
-    "FI809": "PortsDisagree",
-    "FI821": "EndpointPickerNameTaken",
-    **dict.fromkeys((f"FI{number}" for number in range(810, 821)), "PickerConfigInvalid"),
-    "FI818": "ParameterWithoutEffect",
-    "FI822": "PrefillersNotRemembered",
-    "FI823": "SidecarOfAnotherPicker",
-    "FI824": "PodsWithoutRequests",
-    "FI825": "PickerImageGone",
-    "FI826": "PickerCannotStart",
-    "FI827": "PriorityIgnored",
-    "FI830": "ServiceNameTaken",
-    "FI831": "ServiceNameTooLong",
-    "FI832": "PortsDisagree",
-    "FI833": "NotAllowed",
-    "FI834": "RoutesSwitchedOff",
-    "FI835": "IngressWithoutService",
-    "FI836": "ConfigurationMissing",
-    "FI837": "ConfigurationNotGiven",
-    "FI870": "KindNotInstalled",
-    "FI871": "ObjectNotOurs",
-    "FI872": "ObjectRefused",
-    "FI873": "NotExpanded",
-    "FI874": "AdmissionDisabled",
-    "FI875": "ScaledByAnother",
-    "FI876": "ChangedByAnother",
-    "FI878": "ScaledTwice",
-    "FI879": "NotScaling",
-    "FI880": "KindUnavailable",
-    "FI881": "ObjectUnreadable",
-    "FI977": "TemplatesNotKnown",
-    "FI904": "ObjectOverBudget",
-}
-"""Event reasons by code. Codes about an EndpointPickerConfig share one reason; the message has the code."""
-INVALID: Final = "Invalid"
-"""The reason of all other codes: an annotation or a template is invalid; admission denies it, too."""
 PATIENCE: Final = 2.0
 """Seconds for which a finding must persist before its Event: files are applied one after the other."""
 REPEAT: Final = 1800.0
@@ -305,7 +225,7 @@ def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
     seen = Counter[str]()
     for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
         name, seen[first] = event_name(finding, seen[first]), seen[first] + 1
-        reason = REASONS.get(finding.error.code, INVALID)
+        reason = CODES[finding.error.code].event
         yield Occurrence(finding.subject, reason, _message(finding), "Warning", name=name)
 
 

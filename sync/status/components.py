@@ -5,15 +5,14 @@ from typing import Final
 
 from intent import Object
 from intent.annotations import ComponentType
-from intent.inferenceservice.read import RoleIntent
 from intent.inferenceservice.v1alpha1 import Phase
 from intent.shapes import mapping
 from sync.status.compare import dated
 from sync.status.failures import failing
-from sync.status.groups import ready, updating
-from sync.status.inputs import Observed, behind, desired
+from sync.status.groups import RoleView
+from sync.status.inputs import Observed, behind
 
-PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], ...]] = (
+PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleView], bool]], ...]] = (
     (
         "Failed",
         "a container keeps failing, or failed in this generation and not all replicas have been ready since",
@@ -22,17 +21,17 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleIntent], bool]], .
     (
         "Pending",
         "its LeaderWorkerSet does not exist yet, or none of its pods is on a node",
-        lambda seen, role: desired(seen, role) > 0 and not any(pod.scheduled for pod in seen.pods_of(role)),
+        lambda _seen, role: role.desired > 0 and not any(pod.scheduled for pod in role.pods),
     ),
     (
         "Deploying",
         "some pods are on nodes, and not all replicas are ready and of the present template",
-        lambda seen, role: ready(seen, role) < desired(seen, role) or updating(seen, role),
+        lambda _seen, role: role.ready < role.desired or role.is_updating,
     ),
     (
         "Unknown",
         "it looks complete, but its objects do not report the present generation yet",
-        lambda seen, role: bool(behind(seen)) or role.name not in seen.sets,
+        lambda seen, role: bool(behind(seen)) or role.lws is None,
     ),
     ("Running", "every replica is ready", lambda _seen, _role: True),
 )
@@ -48,42 +47,39 @@ OF_TYPES: Final[Mapping[str, ComponentType]] = {
 
 def components(seen: Observed, before: Object, now: str) -> Object:
     """Return the component of every role; `before` is the stored `status.components`."""
-    return {
-        role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.service.roles
-    }
+    return {role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.roles}
 
 
 def ready_counts(seen: Observed) -> Object:
     """Return `status.ready`: counts of all roles, of each component type, and of the picker."""
-    counts = {"replicas": _ratio(seen, seen.service.roles)} if seen.service.roles else {}
+    counts = {"replicas": _ratio(seen.roles)} if seen.roles else {}
     for word, kind in OF_TYPES.items():
-        if roles := [role for role in seen.service.roles if role.component_type == kind]:
-            counts[word] = _ratio(seen, roles)
+        if roles := [one for one in seen.roles if one.role.component_type == kind]:
+            counts[word] = _ratio(roles)
     picker = seen.routes.picker if seen.routes else None
     return {**counts, **({"endpointPicker": f"{picker.ready}/{picker.replicas}"} if picker else {})}
 
 
-def _ratio(seen: Observed, roles: Iterable[RoleIntent]) -> str:
+def _ratio(roles: Iterable[RoleView]) -> str:
     """Return ready and desired replicas of some roles: `2/3`."""
-    pairs = [(ready(seen, role), desired(seen, role)) for role in roles]
+    pairs = [(role.ready, role.desired) for role in roles]
     return f"{sum(one for one, _ in pairs)}/{sum(one for _, one in pairs)}"
 
 
-def phase(seen: Observed, role: RoleIntent) -> Phase:
+def phase(seen: Observed, role: RoleView) -> Phase:
     """Return the phase of a role."""
     return next(word for word, _, holds in PHASES if holds(seen, role))
 
 
-def _component(seen: Observed, role: RoleIntent) -> Object:
-    replicas = desired(seen, role)
+def _component(seen: Observed, role: RoleView) -> Object:
     return {
-        "desiredReplicas": replicas,
-        "readyReplicas": ready(seen, role),
-        "nodesPerReplica": role.nodes,
-        "totalPods": replicas * role.nodes,
-        "readyPods": sum(pod.ready for pod in seen.pods_of(role)),
+        "desiredReplicas": role.desired,
+        "readyReplicas": role.ready,
+        "nodesPerReplica": role.role.nodes,
+        "totalPods": role.desired * role.role.nodes,
+        "readyPods": sum(pod.ready for pod in role.pods),
         "phase": phase(seen, role),
-        "ready": _ratio(seen, (role,)),
+        "ready": _ratio((role,)),
     }
 
 

@@ -12,8 +12,8 @@ from intent.gang import needs_gang
 from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
-from sync.status.groups import Wait, absent, counted, group_size, groups, placed, ready, updating, wait
-from sync.status.inputs import Observed, behind, desired, unapplied
+from sync.status.groups import RoleView, Wait, absent, counted, group_size
+from sync.status.inputs import Observed, behind, unapplied
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
 from sync.status.templates import templates_applied
@@ -23,7 +23,7 @@ def initialized(seen: Observed) -> Verdict:
     """Judge `Initialized`: the InferenceService was read and its LeaderWorkerSets exist."""
     if not seen.service.roles:
         return Verdict("CannotBeRead", failures.cause(seen) or "it has no role that runs an engine")
-    missing = [role.name for role in seen.service.roles if role.name not in seen.sets]
+    missing = [role.name for role in seen.roles if role.lws is None]
     if missing:
         return Verdict("LeaderWorkerSetMissing", f"no LeaderWorkerSet yet for {_named(missing)}")
     return Verdict("InferenceServiceCreating", "every role has its LeaderWorkerSet")
@@ -34,35 +34,35 @@ def initialized(seen: Observed) -> Verdict:
 
 def scheduled(seen: Observed) -> Verdict:
     """Judge `Scheduled`: of every role at least one whole replica is on nodes."""
-    roles = [role for role in seen.service.roles if desired(seen, role)]
-    blocked = [role for role in roles if not placed(seen, role)]
+    roles = [role for role in seen.roles if role.desired]
+    blocked = [role for role in roles if not role.placed]
     if blocked:
         return _blocked(seen, blocked)
     if late := behind(seen):
         return Verdict("NotObserved", late)
-    partly = [role for role in roles if placed(seen, role) < desired(seen, role)]
+    partly = [role for role in roles if role.placed < role.desired]
     if partly:
-        return Verdict("PartlyScheduled", "; ".join(_partly(seen, role) for role in partly))
+        return Verdict("PartlyScheduled", "; ".join(map(_partly, partly)))
     return Verdict("AllScheduled", "every replica is on nodes")
 
 
-def _blocked(seen: Observed, roles: list[RoleIntent]) -> Verdict:
+def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
     if waits_for := failures.waiting_for_role(seen):
         return Verdict("WaitingForRole", waits_for)
-    missing = waits(seen, roles)
+    missing = waits(roles)
     if not missing:
-        return Verdict("PodsMissing", "; ".join(_short_of_pods(seen, role) for role in roles))
-    if seen.pod_group is None and any(_in_gang(seen, role) for role in roles):
+        return Verdict("PodsMissing", "; ".join(map(_short_of_pods, roles)))
+    if seen.pod_group is None and any(_in_gang(seen, one.role) for one in roles):
         return Verdict(
             "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
     return Verdict("WaitingForResources", _with_quote(missing, seen))
 
 
-def waits(seen: Observed, roles: Iterable[RoleIntent]) -> list[Wait]:
+def waits(roles: Iterable[RoleView]) -> list[Wait]:
     """Return what each of these roles waits for, if it waits."""
-    return [found for role in roles if (found := wait(seen, role))]
+    return [role.wait for role in roles if role.wait]
 
 
 def _with_quote(missing: list[Wait], seen: Observed) -> str:
@@ -73,15 +73,16 @@ def _with_quote(missing: list[Wait], seen: Observed) -> str:
     return f"{text}. The scheduler says: {quote}" if quote else text
 
 
-def _short_of_pods(seen: Observed, role: RoleIntent) -> str:
-    fullest = min(groups(seen, role), key=lambda group: absent(group, role), default=())
-    return f"role {role.name} has {len(fullest)} of {counted(group_size(fullest, role), 'pod')} of a replica"
+def _short_of_pods(one: RoleView) -> str:
+    fullest = min(one.groups, key=lambda group: absent(group, one.role), default=())
+    return (
+        f"role {one.name} has {len(fullest)} of {counted(group_size(fullest, one.role), 'pod')} of a replica"
+    )
 
 
-def _partly(seen: Observed, role: RoleIntent) -> str:
-    has = f"role {role.name} has {placed(seen, role)} of {counted(desired(seen, role), 'replica')} on nodes"
-    found = wait(seen, role)
-    return f"{has}, {found.lacks}" if found else has
+def _partly(role: RoleView) -> str:
+    has = f"role {role.name} has {role.placed} of {counted(role.desired, 'replica')} on nodes"
+    return f"{has}, {role.wait.lacks}" if role.wait else has
 
 
 def _in_gang(seen: Observed, role: RoleIntent) -> bool:
@@ -94,7 +95,7 @@ def _in_gang(seen: Observed, role: RoleIntent) -> bool:
 def is_ready(seen: Observed) -> Verdict:
     """Judge `Ready`: requests are served. The message names the first thing that is missing."""
     found = next((verdict for ask in OBSTACLES if (verdict := ask(seen))), None)
-    return found or Verdict("ServiceReady", _replicas(seen, seen.service.roles))
+    return found or Verdict("ServiceReady", _replicas(seen.roles))
 
 
 def _not_initialized(seen: Observed) -> Verdict | None:
@@ -106,15 +107,13 @@ def _not_scheduled(seen: Observed) -> Verdict | None:
 
 
 def _scaled_to_zero(seen: Observed) -> Verdict | None:
-    empty = [role.name for role in seen.service.roles if not desired(seen, role)]
+    empty = [role.name for role in seen.roles if not role.desired]
     return Verdict("ScaledToZero", f"scaled to zero: {_named(empty)}") if empty else None
 
 
 def _role_not_ready(seen: Observed) -> Verdict | None:
-    missing = [role for role in seen.service.roles if not ready(seen, role)]
-    if not missing:
-        return None
-    return Verdict("RoleNotReady", _replicas(seen, missing))
+    missing = [role for role in seen.roles if not role.ready]
+    return Verdict("RoleNotReady", _replicas(missing)) if missing else None
 
 
 def _routes_not_ready(seen: Observed) -> Verdict | None:
@@ -148,12 +147,12 @@ def _if_false(condition: str, verdict: Verdict, reason: str) -> Verdict | None:
 
 def active(seen: Observed) -> Verdict:
     """Judge `Active`: every replica of every role is ready."""
-    unfinished = [role for role in seen.service.roles if phase(seen, role) not in {"Running", "Unknown"}]
+    unfinished = [role for role in seen.roles if phase(seen, role) not in {"Running", "Unknown"}]
     if unfinished:
-        return Verdict("InferenceServiceProcessing", _replicas(seen, unfinished))
+        return Verdict("InferenceServiceProcessing", _replicas(unfinished))
     if late := behind(seen):
         return Verdict("NotObserved", late)
-    return Verdict("InferenceServiceAvailable", _replicas(seen, seen.service.roles))
+    return Verdict("InferenceServiceAvailable", _replicas(seen.roles))
 
 
 # --- Progressing, Failed ----------------------------------------------------------------------------
@@ -166,14 +165,14 @@ def progressing(seen: Observed) -> Verdict:
         return Verdict("Held", f"not all objects are applied; repair first: {cause}")
     if late := unapplied(seen) or behind(seen):
         return Verdict("Applying", late)
-    rolling = [role.name for role in seen.service.roles if updating(seen, role)]
+    rolling = [role.name for role in seen.roles if role.is_updating]
     if rolling:
         return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are being replaced")
-    unready = [role for role in seen.service.roles if ready(seen, role) < desired(seen, role)]
+    unready = [role for role in seen.roles if role.ready < role.desired]
     if unready:
-        text = (_replicas(seen, unready), *map(str, waits(seen, unready)))
+        text = (_replicas(unready), *map(str, waits(unready)))
         return Verdict("ReplicasNotReady", "; ".join(text))
-    return Verdict("Complete", _replicas(seen, seen.service.roles))
+    return Verdict("Complete", _replicas(seen.roles))
 
 
 def failed(seen: Observed) -> Verdict:
@@ -206,11 +205,10 @@ def state(condition: str, verdict: Verdict) -> ConditionStatus:
     return STATES[condition, verdict.reason]
 
 
-def _replicas(seen: Observed, roles: Iterable[RoleIntent]) -> str:
+def _replicas(roles: Iterable[RoleView]) -> str:
     """Return the counts of ready replicas: `role decode has 1 of 2 replicas ready`."""
     counts = (
-        f"role {role.name} has {ready(seen, role)} of {counted(desired(seen, role), 'replica')} ready"
-        for role in roles
+        f"role {role.name} has {role.ready} of {counted(role.desired, 'replica')} ready" for role in roles
     )
     return "; ".join(counts)
 

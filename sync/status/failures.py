@@ -6,10 +6,9 @@ from typing import Final
 
 from catalog.codes import CODES
 from intent.errors import FieldError
-from intent.inferenceservice.read import RoleIntent
 from sync.observed.pod import Failure, ObservedPod
-from sync.status.groups import ready
-from sync.status.inputs import Observed, ObservedRoutes, desired
+from sync.status.groups import RoleView
+from sync.status.inputs import Observed, ObservedRoutes
 
 CRASHED: Final = "FI412"
 NO_IMAGE: Final = "FI413"
@@ -48,20 +47,20 @@ def waiting_for_role(seen: Observed) -> str:
     return next((error.message for error in seen.errors if error.code == WAITING), "")
 
 
-def failing(seen: Observed, role: RoleIntent) -> bool:
+def failing(seen: Observed, role: RoleView) -> bool:
     """Return whether a pod of a role keeps failing, or did before and the role is not complete since."""
-    if any(pod.failure for pod in seen.all_pods_of(role)):
+    if any(pod.failure for pod in role.all_pods):
         return True
-    return role.name in seen.memory.roles and ready(seen, role) < desired(seen, role)
+    return role.name in seen.memory.roles and role.ready < role.desired
 
 
 def crash(seen: Observed) -> str:
     """Return the first pod that keeps failing, with a remedy; empty if there is none."""
-    roles = [role for role in seen.service.roles if failing(seen, role)]
+    roles = [role for role in seen.roles if failing(seen, role)]
     if not roles:
         return ""
     return (
-        _first_crash(pod for role in roles for pod in seen.all_pods_of(role))
+        _first_crash(pod for role in roles for pod in role.all_pods)
         or seen.memory.message
         or f"a pod of role {roles[0].name} failed, and it is not complete since"
     )

@@ -6,11 +6,12 @@ replaced.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from intent.inferenceservice.read import RoleIntent
+from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import AcceleratorCounts, ObservedPod
-from sync.status.inputs import Observed
 
 Group = tuple[ObservedPod, ...]
 
@@ -38,46 +39,80 @@ class Wait:
         return f"waits for {amounts} ({counted(self.pods, 'pod')})"
 
 
-def groups(seen: Observed, role: RoleIntent) -> tuple[Group, ...]:
-    """Return the pods of a role by group."""
-    found: dict[str, list[ObservedPod]] = defaultdict(list)
-    for pod in sorted(seen.pods_of(role), key=lambda pod: pod.name):
-        found[pod.group].append(pod)
-    return tuple(tuple(found[index]) for index in sorted(found))
+@dataclass(frozen=True, slots=True)
+class RoleView:
+    """One role with its LeaderWorkerSet and its pods, counted once for all conditions."""
 
-
-def placed(seen: Observed, role: RoleIntent) -> int:
-    """Return the number of groups whose pods are all on nodes."""
-    return sum(_placed(group, role) for group in groups(seen, role))
-
-
-def ready(seen: Observed, role: RoleIntent) -> int:
-    """Return the number of groups whose pods are all ready."""
-    return sum(_whole(group, role) and all(pod.ready for pod in group) for group in groups(seen, role))
-
-
-def updating(seen: Observed, role: RoleIntent) -> bool:
-    """Return whether a rolling update of a role is in progress."""
-    lws = seen.sets.get(role.name)
-    return lws is not None and lws.updating
-
-
-def wait(seen: Observed, role: RoleIntent) -> Wait | None:
-    """Return what a role waits for: its cheapest group if none is scheduled yet, else all that are not.
+    role: RoleIntent
+    lws: LeaderWorkerSet | None = None
+    all_pods: tuple[ObservedPod, ...] = ()
+    """Its pods, including those that are being deleted."""
+    groups: tuple[Group, ...] = ()
+    """The pods that are not being deleted, by group."""
+    placed: int = 0
+    """The number of groups whose pods are all on nodes."""
+    ready: int = 0
+    """The number of groups whose pods are all ready."""
+    wait: Wait | None = None
+    """What it waits for: its cheapest group if none is scheduled yet, else all that are not.
 
     None if no pod of them waits for a node.
     """
-    all_groups = groups(seen, role)
+
+    @property
+    def name(self) -> str:
+        """The name of the role."""
+        return self.role.name
+
+    @property
+    def desired(self) -> int:
+        """The replicas that it should have: an autoscaler's, else its author's."""
+        if self.role.replicas is not None and not (self.lws and self.lws.scaler):
+            return self.role.replicas
+        return self.lws.replicas if self.lws else 1
+
+    @property
+    def is_updating(self) -> bool:
+        """Whether a rolling update is in progress."""
+        return self.lws is not None and self.lws.updating
+
+    @property
+    def pods(self) -> Iterator[ObservedPod]:
+        """The pods that are not being deleted."""
+        return (pod for group in self.groups for pod in group)
+
+
+def views(
+    roles: Iterable[RoleIntent], sets: Mapping[str, LeaderWorkerSet], pods: Iterable[ObservedPod]
+) -> Iterator[RoleView]:
+    """Yield the views of some roles; `sets` has their LeaderWorkerSets, by the name of the role."""
+    by_set: dict[str, list[ObservedPod]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda pod: pod.name):
+        by_set[pod.lws].append(pod)
+    for role in roles:
+        lws = sets.get(role.name)
+        yield _view(role, lws, tuple(by_set.get(lws.name, ())) if lws else ())
+
+
+def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod, ...]) -> RoleView:
+    found: dict[str, list[ObservedPod]] = defaultdict(list)
+    for pod in pods:
+        if not pod.deleting:
+            found[pod.group].append(pod)
+    groups = tuple(tuple(found[index]) for index in sorted(found))
+    whole = [group for group in groups if not absent(group, role)]
+    placed = {group[0].group for group in whole if all(pod.scheduled for pod in group)}
     waits = [
         _wait(group, role)
-        for group in all_groups
-        if not _placed(group, role) and any(not pod.scheduled for pod in group)
+        for group in groups
+        if group[0].group not in placed and any(not pod.scheduled for pod in group)
     ]
-    if not waits:
-        return None
-    if not any(_placed(group, role) for group in all_groups):
-        return min(waits, key=lambda one: (sum(amount for _, amount in one.accelerators), one.pods))
-    return _together(waits)
+    return RoleView(
+        *(role, lws, pods, groups),
+        placed=len(placed),
+        ready=sum(all(pod.ready for pod in group) for group in whole),
+        wait=(_together(waits) if placed else min(waits, key=_cost)) if waits else None,
+    )
 
 
 def counted(number: int, word: str) -> str:
@@ -95,14 +130,6 @@ def group_size(group: Group, role: RoleIntent) -> int:
     return max((pod.group_size for pod in group), default=0) or role.nodes
 
 
-def _whole(group: Group, role: RoleIntent) -> bool:
-    return not absent(group, role)
-
-
-def _placed(group: Group, role: RoleIntent) -> bool:
-    return _whole(group, role) and all(pod.scheduled for pod in group)
-
-
 def _wait(group: Group, role: RoleIntent) -> Wait:
     """Return the sum that a group lacks; pods that do not exist yet will request what the others do."""
     held = [pod for pod in group if not pod.scheduled]
@@ -112,6 +139,10 @@ def _wait(group: Group, role: RoleIntent) -> Wait:
         total.update(dict(amounts))
     message = next((pod.held for pod in held if pod.held), "")
     return Wait(role.name, len(held) + missing, tuple(sorted(total.items())), message)
+
+
+def _cost(one: Wait) -> tuple[int, int]:
+    return sum(amount for _, amount in one.accelerators), one.pods
 
 
 def _together(waits: list[Wait]) -> Wait:

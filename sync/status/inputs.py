@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from intent.applied import TemplateVersion
 from intent.errors import FieldError
-from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from intent.inferenceservice.read import InferenceServiceIntent
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Ingress
+from sync.status.groups import RoleView, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class FailureMemory:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observed:
     """One InferenceService and its observed objects."""
 
@@ -87,22 +89,10 @@ class Observed:
             sorted((one for one in found if one.name in names), key=lambda one: (names.index(one.name), one))
         )
 
-    def pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
-        """Return the pods of a role that are not being deleted."""
-        return tuple(one for one in self.all_pods_of(role) if not one.deleting)
-
-    def all_pods_of(self, role: RoleIntent) -> tuple[ObservedPod, ...]:
-        """Return the pods of a role, including those that are being deleted."""
-        lws = self.sets.get(role.name)
-        return tuple(one for one in self.pods if lws and one.lws == lws.name)
-
-
-def desired(seen: Observed, role: RoleIntent) -> int:
-    """Return the replicas that a role should have: an autoscaler's, else its author's."""
-    lws = seen.sets.get(role.name)
-    if role.replicas is not None and not (lws and lws.scaler):
-        return role.replicas
-    return lws.replicas if lws else 1
+    @cached_property
+    def roles(self) -> tuple[RoleView, ...]:
+        """Its roles with what was counted of their pods."""
+        return tuple(views(self.service.roles, self.sets, self.pods))
 
 
 def unstored(seen: Observed) -> str:
@@ -128,8 +118,7 @@ def behind(seen: Observed) -> str:
         return "its spec could not be read"
     if not seen.settled:
         return unstored(seen)
-    rows = (seen.sets.get(role.name) for role in service.roles)
-    late = [row for row in rows if row and not row.current]
+    late = [one.lws for one in seen.roles if one.lws and not one.lws.current]
     texts = (
         f"LeaderWorkerSet {one.name} has a status of generation {one.observed}, not {one.generation}"
         for one in late

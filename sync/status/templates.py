@@ -42,7 +42,7 @@ def templates_applied(seen: Observed) -> Verdict | None:
     if changed := outdated(named, seen.applied):
         later = FOLLOWED if seen.service.follows else KEPT
         return Verdict("TemplateChanged", f"{_changes(seen, changed)}; {later}")
-    if late := [role.name for role in seen.service.roles if role.base_refs and role.name not in seen.sets]:
+    if late := [one.name for one in seen.roles if one.role.base_refs and one.lws is None]:
         return Verdict("NotApplied", f"no LeaderWorkerSet yet of {' and '.join(late)}")
     return Verdict("TemplatesCurrent", "every role has its templates as they are now")
 

@@ -13,8 +13,7 @@ from intent.shapes import labels, listed, mapping, number, text
 from sync.observed.condition import shortened
 from sync.observed.pod import ObservedPod, project
 from sync.status.failures import CODE_OF, CRASHED
-from sync.status.groups import counted, ready
-from sync.status.inputs import desired
+from sync.status.groups import counted
 
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of Events about a pod whose containers are not started."""
@@ -88,8 +87,8 @@ def _ending(status: Object) -> str:
 
 def _effect(seen: ObservedPod, case: Case) -> Effect:
     """Return whether the role of a pod has no replica that serves, or fewer than desired."""
-    role = next((one for one in case.observed.service.roles if seen in case.observed.all_pods_of(one)), None)
-    serves = role is not None and (ready(case.observed, role) or not desired(case.observed, role))
+    role = next((one for one in case.observed.roles if seen in one.all_pods), None)
+    serves = role is not None and (role.ready or not role.desired)
     return "degrades" if serves else "blocks"
 
 

@@ -13,7 +13,6 @@ from sync.observed import lws as observed_lws
 from sync.observed.condition import shortened
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.status.conditions import scheduled
-from sync.status.inputs import desired
 from sync.status.reasons import STATES
 
 SCHEDULER: Final = "default-scheduler"
@@ -55,7 +54,7 @@ def _refused(case: Case, lws: str) -> Iterator[Cause]:
 def scheduling(case: Case) -> Iterator[Cause]:
     """Return why pods are not on nodes."""
     seen = case.observed
-    if not any(desired(seen, role) for role in seen.service.roles):
+    if not any(role.desired for role in seen.roles):
         return
     verdict = scheduled(seen)
     if STATES["Scheduled", verdict.reason] == "Unknown" or verdict.reason == "AllScheduled":

@@ -1,5 +1,6 @@
 """The status as a whole: its times, its generation, and when it differs."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,20 @@ from sync.status import differs, status, surplus, without_times
 from sync.status.conditions import JUDGES
 from sync.status.reasons import Verdict
 from tests.hostile.names import HOSTILE
-from tests.sync.status.samples import D0, LATER, NOW, P0, PREFILL, condition, seen, service, waiting
+from tests.sync.status.samples import (
+    D0,
+    DECODE,
+    LATER,
+    NOW,
+    P0,
+    PREFILL,
+    condition,
+    group,
+    lws,
+    seen,
+    service,
+    waiting,
+)
 
 SHORT = seen(P0, D0, waiting("decode", 1, 4))
 
@@ -74,3 +88,33 @@ def test_a_count_of_a_component_type_that_is_gone_is_removed() -> None:
     after = status(seen(service=service(PREFILL)), before, LATER)
 
     assert surplus(after, before) == {"components": {"decode": None}, "ready": {"decoders": None}}
+
+
+def calls(pods: int) -> int:
+    """Count the calls of functions in one status of two roles with so many pods."""
+    groups = pods // 2 // DECODE.nodes
+    roles = tuple(replace(DECODE, name=name, replicas=groups) for name in ("prefill", "decode"))
+    made = (group(role.name, at, role.nodes) for role in roles for at in range(groups))
+    sets = {role.name: lws(role.name, replicas=groups) for role in roles}
+    observed = seen(*made, service=service(*roles), sets=sets)
+    counted = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal counted
+        counted += event == "call"
+
+    sys.setprofile(count)
+    try:
+        status(observed, {}, NOW)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+def test_a_status_takes_time_in_proportion_to_the_pods() -> None:
+    """Each pod event of a rollout causes one."""
+    calls(8)  # functions remember some results
+    few, many = calls(64), calls(1024)
+
+    assert many <= 16 * few
+    assert many <= 15 * 1024
