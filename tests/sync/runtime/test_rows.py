@@ -1,6 +1,8 @@
 """Rows are found by their keys, and an event costs the same however many rows have a key in common."""
 
 import sys
+import time
+from asyncio import events
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,6 +21,7 @@ from sync.runtime.cache import Cache
 from sync.runtime.metrics import metrics
 from sync.runtime.rows import Rows
 from sync.writer import Writer
+from tests.sync.conftest import Background, Eventually
 from tests.sync.running.test_disaggregatedset import NEW, of_revision
 from tests.sync.samples import KEY, SETTINGS, lws
 
@@ -83,13 +86,18 @@ def calls(work: Callable[[], None]) -> int:
     return counted
 
 
-def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: int) -> int:
-    """Count the calls that one event causes, among so many objects."""
+def without_client() -> Controller:
+    """Return a controller that sends no requests."""
     caches = {one.kind: Cache(one) for one in WATCHED}
     measured = metrics()
     client: Any = None
-    writer = Writer(client, measured, lambda: 1.0, caches)
-    controller = Controller(SETTINGS, measured, caches, writer)
+    return Controller(SETTINGS, measured, caches, Writer(client, measured, lambda: 1.0, caches))
+
+
+def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: int) -> int:
+    """Count the calls that one event causes, among so many objects."""
+    controller = without_client()
+    caches = controller.caches
     cache = caches[kind.kind]
     for number in range(among):
         cache.take(build(number))
@@ -142,3 +150,24 @@ def test_the_services_with_an_index_key_are_those_of_its_rows(
         assert {*rows.by_key.get(key, {}).values()} == {*found}
         assert sorted(rows.services_of(key)) == sorted({("ns", one.service) for one in found if one.service})
     assert rows.by_name or not (rows.by_key or rows.shared)
+
+
+async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
+    background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Lease is renewed by one of them."""
+    controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what the loop calls
+    for number in range(2 * MANY):
+        controller.caches[LWS.kind].take(of_another_service(number))
+
+    def measured(self: events.Handle) -> None:
+        since = time.thread_time()
+        run(self)
+        took.append(time.thread_time() - since)
+
+    monkeypatch.setattr(events.Handle, "_run", measured)
+    background(controller._follow_resyncs())  # noqa: SLF001 - one of the tasks of `run`
+    controller.resync()
+    await eventually(lambda: controller.queue.depth() >= 2 * MANY)
+
+    assert max(took) < sum(took) / 4
