@@ -114,8 +114,9 @@ class Event:
         """Write it, and decide when to do so again; return whether the API server answered."""
         told, is_answered = hash(self.latest.message), True
         try:
-            if not await self._send(send):
-                return True  # it stays due, and is written when the service is resumed
+            if not await self._send(send):  # a finding stays due, and is written when the service is resumed
+                self.waiting = 1 if self.latest.name else 0
+                return True
         except (ApiError, *NO_ANSWER) as error:
             is_answered = isinstance(error, ApiError)
             log.warning("event not written", reason=self.latest.reason, error=logged(error))
