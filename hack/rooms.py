@@ -22,8 +22,8 @@ ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 12_725, 8_100),
     "intent": Room(("intent",), 11_280, 9_100),
     "catalog": Room(("catalog",), 3_192, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 11_618, 8_100),
-    "command": Room(("fusioninfer", "importer", "plan"), 18_135, 10_000),
+    "controller": Room(("sync", "kube", "certs"), 11_616, 8_100),
+    "command": Room(("fusioninfer", "importer", "plan"), 18_122, 10_000),
     "tests": Room(("tests",), 91_937, 70_000),
     "hack": Room(("hack",), 4_040, 3_900),
 }

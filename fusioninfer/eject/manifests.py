@@ -17,13 +17,9 @@ from intent.lws import KIND as LWS_KIND
 from intent.service.member import ejected, member
 from intent.shapes import listed, mapping
 from sync.kinds import INFERENCE_SERVICE, POD_GROUP
+from sync.observed.cached import SET_BY_SERVER
 
-SET_BY_SERVER: Final = frozenset(
-    {
-        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
-        *("deletionTimestamp", "deletionGracePeriodSeconds", "generateName"),
-    }
-)
+OF_STORED: Final = SET_BY_SERVER | {"generateName"}
 """Fields of the metadata that belong to one stored object."""
 SET_BY_CLIENTS: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision"}
@@ -58,7 +54,7 @@ def eject(services: Iterable[LiveService]) -> Ejection:
 
 def plain(obj: Object) -> Object:
     """Return a stored object as a manifest: without status, what a server sets, and our marks."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in SET_BY_SERVER}
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in OF_STORED}
     references = [one for one in listed(metadata.get("ownerReferences")) if not _is_ours(mapping(one))]
     cleaned = {
         "annotations": _without_marks(metadata.get("annotations")),

@@ -21,13 +21,13 @@ from intent.shapes import listed, mapping, text
 from kube.request import FIELD_MANAGER
 
 P = TypeVar("P")
-VOLATILE: Final = frozenset(
+SET_BY_SERVER: Final = frozenset(
     {
-        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"),
+        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
         *("deletionTimestamp", "deletionGracePeriodSeconds"),
     }
 )
-"""Fields of the metadata that the API server sets; they are not part of the digest."""
+"""Fields of the metadata that the API server sets: they are no part of what an author writes."""
 ROW: Final = 1024
 """Bytes that a row needs beside its fields."""
 KEY: Final = 640
@@ -232,7 +232,7 @@ def cached_object(
     index_keys: Callable[[Object], tuple[ServiceKey, ...]] = no_index_keys,
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller applies, either stored or desired."""
-    metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in VOLATILE}
+    metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
     rest = {key: value for key, value in obj.items() if key not in NOT_DIGESTED}
     fingerprint = digest(rest | {"metadata": metadata})  # first: it refuses what is nested too deeply
     return replace(watched_object(obj, projection, index_keys), fingerprint=fingerprint)

@@ -130,10 +130,7 @@ class Event:
         return is_answered
 
     async def _send(self, send: Send) -> bool:
-        """Increase the count of the Event; create it if it does not exist, or has expired.
-
-        Returns whether it was sent.
-        """
+        """Increase the count of the Event; create it if there is none. Return whether it was sent."""
         one, count = self.latest, self.times + self.waiting
         events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
         if self.times:

@@ -3,6 +3,7 @@
 from ipaddress import ip_address, ip_network
 from typing import Final
 
+from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check import certificates
 from fusioninfer.cluster.check.facts import (
     MUTATING,
@@ -11,7 +12,6 @@ from fusioninfer.cluster.check.facts import (
     available,
     flags,
     image_version,
-    name_of,
     our_webhooks,
     parsed,
     service_of,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from catalog.pickers.generations import is_gone
 from catalog.versions import KUBERNETES, LWS
+from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check.facts import (
     LWS_RESOURCE,
     OURS,
@@ -15,7 +16,6 @@ from fusioninfer.cluster.check.facts import (
     images,
     lws_manager,
     lws_webhooks,
-    name_of,
     parsed,
     webhooks,
 )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from catalog.engines import Version
-from fusioninfer.cluster.answers import ABSENT, Answer, Rights
+from fusioninfer.cluster.answers import ABSENT, Answer, Rights, name_of
 from intent import Object
 from intent.image import read_image
 from intent.names import SYSTEM_NAMESPACE
@@ -63,11 +63,6 @@ class Facts:
         """Return the object of a name among those of a list; empty if it is not there."""
         found = (obj for obj in self.answer(reading).objects if name_of(obj) == name)
         return next(found, {})
-
-
-def name_of(obj: Object) -> str:
-    """Return the name of an object."""
-    return text(mapping(obj.get("metadata")).get("name"))
 
 
 def parsed(version: str) -> Version:

@@ -9,15 +9,10 @@ from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.errors import printable
 from intent.shapes import listed, mapping, text
+from sync.observed.cached import SET_BY_SERVER
 
 Action = Literal["create", "update", "delete"]
 ObjectOrigin = Literal["file", "controller"]
-SET_BY_SERVER: Final = frozenset(
-    {
-        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
-        *("deletionTimestamp", "deletionGracePeriodSeconds"),
-    }
-)
 RECORDS: Final = frozenset(
     {
         EXPANSION,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.answers import Answer, name_of
 from fusioninfer.cluster.diff.change import ObjectDiff, differs
 from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
 from fusioninfer.cluster.reader import Reader, UnreachableError
@@ -177,11 +177,6 @@ def _same_role(one: Object, other: Object) -> bool:
     keys = (disaggregatedset.NAME, disaggregatedset.ROLE)
     is_there = theirs.get(SLICE, "0") == ours.get(SLICE, "0")
     return is_there and all(theirs.get(key) == ours.get(key) for key in keys)
-
-
-def name_of(obj: Object) -> str:
-    """Return the name of an object."""
-    return text(obj["metadata"].get("name"))
 
 
 async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Live) -> Object | None:

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from fusioninfer.cluster.why.case import Case, ServiceObjects, name_of
+from fusioninfer.cluster.answers import name_of
+from fusioninfer.cluster.why.case import Case, ServiceObjects
 from fusioninfer.files.gangs import TooManyPodsError, workloads
 from intent import Object
 from intent.shapes import listed, mapping, text

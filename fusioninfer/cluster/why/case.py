@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.answers import ABSENT, Answer
+from fusioninfer.cluster.answers import ABSENT, Answer, name_of
 from fusioninfer.cluster.check.controller import moment
 from fusioninfer.cluster.service import Live, service_of, snapshot_of
 from intent import Object
@@ -127,11 +127,6 @@ def members(read: ServiceObjects) -> tuple[Object, ...]:
     if not read.service:
         return (read.named,)
     return tuple(one for one in read.live.of(LWS) if service_of(one) == read.service)
-
-
-def name_of(obj: Object) -> str:
-    """Return the name of an object."""
-    return text(mapping(obj.get("metadata")).get("name"))
 
 
 def _observed(

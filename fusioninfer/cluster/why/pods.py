@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
+from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.why import logs
-from fusioninfer.cluster.why.case import Case, index_of, name_of
+from fusioninfer.cluster.why.case import Case, index_of
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.annotations import LEADER_LABELS, LWS_NAME

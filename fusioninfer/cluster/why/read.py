@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.answers import Answer, name_of
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, service_of
-from fusioninfer.cluster.why.case import ServiceObjects, members, name_of
+from fusioninfer.cluster.why.case import ServiceObjects, members
 from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE

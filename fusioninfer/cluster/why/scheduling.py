@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.why import capacity
-from fusioninfer.cluster.why.case import Case, name_of
+from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.lws import KIND as LWS

@@ -156,7 +156,7 @@ async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
     background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Lease is renewed by one of them."""
-    controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what the loop calls
+    controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what asyncio calls
     for number in range(2 * MANY):
         controller.caches[LWS.kind].take(of_another_service(number))
 
