@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-from hack import golden, schemas
+from hack import golden, schemas, transcripts
 from hack.image import lock, sbom
 from hack.manifests import chart, crds, dashboard, uninstall, version
 from hack.pages import blocks, codes, kserve_llm_d, shown
@@ -49,6 +49,7 @@ GENERATORS: Final = (
     Generator("kserve-llm-d", kserve_llm_d.texts),
     Generator("demo", shown.demo),
     Generator("golden", golden.texts),
+    Generator("transcripts", transcripts.texts),
 )
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import click
 import yaml
 
 from fusioninfer.cli import main
@@ -55,7 +56,8 @@ def container(deployment: str) -> Object:
 def parsed(arguments: list[str]) -> dict[str, Any]:
     """Parse the arguments of a container as the command does, without running it."""
     name, *words = (word.replace("$(NAMESPACE)", "fusioninfer-system") for word in arguments)
-    return main.commands[name].make_context(name, words).params
+    parent = click.Context(main, **main.context_settings)
+    return main.commands[name].make_context(name, words, parent).params
 
 
 def _is_object(document: Any) -> bool:

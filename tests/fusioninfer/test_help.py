@@ -105,7 +105,7 @@ def test_the_example_can_be_parsed_and_run(directory: Path, path: tuple[str, ...
     command: click.Command = main
     while words and isinstance(command, click.Group):
         command = command.commands[words.pop(0)]
-    assert command.make_context("fusioninfer", words).params
+    assert command.make_context("fusioninfer", words, click.Context(main, **main.context_settings)).params
 
 
 @pytest.mark.parametrize("words", [words for words, _ in commands()], ids=" ".join)
