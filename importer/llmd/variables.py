@@ -4,9 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from importer.gotemplate import FUNCTIONS, SPRIG, Function, Struct
-from importer.gotemplate.functions import text_value
-from importer.gotemplate.values import UnfitError
+from importer.gotemplate import DEFAULT, FUNCTIONS, Function, Struct, UnfitError, text_value
 from intent import Object
 from intent.shapes import listed, mapping, metadata, text
 
@@ -67,7 +65,7 @@ def variables(service: Object, model: Artifact) -> Struct:
 
 
 def functions(service: Object) -> Mapping[str, Function]:
-    """Return the functions of the templates: Go's, Sprig's, and `getPort` of the ports of the routing."""
+    """Return the functions of the templates: Go's, `default`, and `getPort` of the ports of the routing."""
     routing = mapping(mapping(service.get("spec")).get("routing"))
     ports = {text(one.get("name")): one.get("port") for one in map(mapping, listed(routing.get("ports")))}
 
@@ -77,4 +75,4 @@ def functions(service: Object) -> Mapping[str, Function]:
             raise UnfitError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
         return found
 
-    return {**FUNCTIONS, **SPRIG, "getPort": Function(port, (text_value,))}
+    return {**FUNCTIONS, "default": DEFAULT, "getPort": Function(port, (text_value,))}

@@ -6,25 +6,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, SPRIG, Function, Pointer, Struct, functions
-from importer.gotemplate.values import Value
+from importer.gotemplate import (
+    DEFAULT,
+    FUNCTIONS,
+    Function,
+    Pointer,
+    Struct,
+    Value,
+    any_value,
+    text_value,
+    whole_value,
+)
 
 ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-OF_KSERVE: Final = {
+OURS: Final = {
     **FUNCTIONS,
-    "ChildName": Function(
-        lambda parent, suffix: parent + suffix, (functions.text_value, functions.text_value)
-    ),
-    "kvTransferConfig": Function(
-        lambda spec: f"offloading: {str(spec is not None).lower()}", (functions.any_value,)
-    ),
+    "default": DEFAULT,
+    "ChildName": Function(lambda parent, suffix: parent + suffix, (text_value, text_value)),
+    "kvTransferConfig": Function(lambda spec: f"offloading: {str(spec is not None).lower()}", (any_value,)),
     "shutdownTimeout": Function(
-        lambda spec, seconds: f"{str(spec is not None).lower()} {seconds}",
-        (functions.any_value, functions.whole_value),
+        lambda spec, seconds: f"{str(spec is not None).lower()} {seconds}", (any_value, whole_value)
     ),
 }
 """Go's functions, with stand-ins for KServe's own, which `tests/cluster/components/go-template` has too."""
-OF_LLM_D: Final = {**FUNCTIONS, **SPRIG}
+_CHOSEN: Final = Function(lambda *_: None, (any_value,), any_value)
+CALLED: Final = {**OURS, "and": _CHOSEN, "or": _CHOSEN, "default": DEFAULT}
+"""What random templates call, with the arguments that fit."""
 
 
 def in_go(value: Value) -> Any:
@@ -106,57 +113,34 @@ DATA: Final = Struct(
         "U": Struct({"S": "below", "V": Struct({"N": 3}), "X": None}),
     }
 )
-_TEXTS: Final = (
-    ".S",
-    "$.S",
-    ".T",
-    ".E",
-    ".U.S",
-    ".M.k",
-    '"a"',
-    '"q\\"\\n\\u00e9\\x41"',
-    "`raw\\n`",
-    '""',
-    "`Meta`",
-    '"-"',
-    '"3"',
-)
-_NUMBERS: Final = (".N", ".Z", "$.U.V.N", ".M.b", "0", "7", "-3", "+5")
+_TEXTS: Final = (".S", ".T", ".E", ".U.S", ".M.k", '"a"', "`raw\\n`", '""', "`Meta`", '"-"', '"3"')
+_NUMBERS: Final = (".N", ".Z", ".U.V.N", ".M.b", "0", "7", "-3", "+5")
 _FLAGS: Final = (".B", ".F", "true", "false")
-_FIT: Final[dict[Any, tuple[str, ...]]] = {
-    **dict.fromkeys((functions.text_value, functions.ascii_value), _TEXTS),
-    **dict.fromkeys((functions.whole_value, functions.number), _NUMBERS),
-    functions.flag: _FLAGS,
-    functions.items: (".L", "$.L"),
-    functions.shown: _TEXTS + _NUMBERS + _FLAGS,
-}
+_PRINTED: Final = (*_TEXTS, *_NUMBERS, *_FLAGS)
+_FIT: Final[dict[Any, tuple[str, ...]]] = {text_value: _TEXTS, whole_value: (*_NUMBERS, ".P", ".Q")}
 """Operands that fit an argument."""
-_ANY: Final = (
-    *(*_TEXTS, *_NUMBERS, *_FLAGS),
-    *(".P", ".Q", ".X", ".L", ".M", ".U", ".U.X", ".Nope", ".U.X.Y", "nil", "$", "."),
-)
+_ANY: Final = (*_PRINTED, ".P", ".Q", ".X", ".L", ".M", ".U", ".U.X", ".Nope", ".U.X.Y", "nil")
 
 
 def pipeline(source: random.Random, depth: int = 0) -> str:
     """Return a random pipeline; now and then its values do not fit its functions."""
 
-    def operand(reader: functions.Argument) -> str:
+    def operand(fitting: tuple[str, ...]) -> str:
         if source.random() < 0.12 and depth < 3:
-            below = f"({pipeline(source, depth + 1)})"
-            return below if source.random() < 0.9 else f"{below}.S"
-        return source.choice(_ANY if source.random() < 0.04 else _FIT.get(reader, _ANY))
+            return f"({pipeline(source, depth + 1)})"
+        return source.choice(_ANY if source.random() < 0.04 else fitting)
 
     def call(*, last: bool) -> str:
-        name = source.choice(tuple(OF_LLM_D))
-        known = OF_LLM_D[name]
+        name = source.choice(tuple(CALLED))
+        known = CALLED[name]
         readers = [
             *known.arguments,
             *[known.rest or known.arguments[0]] * source.randint(0, 2 * bool(known.rest)),
         ]
         given = readers[: len(readers) - last + source.choice((0,) * 60 + (-1, 1))]
-        return " ".join((name, *map(operand, given)))
+        return " ".join((name, *(operand(_FIT.get(reader, _ANY)) for reader in given)))
 
-    stages = [operand(functions.shown) if source.random() < 0.6 else call(last=False)]
+    stages = [operand(_PRINTED) if source.random() < 0.6 else call(last=False)]
     while source.random() < 0.4 and len(stages) < 4:
         stages.append(call(last=True))
     return source.choice((" | ", "|", "\n|  ")).join(stages)
@@ -174,16 +158,14 @@ def template(source: random.Random, depth: int = 0) -> str:
         parts.append(source.choice(("", " ", "text", "\n\t", "-", "}", "{", "é ")))
         if kind < 0.55 or depth > 2:
             parts.append(f"{opened}{pipeline(source)}{closed}")
-        elif kind < 0.62:
-            parts.append(source.choice(("{{/* note */}}", "{{- /* a\n }} b */ -}}", "{{/**/ -}}")))
         else:
-            word, other = source.choice(("if", "if", "with", "range")), ""
+            other = ""
             if source.random() < 0.6:
                 other = f"{opened}else{closed}{template(source, depth + 1)}"
-            if word == "if" and source.random() < 0.3:
+            if source.random() < 0.3:
                 other = f"{opened}else if {pipeline(source)}{closed}{template(source, depth + 1)}{other}"
             below = template(source, depth + 1)
-            parts.append(f"{opened}{word} {pipeline(source)}{closed}{below}{other}{opened}end{closed}")
+            parts.append(f"{opened}if {pipeline(source)}{closed}{below}{other}{opened}end{closed}")
     return "".join(parts)
 
 

@@ -3,37 +3,34 @@
 import json
 import random
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from importer.gotemplate import Function, TemplateError, Value, render
-from tests.cluster.gotemplates import DATA, OF_KSERVE, OF_LLM_D, edited, in_go, service, sources, template
+from importer.gotemplate import TemplateError, Value, render
+from tests.cluster.gotemplates import DATA, OURS, edited, in_go, service, sources, template
 from tests.tiers import count
 
 SEED: Final = 20261123
 SERVICES: Final = 10
 """Random services with which each of KServe's templates is rendered."""
 RANDOM: Final = count("GO_TEMPLATES")
-Question = tuple[str, Value, str]
+Question = tuple[str, Value]
 
 
 def in_go_itself(program: Path, asked: Sequence[Question]) -> list[str | None]:
-    """Return the text of each template, data and name of functions; None for an error."""
-    lines = "".join(
-        json.dumps({"source": text, "data": in_go(data), "functions": functions}) + "\n"
-        for text, data, functions in asked
-    )
+    """Return the text of each template with its data; None for an error."""
+    lines = "".join(json.dumps({"source": text, "data": in_go(data)}) + "\n" for text, data in asked)
     done = subprocess.run([program], input=lines, capture_output=True, text=True, check=True)
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     return [one.get("text") for one in answers]
 
 
-def ours(text: str, data: Value, functions: Mapping[str, Function]) -> str | None:
+def ours(text: str, data: Value) -> str | None:
     try:
-        return render(text, data, functions)
+        return render(text, data, OURS)
     except TemplateError:
         return None
 
@@ -46,25 +43,25 @@ def templates(source_of: Callable[[str], Path]) -> list[str]:
 
 def test_templates_of_kserve_render_as_in_go(go_template: Path, templates: list[str]) -> None:
     source = random.Random(SEED)  # noqa: S311 - it chooses test data
-    asked = [(text, service(source), "kserve") for text in templates for _ in range(SERVICES)]
+    asked = [(text, service(source)) for text in templates for _ in range(SERVICES)]
 
     answers = in_go_itself(go_template, asked)
 
     assert len(templates) > 40
-    for (text, data, _), answer in zip(asked, answers, strict=True):
-        assert ours(text, data, OF_KSERVE) == answer, (text[:200], data)
+    for (text, data), answer in zip(asked, answers, strict=True):
+        assert ours(text, data) == answer, (text[:200], data)
     assert sum(one is not None for one in answers) > len(asked) / 2
 
 
 def test_random_templates_render_as_in_go_or_are_refused(go_template: Path) -> None:
     source = random.Random(SEED)  # noqa: S311 - it chooses test data
     made = [template(source) for _ in range(RANDOM)]
-    asked = [(text, DATA, "llm-d") for text in (*made, *(edited(source, one) for one in made))]
+    asked = [(text, DATA) for text in (*made, *(edited(source, one) for one in made))]
 
     answers = in_go_itself(go_template, asked)
 
-    found = [ours(text, data, OF_LLM_D) for text, data, _ in asked]
-    for (text, _, _), answer, one in zip(asked, answers, found, strict=True):
+    found = [ours(text, data) for text, data in asked]
+    for (text, _), answer, one in zip(asked, answers, found, strict=True):
         assert one in (answer, None), text
     refused = sum(answer is not None and one is None for answer, one in zip(answers, found, strict=True))
     assert sum(one is not None for one in found) > 4 * refused

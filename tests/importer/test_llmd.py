@@ -142,11 +142,11 @@ def test_each_variable_has_its_value(uri: str, expected: dict[str, str]) -> None
     assert found["args"][: len(args)] == [f"{name}={value}" for name, value in expected.items()]
 
 
-def test_templates_of_a_base_are_rendered_with_ports_and_functions_of_sprig() -> None:
-    text = DEPLOYMENT.replace("--port", "{{ .ModelName | upper | quote }}")
+def test_templates_of_a_base_are_rendered_with_ports_and_a_default() -> None:
+    text = DEPLOYMENT.replace("--port", "{{ .AuthSecretName | default .ModelName }}")
 
     assert engine(made(base(decodeDeployment=text), service()))["args"] == [
-        *("meta/llama", "META/LLAMA-3.1", "8000", "--served-model-name", "Meta/Llama-3.1"),
+        *("meta/llama", "Meta/Llama-3.1", "8000", "--served-model-name", "Meta/Llama-3.1"),
     ]
 
 
@@ -162,7 +162,7 @@ def test_a_port_that_does_not_exist_is_named() -> None:
     [
         (
             [base(decodeDeployment=DEPLOYMENT.replace("engine", "api")), service()],
-            "spec.baseConfigMapRef: data.decodeDeployment of its BaseConfig, 16:22: ",
+            "spec.baseConfigMapRef: data.decodeDeployment of its BaseConfig, 16:23: ",
         ),
         (
             [service()],

@@ -28,7 +28,8 @@ eval "exec vllm serve /mnt/models \\
   "publishers/{{ .ObjectMeta.Namespace }}/{{ .Spec.Model.Name }}" \\
   --port PORT \\
   DATA ${ACCESS_LOG_ARGS} ${SHUTDOWN_TIMEOUT_ARGS} ${KV_TRANSFER_ARGS} \\
-  {{- with .Spec.Parallelism }}{{ if .Tensor }} --tensor-parallel-size {{ .Tensor }}{{ end }}{{ end }} \\
+  {{- if and .Spec.Parallelism .Spec.Parallelism.Tensor }} \\
+  --tensor-parallel-size {{ .Spec.Parallelism.Tensor }}{{ end }} \\
   {{ if .GlobalConfig.EnableTLS }}--ssl-keyfile /certificates/tls.key{{- end }} \\
   ${VLLM_ADDITIONAL_ARGS} \\
   $@"

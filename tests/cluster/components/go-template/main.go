@@ -1,5 +1,5 @@
-// Go's text/template as a program: each line of its input has a template, its data and the name of its
-// functions in JSON, each line of its output the text, or the error.
+// Go's text/template as a program: each line of its input has a template and its data in JSON, each line of its
+// output the text, or the error.
 package main
 
 import (
@@ -15,9 +15,8 @@ import (
 )
 
 type question struct {
-	Source    string          `json:"source"`
-	Data      json.RawMessage `json:"data"`
-	Functions string          `json:"functions"`
+	Source string          `json:"source"`
+	Data   json.RawMessage `json:"data"`
 }
 
 type answer struct {
@@ -25,15 +24,22 @@ type answer struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// ofKServe stands for the functions that KServe adds: that they are called, and with what.
-var ofKServe = template.FuncMap{
+// functions stand for those that KServe adds: that they are called, and with what; and the one of Sprig.
+var functions = template.FuncMap{
 	"ChildName":        func(parent, suffix string) string { return parent + suffix },
 	"kvTransferConfig": func(spec any) string { return fmt.Sprint("offloading: ", !isNil(spec)) },
-	"shutdownTimeout":  func(spec any, seconds int64) string { return fmt.Sprint(!isNil(spec), seconds) },
+	"default":          sprig.TxtFuncMap()["default"],
+	"shutdownTimeout":  func(spec any, seconds int) string { return fmt.Sprint(!isNil(spec), seconds) },
 }
 
 func isNil(given any) bool {
-	return given == nil || reflect.ValueOf(given).IsNil()
+	switch reflect.ValueOf(given).Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Map, reflect.Pointer, reflect.Slice:
+		return reflect.ValueOf(given).IsNil()
+	}
+	return false
 }
 
 func main() {
@@ -65,10 +71,6 @@ func rendered(line []byte) (string, error) {
 	var data any
 	if err := decoder.Decode(&data); err != nil {
 		return "", err
-	}
-	functions := ofKServe
-	if asked.Functions == "llm-d" {
-		functions = sprig.TxtFuncMap()
 	}
 	parsed, err := template.New("t").Option("missingkey=error").Funcs(functions).Parse(asked.Source)
 	if err != nil {
