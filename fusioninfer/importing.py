@@ -13,7 +13,6 @@ import click
 
 from fusioninfer.files import documents
 from fusioninfer.files.offline import compose
-from fusioninfer.files.sameness import difference
 from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from importer.report import as_data, as_text, described
 from importer.table import ImportResult, import_all
@@ -46,31 +45,20 @@ _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
     show_default=True,
     help="The format of the report.",
 )
-@click.option(
-    "--flatten",
-    is_flag=True,
-    help="Merge bases into the services that name them, and write no InferenceTemplate.",
-)
-def import_(
-    *, files: tuple[str, ...], directory: Path | None, form: str, flatten: bool, recursive: bool
-) -> None:
+def import_(*, files: tuple[str, ...], directory: Path | None, form: str, recursive: bool) -> None:
     """Turn objects of other systems into ours.
 
     Print InferenceServices and LeaderWorkerSets for objects of other systems, and other objects as they are.
     The report on standard error says for each field of the input whether it is kept, translated to another
     field, done by FusionInfer by default, or dropped, with the reason. Objects that others refer to, such as
-    bases and presets, must be in the files too.
-
-    A base that services name becomes an InferenceTemplate, if admission and the controller make the same
-    objects of it as of services with the base merged in. Otherwise it is merged in, and the report says why.
-    The cluster must have templates switched on; --flatten writes services that need none.
+    bases and presets, must be in the files too: they are merged into the services.
 
     Exit code 0: nothing is lost; 1: a field is lost, or an object of the output is not valid; 2: a file or an
     object cannot be read.
     """
     read, unread = documents.read_all(files, recursive=recursive)
     found = [one for one in read if one.object]
-    made = import_all([one.object for one in found], None if flatten else difference)
+    made = import_all([one.object for one in found])
     if directory:
         try:
             _write(directory, made.objects)

@@ -4,7 +4,6 @@
 `stored`    the parts of an object that no manifest has
 `report`    what became of each leaf; text and JSON
 `table`     the importers by group and kind: `kserve`, `llmd`, `lws` and `upstream`
-`keep`      which bases become InferenceTemplates; by `atoms`, what a merge takes as a whole
 `launches`  launches that authors wrote for themselves, as the plain command of one node
-`gotemplate`  Go's templates
+`gotemplate`  Go's templates, as far as these systems use them
 """

@@ -6,7 +6,6 @@ from itertools import chain
 from typing import Final
 
 from importer import lws, upstream
-from importer.keep import Compare
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.llmd import translate as llmd
@@ -28,9 +27,8 @@ class Importer:
     system: str
     kinds: frozenset[GroupKind]
     """The group and kind of each object that it reads."""
-    translate: Callable[[Numbered, Compare | None], Imported]
-    """Gets all objects of these kinds at once, since some refer to others; and what decides whether bases
-    become templates."""
+    translate: Callable[[Numbered], Imported]
+    """Gets all objects of these kinds at once, since some refer to others."""
     claims: Callable[[Sequence[Object]], frozenset[int]] = lambda _: frozenset()
     """Returns the indexes of objects of other kinds that it reads, since its own refer to them."""
 
@@ -50,7 +48,7 @@ def group_kind(obj: Object) -> GroupKind:
     return group if slash else "", text(obj.get("kind"))
 
 
-def _as_they_are(objects: Numbered, _: Compare | None) -> Imported:
+def _as_they_are(objects: Numbered) -> Imported:
     """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
     whole = {number: tagged(number, one) for number, one in objects.items() if _is_object(one)}
     error = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
@@ -75,26 +73,21 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
         "LeaderWorkerSet",
         _kinds("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
         | _kinds("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
-        lambda objects, _: lws.translate(objects),
+        lws.translate,
     ),
-    Importer(
-        "FusionInfer", _kinds(upstream.GROUP, upstream.KIND), lambda objects, _: upstream.translate(objects)
-    ),
+    Importer("FusionInfer", _kinds(upstream.GROUP, upstream.KIND), upstream.translate),
 )
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
 BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS for kind in one.kinds}
 
 
-def import_all(objects: Sequence[Object], same: Compare | None = None) -> ImportResult:
-    """Import all objects: the output of each importer in the order of the table, then the others.
-
-    Bases become templates where `same` finds that services stay the same; without it, never.
-    """
+def import_all(objects: Sequence[Object]) -> ImportResult:
+    """Import all objects: the output of each importer in the order of the table, then the others."""
     claimed = {number: each for each in IMPORTERS for number in each.claims(objects)}
     importers = [BY_KIND.get(group_kind(one), claimed.get(n, OTHERS)) for n, one in enumerate(objects)]
     parts = [
-        each.translate({n: one for n, one in enumerate(objects) if importers[n] is each}, same)
+        each.translate({n: one for n, one in enumerate(objects) if importers[n] is each})
         for each in (*IMPORTERS, OTHERS)
         if each in importers
     ]

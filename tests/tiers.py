@@ -68,7 +68,6 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "FILE_SCHEMAS": {"test": 2, "soak": 20},
     "GO_TEMPLATES": {"test": 1000, "soak": 8000},
     "IMPORTED": {"unit": 60, "test": 100, "soak": 3000},
-    "IMPORTED_BASES": {"unit": 6, "test": 12, "soak": 500},
     "KILLED_PREFILLERS": {"test": 1, "soak": 3},
     "KSERVE_INPUTS": {"test": 6, "soak": 10_000},
     "STRATEGIC_MERGES": {"test": 1000, "soak": 20_000},

@@ -23,6 +23,7 @@ _CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec
 _ADAPTER: Final = Outcome(
     "translated", reason="requests name the adapter so; KServe serves and routes it as `publishers/…` too"
 )
+_MERGED: Final = default("the services that name it have its fields")
 _DRA: Final = _lost("write a ResourceClaimTemplate, and name it in `resourceClaims` of the template")
 
 OF_EVERY_SPEC: Final[tuple[OutcomeRule, ...]] = (
@@ -91,9 +92,7 @@ OF_SERVICES: Final[tuple[OutcomeRule, ...]] = (
 )
 """Of an LLMInferenceService, and of a base that its author wrote."""
 OF_BASES: Final[tuple[OutcomeRule, ...]] = (
-    rule("apiVersion", default("the output has its fields: in services, or in a template")),
-    rule("kind", default("the output has its fields: in services, or in a template")),
-    rule("metadata", default("the output has its fields: in services, or in a template")),
+    *(rule(path, _MERGED) for path in ("apiVersion", "kind", "metadata")),
     *OF_SERVICES[2:],
 )
 OF_PRESETS: Final[tuple[OutcomeRule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)

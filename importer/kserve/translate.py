@@ -1,16 +1,15 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from importer.keep import BaseTemplate, Compare, Flat, Source, keep
 from importer.kserve import drops
 from importer.kserve.account import Account
-from importer.kserve.bases import PREFIX, SYSTEM, ConfigKey, Configs, found, presets, references, seen
+from importer.kserve.bases import PREFIX, ConfigKey, Configs, found, presets, references, seen
 from importer.kserve.merge import merged
 from importer.kserve.service import Merged, translated
 from importer.kserve.variables import ExpressionError, data, rendered
-from importer.leaves import Leaf, Origin, Tree, at, origins, plain, tagged, value_at, written
+from importer.leaves import Leaf, Tree, at, origins, plain, tagged, value_at, written
 from importer.report import (
     EXPRESSION,
     MISSING,
@@ -25,7 +24,6 @@ from importer.report import (
 from intent import Object
 from intent.commands import command, named
 from intent.errors import FieldError
-from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import mapping, metadata, text
 
 GROUP: Final = "serving.kserve.io"
@@ -37,21 +35,18 @@ _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has anot
 _IS_PRESET: Final = f"{PREFIX}config-llm-"
 
 
-def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imported:
-    """Translate all services, each with the bases that are among the objects.
-
-    Bases that services name become templates where `same` allows it; presets never do.
-    """
+def translate(objects: Mapping[int, Object]) -> Imported:
+    """Translate all services, each with the bases that are among the objects merged in."""
     trees = {number: tagged(number, one) for number, one in objects.items()}
     configs = configs_of(trees)
-    account, used, made, problems = Account(), set[ConfigKey](), list[Flat](), list[Problem]()
+    account, used, made, problems = Account(), set[ConfigKey](), list[Tree](), list[Problem]()
     for number, tree in trees.items():
         if not _is(objects[number], SERVICE):
             continue
         account.say(number, drops.OF_SERVICES)
         try:
             service, keys = whole(objects[number], tree, configs, account)
-            made.append(Flat(number, translated(service, account), _bases(tree, service.namespace, configs)))
+            made += translated(service, account)
             used |= keys
         except UntranslatableError as error:
             account.rules.pop(number)
@@ -59,42 +54,8 @@ def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imp
     for number, one in objects.items():
         if _is(one, CONFIG):
             account.say(number, _rules(one) if _key(one) in used else (drops.UNUSED,))
-    found, notes = keep(made, Source(lambda origin: _raw(objects, origin), _VARIABLES), same)
     rules = {number: tuple(rules) for number, rules in account.rules.items()}
-    return Imported(tuple(found), rules, tuple(problems), notes)
-
-
-_VARIABLES: Final = {
-    **dict.fromkeys((".Name", ".ObjectMeta.Name"), "service.name"),
-    **dict.fromkeys((".Namespace", ".ObjectMeta.Namespace"), "service.namespace"),
-    ".Spec.Model.Name": "model.name",
-    ".Spec.Parallelism.Tensor": "parallelism.tensor",
-}
-"""Expressions of KServe, by the variables of templates that have the same value."""
-
-
-def _bases(service: Tree, namespace: str, configs: Configs) -> tuple[BaseTemplate, ...]:
-    """Return the bases that a service names itself, without presets, each once."""
-    refs = at(service, "spec", "baseRefs")
-    found_bases: dict[ConfigKey, BaseTemplate] = {}
-    for ref in refs if isinstance(refs, list) else []:
-        key = found(configs, namespace, text(value_at(ref, "name")))
-        if key is None or key.name.startswith(_IS_PRESET):
-            continue
-        own = at(configs[key], "metadata")
-        named = {one: own[one] for one in ("name", "namespace") if isinstance(at(own, one), Leaf)}
-        if key.namespace == SYSTEM and namespace != SYSTEM:
-            named["namespace"] = named["namespace"].having(SYSTEM_NAMESPACE)
-        found_bases.setdefault(key, BaseTemplate(own["name"].origins[0].document, named, ref["name"]))
-    return tuple(found_bases.values())
-
-
-def _raw(objects: Mapping[int, Object], origin: Origin) -> Any:
-    """Return a value of the input."""
-    value: Any = objects[origin.document]
-    for step in origin.path:
-        value = value[step]
-    return value
+    return Imported(tuple(made), rules, tuple(problems))
 
 
 def _is(obj: Object, kind: str) -> bool:

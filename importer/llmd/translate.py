@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from importer.gotemplate import TemplateError, render
-from importer.keep import BaseTemplate, Compare, Flat, Source, keep
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, origins, tagged, value_at, written
-from importer.leaves import at as value_tree
 from importer.llmd.service import Given, translated
 from importer.llmd.variables import artifact, functions, variables
 from importer.report import (
@@ -40,11 +38,6 @@ KEYS: Final = (
 """The keys of a BaseConfig; llm-d ignores others."""
 
 
-_OF_TEXT: Final = 2
-"""The depth in a ConfigMap at which the object in a text begins."""
-_EXPRESSION: Final = "{{"
-
-
 @dataclass(slots=True)
 class _Bases:
     """The BaseConfigs of the input, with the leaves of the objects that stand in their texts."""
@@ -54,18 +47,6 @@ class _Bases:
     inner: defaultdict[int, dict[str, set[LeafPath]]] = field(default_factory=lambda: defaultdict(dict))
     """By ConfigMap and key: the leaves of the object in the text."""
 
-    def raw(self, origin: Origin) -> Any:
-        """Return a value before its expressions are evaluated; `{{` if a text has no such place."""
-        value: Any = self.objects[origin.document]
-        for at, step in enumerate(origin.path):
-            if at == _OF_TEXT and isinstance(value, str):
-                value = _unrendered(value)
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return _EXPRESSION
-        return value
-
 
 def bases(objects: Sequence[Object]) -> frozenset[int]:
     """Return the indexes of the ConfigMaps that are BaseConfigs: a ModelService refers to them."""
@@ -74,38 +55,22 @@ def bases(objects: Sequence[Object]) -> frozenset[int]:
     return frozenset(found)
 
 
-def translate(objects: Mapping[int, Object], same: Compare | None = None) -> Imported:
-    """Translate all ModelServices, each with its BaseConfig: as a template where `same` allows it."""
+def translate(objects: Mapping[int, Object]) -> Imported:
+    """Translate all ModelServices, each with its BaseConfig merged in."""
     config_maps = {_key(one): at for at, one in objects.items() if not _is_service(one)}
     known = _Bases(config_maps, objects)
-    made: list[Flat] = []
+    made: list[Tree] = []
     problems: list[Problem] = []
     for at, one in objects.items():
         if _is_service(one):
             try:
-                made.append(Flat(at, _translated(at, one, known), _templates(at, one, known)))
+                made += _translated(at, one, known)
             except UntranslatableError as error:
                 problems.append(Problem(at, FieldError(error.path, None, str(error), error.code)))
     failed = {one.document for one in problems}
     rules = {at: OF_SERVICES for at, one in objects.items() if _is_service(one) and at not in failed}
-    kept, notes = keep(made, Source(known.raw, _VARIABLES), same)
-    outputs, of_bases = _collapsed(kept, known)
-    return Imported(outputs, {**rules, **of_bases}, tuple(problems), notes)
-
-
-_VARIABLES: Final = {".ModelServiceName": "service.name", ".ModelServiceNamespace": "service.namespace"}
-"""Expressions of llm-d, by the variables of templates that have the same value."""
-
-
-def _templates(number: int, service: Object, known: _Bases) -> tuple[BaseTemplate, ...]:
-    key = _reference(service)
-    if key is None:
-        return ()
-    document = known.numbers[key]
-    own = value_tree(tagged(document, known.objects[document]), "metadata")
-    named = {one: own[one] for one in ("name", "namespace") if one in own}
-    reference = value_tree(tagged(number, service), "spec", "baseConfigMapRef", "name")
-    return (BaseTemplate(document, named, reference),)
+    outputs, of_bases = _collapsed(made, known)
+    return Imported(outputs, {**rules, **of_bases}, tuple(problems))
 
 
 def _is_service(obj: Object) -> bool:
@@ -182,14 +147,6 @@ def _base(service: Object, known: _Bases, rendered: Any) -> dict[str, Tree]:
     return found
 
 
-def _unrendered(source: str) -> Any:
-    """Return the object of a text with its expressions as they are; None if they make it none."""
-    try:
-        return _document(source)
-    except ValueError:
-        return None
-
-
 def _document(source: str) -> Any:
     try:
         found = next(yaml.load(source), None)
@@ -264,7 +221,7 @@ _METADATA: Final = dropped(
     NO_COUNTERPART, "a LeaderWorkerSet is made in place of the Deployment: it has its own"
 )
 _ROLLOUT: Final = dropped(NO_COUNTERPART, "write `rolloutStrategy` of the role")
-_MERGED: Final = default("the output has its fields: in services, or in a template")
+_MERGED: Final = default("the services that name it have its fields")
 
 _OF_BASES: Final = (
     *(rule(path, _MERGED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),

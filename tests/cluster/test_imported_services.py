@@ -1,33 +1,27 @@
 """Imported services become ready and answer: one of KServe, one of llm-d, and a launch written by hand.
 
-So does an object of ours that names a template and a model, and says nothing of its pods. Those with a base
-do so in both forms: with the base as an InferenceTemplate, and with it merged in. The pods run as processes
-with the commands that are stored, and a stand-in takes the place of vLLM.
+So does an object of ours that names a template and a model, and says nothing of its pods. The pods run as
+processes with the commands that are stored, and a stand-in takes the place of vLLM.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
-from fusioninfer.files.sameness import difference
 from importer.table import import_all
 from intent import Object
-from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from tests.builders.lws import WORKER, changed, container, lws, template
 from tests.builders.templates import template as inference_template
 from tests.cluster.kserve.inputs import documents
-from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.leaders import ready_endpoint
 from tests.cluster.testbed.network import Network, ask
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
 from tests.cluster.testbed.vllm_pods import add_programs, run_group
-from tests.cluster.testbed.wait import until
 
 PRESET: Final = "config/llmisvcconfig/config-llm-template.yaml"
 IMAGE: Final = "vllm/vllm-openai:v0.20.2"
@@ -124,10 +118,6 @@ CASES: Final = {
     OURS: Case((BASE_OF_OURS, SHORT), ("x-0", "x-0-1"), [8, 2], "s3://models/qwen3"),
     "LeaderWorkerSet": Case((BY_HAND,), ("chat-0", "chat-0-1"), [16, 1], "qwen/qwen3"),
 }
-BASED: Final = tuple(name for name, one in CASES.items() if len(one.objects) > 1 and name != OURS)
-"""The cases whose services have a base."""
-FORMS: Final = {"with templates": difference, "flattened": None}
-"""What decides whether bases become templates."""
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +137,11 @@ def nodes(templated_network: Network) -> Iterator[Network]:
     remove_nodes(templated_network.cluster)
 
 
-def imported(name: str, form: str, presets: list[Object]) -> list[Object]:
+def imported(name: str, presets: list[Object]) -> list[Object]:
     if name == OURS:
         return list(CASES[name].objects)
-    made = import_all([*CASES[name].objects, *presets], FORMS[form])
+    made = import_all([*CASES[name].objects, *presets])
     assert not made.problems
-    kept = form == "with templates" and name in BASED
-    assert [one["kind"] for one in made.objects].count(TEMPLATE) == kept
     return list(made.objects)
 
 
@@ -165,15 +153,12 @@ def applied(there: Network, made: list[Object]) -> Iterator[str]:
         yield namespace
 
 
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [(name, form) for name in CASES for form in FORMS if name in BASED or form == "flattened"],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_an_imported_service_becomes_ready_and_answers(
-    nodes: Network, name: str, form: str, presets: list[Object], programs: Path
+    nodes: Network, name: str, presets: list[Object], programs: Path
 ) -> None:
     case = CASES[name]
-    with applied(nodes, imported(name, form, presets)) as namespace:
+    with applied(nodes, imported(name, presets)) as namespace:
         run_group(nodes, namespace, case.pods, programs)
 
         prompt = {"model": "qwen3", "prompt": "Hi"}
@@ -184,32 +169,3 @@ def test_an_imported_service_becomes_ready_and_answers(
         for rank, pod in enumerate(case.pods)
     ]
     assert (answer.status, answer.body["pods"]) == (200, told)
-
-
-@pytest.mark.parametrize("name", BASED)
-def test_both_forms_of_an_import_are_stored_with_the_same_pods(
-    templated_network: Network, name: str, presets: list[Object]
-) -> None:
-    found = {form: workloads(templated_network, imported(name, form, presets)) for form in FORMS}
-
-    assert found["with templates"] == found["flattened"]
-
-
-def workloads(there: Network, made: list[Object]) -> dict[str, Any]:
-    """Return the specs of the LeaderWorkerSets that an import becomes in the cluster, by name."""
-    with applied(there, made) as namespace:
-        where = path("leaderworkersets", namespace)
-        until(lambda: items(there.cluster.api, where), "the controller has rendered the service")
-        return {one["metadata"]["name"]: unordered(one["spec"]) for one in items(there.cluster.api, where)}
-
-
-def unordered(value: Any) -> Any:
-    """Return a value with its lists of objects sorted: templates have items in another order."""
-    if isinstance(value, dict):
-        return {key: unordered(one) for key, one in value.items()}
-    found = [unordered(one) for one in value] if isinstance(value, list) else value
-    return (
-        sorted(found, key=json.dumps)
-        if found and isinstance(found, list) and isinstance(found[0], dict)
-        else found
-    )

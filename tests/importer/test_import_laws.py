@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from importer.keep import Compare
 from importer.leaves import leaves, written
 from importer.report import UNKNOWN, as_data
 from importer.table import import_all
@@ -16,8 +15,10 @@ from intent import Object
 from tests.importer import test_llmd as llmd
 from tests.importer import test_lws as lws
 from tests.importer import test_upstream as upstream
+from tests.importer.kserve.bases import PRESETS, config, service
 from tests.tiers import count
 
+MAIN: Final = [{"name": "main", "env": [{"name": "A", "value": "{{ .Name }}"}]}]
 INPUTS: Final[dict[str, list[Object]]] = {
     **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
     **{f"LWS, {name}": [row[0]] for name, row in lws.KEPT.items()},
@@ -29,6 +30,13 @@ INPUTS: Final[dict[str, list[Object]]] = {
     "llm-d, a claim": [
         llmd.base(decodeDeployment=llmd.DEPLOYMENT, decodeService=llmd.SERVICE),
         llmd.service(modelArtifacts={"uri": "pvc://a/b", "size": "1Gi"}, decoupleScaling=True),
+    ],
+    "KServe, a base": [
+        service({"baseRefs": [{"name": "own"}], "template": {"containers": [{"name": "main"}]}}),
+        config(
+            "own", {"model": {"uri": "hf://org/model", "name": "m"}, "template": {"containers": MAIN}}, "llm"
+        ),
+        next(one for one in PRESETS if one["metadata"]["name"] == "kserve-config-llm-template"),
     ],
     "DisaggregatedSet": [lws.disaggregated_set("prefill", "decode", "encode")],
 }
@@ -64,14 +72,14 @@ def all_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, 
     return [*([(path, value)] if path else []), *inner]
 
 
-def check(objects: list[Object], same: Compare | None = None) -> None:
+def check(objects: list[Object]) -> None:
     before = deepcopy(objects)
-    made = import_all(objects, same)
+    made = import_all(objects)
 
     expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
     assert [(one.document, one.path) for one in made.report.lines] == expected
     assert objects == before
-    assert made == import_all(objects, same)
+    assert made == import_all(objects)
     json.dumps([made.objects, as_data(made.report, objects, ["f"] * len(objects))])
 
 
