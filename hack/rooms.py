@@ -23,8 +23,8 @@ ROOMS: Final[Mapping[str, Room]] = {
     "intent": Room(("intent",), 11_280, 9_100),
     "catalog": Room(("catalog",), 3_110, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_910, 8_100),
-    "command": Room(("fusioninfer", "importer", "plan"), 17_005, 10_000),
-    "tests": Room(("tests",), 91_480, 70_000),
+    "command": Room(("fusioninfer", "importer", "plan"), 16_460, 10_000),
+    "tests": Room(("tests",), 91_525, 70_000),
     "hack": Room(("hack",), 4_070, 3_900),
 }
 

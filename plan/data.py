@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from plan.forecast import Forecast, ForecastStep
-from plan.simulation import WorkloadGroup
+from plan.forecast import Forecast, ForecastStep, WorkloadGroup
 from plan.supply import shape
 from plan.words import capacity, status
 
@@ -15,12 +14,6 @@ def as_data(plan: Forecast) -> dict[str, Any]:
         "services": [_service(plan, at) for at in range(len(plan.workloads))],
         "nodes": [{"name": one.name, "labels": dict(one.labels), "has": shape(one)} for one in plan.nodes],
         "rows": [_row(plan, step) for step in plan.steps],
-        "placed": [
-            _group(plan, key)
-            | {"pods": {str(pod): plan.nodes[node].name for pod, node in sorted(pods.items())}}
-            for key, pods in plan.placed
-            if pods
-        ],
         "waiting": [
             {
                 "service": plan.workloads[one.workload].name,
@@ -36,10 +29,7 @@ def as_data(plan: Forecast) -> dict[str, Any]:
             {"nodes": one.tried, "like": one.shape, "starts": [_group(plan, key) for key in one.starts]}
             for one in plan.further
         ],
-        "idle": {
-            "gpus": None if plan.unknown else plan.idle.accelerators,
-            "heldByWholeGroups": None if plan.unknown else plan.idle.held,
-        },
+        "idle": {"gpus": None if plan.unknown else plan.idle},
         "notes": list(plan.notes),
     }
 

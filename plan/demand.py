@@ -1,7 +1,7 @@
 """What a pod asks of a node: its requests as Kubernetes counts them, and the nodes that it may use.
 
 Sources: `k8s.io/component-helpers/resource/helpers.go` (`PodRequests`), the API's defaults (a request that is
-absent is the limit), `pkg/scheduler/util/pod_resources.go` (what a container without requests counts for).
+absent is the limit).
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,10 @@ from typing import Final
 
 from intent import Object
 from intent.accelerators import DEVICE_CLASS
-from intent.shapes import listed, mapping, number, strings, text
+from intent.shapes import listed, mapping, strings, text
 from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, largest, total
 from plan.devices import Templates, devices
 
-ASSUMED: Final = {CPU: 100, MEMORY: 200 * 2**20 * UNIT}
-"""What a container without a request counts for where nodes are compared."""
 OF_PODS: Final = (CPU, MEMORY, "hugepages-")
 """The resources that `spec.resources` of a pod may set for all containers together."""
 SYSTEM_PRIORITIES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -53,12 +51,9 @@ class Demand:
 
     requests: tuple[tuple[str, int], ...]
     """Thousandths by resource and device class, sorted; one of `pods` among them."""
-    compared: tuple[int, int] = (0, 0)
-    """CPU and memory as they count where nodes are compared."""
     selector: tuple[tuple[str, str], ...] = ()
     required: tuple[NodeSelectorTerm, ...] | None = None
     """Terms of which one must match; None: no such requirement."""
-    preferred: tuple[tuple[int, NodeSelectorTerm], ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     priority: int = 0
     scheduler: str = DEFAULT_SCHEDULER
@@ -66,11 +61,6 @@ class Demand:
     """What it has that a plan does not model."""
     unknown: tuple[str, ...] = ()
     """Why it is not known which devices it claims."""
-
-    @property
-    def best_effort(self) -> bool:
-        """Whether it requests nothing: the scheduler places it last, and a gang does not wait for it."""
-        return all(name == PODS or not amount for name, amount in self.requests)
 
 
 def demand(
@@ -89,13 +79,10 @@ def demand(
     by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
     unknown = (*claimed.unknown, *(f"{name}: {BY_CLASS}" for name in by_class if asked.pop(name)))
     has_others = bool(unknown and accelerators(asked)) and not claimed.partial
-    compared = requests(spec, ASSUMED)
     return Demand(
         requests=tuple(sorted(asked.items())),
-        compared=(compared.get(CPU, 0), compared.get(MEMORY, 0)),
         selector=tuple(sorted((key, text(value)) for key, value in _items(spec.get("nodeSelector")))),
         required=tuple(_terms(mapping(required).get("nodeSelectorTerms"))) if required else None,
-        preferred=tuple(_preferred(node.get("preferredDuringSchedulingIgnoredDuringExecution"))),
         tolerations=tuple(_toleration(mapping(one)) for one in listed(spec.get("tolerations"))),
         priority=known.get(text(spec.get("priorityClassName")), 0),
         scheduler=text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
@@ -107,13 +94,13 @@ def demand(
 # --- requests ---------------------------------------------------------------------------------------
 
 
-def requests(spec: Object, assumed: Amounts | None = None) -> Amounts:
-    """Return what a pod requests. `assumed`: what each container without a request of it counts for."""
-    main = total(_of_container(one, assumed) for one in map(mapping, listed(spec.get("containers"))))
+def requests(spec: Object) -> Amounts:
+    """Return what a pod requests."""
+    main = total(_of_container(one) for one in map(mapping, listed(spec.get("containers"))))
     sidecars: Amounts = {}
     most: Amounts = {}
     for one in map(mapping, listed(spec.get("initContainers"))):
-        own = _of_container(one, assumed)
+        own = _of_container(one)
         if one.get("restartPolicy") == "Always":
             main, sidecars = total((main, own)), total((sidecars, own))
             own = sidecars
@@ -124,9 +111,9 @@ def requests(spec: Object, assumed: Amounts | None = None) -> Amounts:
     return total((found, amounts(spec.get("overhead"))))
 
 
-def _of_container(container: Object, assumed: Amounts | None) -> Amounts:
+def _of_container(container: Object) -> Amounts:
     resources = mapping(container.get("resources"))
-    return (assumed or {}) | amounts(resources.get("limits")) | amounts(resources.get("requests"))
+    return amounts(resources.get("limits")) | amounts(resources.get("requests"))
 
 
 def _of_pod(spec: Object) -> Amounts:
@@ -155,12 +142,6 @@ def _term(term: Object) -> NodeSelectorTerm:
         for name, is_field in (("matchExpressions", False), ("matchFields", True))
         for one in map(mapping, listed(term.get(name)))
     )
-
-
-def _preferred(terms: object) -> Iterator[tuple[int, NodeSelectorTerm]]:
-    for one in map(mapping, listed(terms)):
-        if term := _term(mapping(one.get("preference"))):
-            yield number(one.get("weight")), term
 
 
 def _toleration(one: Object) -> Toleration:

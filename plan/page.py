@@ -1,4 +1,4 @@
-"""A plan as one HTML page: the tables, and a drawing of groups on nodes.
+"""A plan as one HTML page: the tables, and the sentences below them.
 
 It loads nothing, and runs no script. Every mark is a word or a label, so the page is readable without colour.
 """
@@ -8,16 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from intent.errors import printable
-from plan.amounts import accelerators
 from plan.forecast import Forecast
 from plan.rows import overview, table
-from plan.sentences import counted, further, idle, short, size, waiting
-from plan.simulation import WorkloadGroup
-from plan.supply import Supply
+from plan.sentences import counted, further, idle, size, waiting
 from plan.words import PENDING, SCHEDULED, UNCERTAIN
 
-MOST_DRAWN: Final = 500
-"""The most nodes that are drawn."""
 MOST_TABLES: Final = 50
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE: Final = """\
@@ -31,18 +26,7 @@ th:last-child { min-width: 10rem; }
 th { background: #f1f1f5; } td.number { text-align: right; white-space: nowrap; }
 td.scheduled { background: #dff3e4; font-weight: 600; } td.pending { color: #55555f; font-style: italic; }
 td.uncertain { border-style: dashed; }
-.nodes { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: .75rem; }
-.node { border: 2px solid #55555f; border-radius: 6px; padding: .4rem; }
-.node h3 { font-size: .85rem; margin: 0 0 .3rem; font-weight: 600; overflow-wrap: anywhere; }
-.node h3 span { font-weight: 400; color: #55555f; }
-.slots { display: flex; flex-wrap: wrap; gap: 3px; }
-.slot { flex: 1 1 6rem; border: 1px solid #1b1b1f; border-radius: 4px; padding: .15rem .35rem;
-  font-size: .8rem; overflow-wrap: anywhere; }
-.slot.free { border-style: dashed; color: #55555f; background: repeating-linear-gradient(45deg, #fff 0 6px,
-  #f1f1f5 6px 8px); }
-.slot.other { background: #e4e4ea; } .slot small { display: block; color: #33333b; }
 """
-TINTS: Final = ("#dfeaff", "#dff3e4", "#fff0d1", "#fbe1ee", "#e6e0fb", "#d9f2f2")
 
 
 def escape(text: str) -> str:
@@ -72,8 +56,6 @@ def _lines(plan: Forecast) -> Iterator[str]:
     yield from _list("Waiting", waiting(plan))
     yield from _list("Further nodes", further(plan))
     yield f"<p>{escape(idle(plan))}</p>"
-    yield "<h2>Groups on nodes</h2>"
-    yield from _drawing(plan)
     yield from _list("Notes", plan.notes)
     yield "</body></html>"
 
@@ -109,50 +91,3 @@ def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     if found:
         yield f"<h2>{escape(title)}</h2>"
         yield f"<ul>{''.join(found)}</ul>"
-
-
-# --- the drawing ------------------------------------------------------------------------------------
-
-
-def _drawing(plan: Forecast) -> Iterator[str]:
-    """Yield a box for each node, with the pods on it and what is free."""
-    on_node: dict[int, list[tuple[WorkloadGroup, int]]] = {}
-    for key, pods in plan.placed:
-        for pod, node in pods.items():
-            on_node.setdefault(node, []).append((key, pod))
-    yield '<div class="nodes">'
-    for at, one in enumerate(plan.nodes[:MOST_DRAWN]):
-        yield from _node(plan, one, on_node.get(at, []))
-    yield "</div>"
-    if (more := len(plan.nodes) - MOST_DRAWN) > 0:
-        yield f"<p>{more} more nodes are not drawn.</p>"
-
-
-def _node(plan: Forecast, node: Supply, pods: list[tuple[WorkloadGroup, int]]) -> Iterator[str]:
-    whole, used = accelerators(node.allocatable), accelerators(node.used)
-    marks = "".join(f" {key}={value}" for key, value in sorted(node.labels.items()) if node.partial)
-    yield f'<div class="node" data-node="{escape(node.name)}">'
-    yield f"<h3>{escape(node.name)} <span>{counted(whole, 'GPU')}{escape(marks)}</span></h3>"
-    yield '<div class="slots">'
-    for key, pod in sorted(pods):
-        one = plan.workloads[key[0]]
-        role = one.roles[key[1][0]]
-        gpus = accelerators(dict(one.demand(key[1], pod).requests))
-        used += gpus
-        label = role.label(key[1][1])
-        place = "leader" if pod == 0 else f"worker {pod}"
-        tint = TINTS[key[0] % len(TINTS)]
-        service = f"{short(plan, key[0])} " if len(plan.workloads) > 1 else ""
-        yield (
-            f'<div class="slot" style="background:{tint};flex-grow:{max(1, gpus)}" '
-            f'data-service="{escape(one.title)}" data-group="{escape(label)}" data-pod="{pod}">'
-            f"{escape(service + label)}<small>{place}, {counted(gpus, 'GPU')}</small></div>"
-        )
-    if other := accelerators(node.used):
-        others = counted(other, "GPU")
-        yield f'<div class="slot other" data-other="{other}">other pods<small>{others}</small></div>'
-    if plan.unknown:
-        yield '<div class="slot free">free<small>not known</small></div>'
-    elif (free := whole - used) > 0:
-        yield f'<div class="slot free" data-free="{free}">free<small>{counted(free, "GPU")}</small></div>'
-    yield "</div></div>"

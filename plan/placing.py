@@ -1,4 +1,4 @@
-"""Which nodes a pod may use at all: selector, required affinity, taints; and the preferences among them."""
+"""Which nodes a pod may use at all: selector, required affinity, taints."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
@@ -23,20 +23,9 @@ def obstacle(demand: Demand, labels: Mapping[str, str], taints: Iterable[Taint])
     return "taint" if any(True for _ in untolerated) else ""
 
 
-def preference(demand: Demand, labels: Mapping[str, str]) -> int:
-    """Return the sum of the weights of the preferred terms that match."""
-    return sum(weight for weight, term in demand.preferred if _matches(term, labels))
-
-
-def disliked(demand: Demand, taints: Iterable[Taint]) -> int:
-    """Return how many taints should keep the pod away, and do not have to."""
-    return sum(one.effect == "PreferNoSchedule" and not _tolerated(one, demand) for one in taints)
-
-
 def keys(demand: Demand) -> frozenset[str]:
     """Return the labels that count for a pod."""
-    terms = (*(demand.required or ()), *(term for _, term in demand.preferred))
-    named = {NAME if one.field else one.key for term in terms for one in term}
+    named = {NAME if one.field else one.key for term in demand.required or () for one in term}
     return frozenset(named | {key for key, _ in demand.selector})
 
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from plan.forecast import Forecast
-from plan.missing import Shortage
-from plan.simulation import WorkloadGroup
+from plan.forecast import Forecast, Shortage, WorkloadGroup
 
 MOST_NAMES = 8
 """The most groups that are listed by name."""
@@ -73,11 +71,6 @@ def further(plan: Forecast) -> Iterator[str]:
 
 def idle(plan: Forecast) -> str:
     """Return what is free at the end."""
-    free = plan.idle.accelerators
     if plan.unknown:
         return "idle GPUs: not known"
-    if not free:
-        return "idle GPUs: 0"
-    held = plan.idle.held
-    because = f"; {held} of them would serve pending pods, if groups did not start whole" if held else ""
-    return f"idle GPUs: {free}{because}"
+    return f"idle GPUs: {'up to ' * bool(plan.steps[-1].uncertain and plan.idle)}{plan.idle}"

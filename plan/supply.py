@@ -8,7 +8,7 @@ from typing import Final
 from intent import Object
 from intent.shapes import labels, listed, mapping, metadata, text
 from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts, accelerators, amounts, is_device, shown, total
-from plan.demand import ASSUMED, requests
+from plan.demand import requests
 
 MOST_NODES: Final = 100_000
 MOST_GPUS: Final = 4096
@@ -41,12 +41,18 @@ class Supply:
     allocatable: Amounts
     used: Amounts = field(default_factory=dict)
     """What the pods on it request."""
-    compared: tuple[int, int] = (0, 0)
-    """CPU and memory of the pods on it, as they count where nodes are compared."""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     partial: bool = False
     """Whether only some resources were given: of the others it has as much as anybody asks for."""
+
+    def has_enough(self, name: str) -> bool:
+        """Return whether a resource was not given, and counts as enough for anybody."""
+        return self.partial and not is_device(name)
+
+    def free(self, name: str) -> int:
+        """Return how much of a resource is free."""
+        return self.allocatable.get(name, 0) - self.used.get(name, 0)
 
 
 def shape(node: Supply, marks: Iterable[tuple[str, str]] = ()) -> str:
@@ -111,12 +117,7 @@ def with_pods(nodes: Iterable[Supply], pods: Iterable[Object]) -> tuple[Supply, 
 
 
 def _with_specs(node: Supply, specs: list[Object]) -> Supply:
-    if not specs:
-        return node
-    used = total((node.used, *(requests(spec) | {PODS: UNIT} for spec in specs)))
-    compared = total(requests(spec, ASSUMED) for spec in specs)
-    cpu, memory = node.compared
-    return replace(node, used=used, compared=(cpu + compared.get(CPU, 0), memory + compared.get(MEMORY, 0)))
+    return replace(node, used=total((node.used, *(requests(spec) | {PODS: UNIT} for spec in specs))))
 
 
 # --- the short form ---------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Services as the scheduler sees them: roles, their groups, and the pods of a group in their order."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -86,31 +85,9 @@ class Workload:
         """Return the name of a group as tables show it."""
         return self.roles[key[0]].label(key[1])
 
-    def pods(self, key: GroupKey) -> list[int]:
-        """Return the worker indices of the pods of a group that are not on a node, in their order.
-
-        Volcano orders pods by priority, then by the last number of their name: that of a leader is the index
-        of its group.
-        """
+    def missing(self, key: GroupKey) -> tuple[int, int]:
+        """Return how many leaders and workers of a group are not on a node."""
         role, group = self.roles[key[0]], key[1]
-        missing = (one for one in range(role.size) if (group, one) not in role.bound)
-        return sorted(missing, key=lambda one: (-_demand(role, one).priority, one or group, bool(one)))
-
-    def demand(self, key: GroupKey, pod: int) -> Demand:
-        """Return what a pod asks for: 0 is the leader."""
-        return _demand(self.roles[key[0]], pod)
-
-
-def _demand(role: RolePods, pod: int) -> Demand:
-    return role.worker if pod else role.leader
-
-
-def demands(workloads: Iterable[Workload]) -> tuple[Demand, ...]:
-    """Return the distinct demands of all pods."""
-    found: dict[Demand, None] = {}
-    for one in workloads:
-        for role in one.roles:
-            found[role.leader] = None
-            if role.size > 1:
-                found[role.worker] = None
-    return tuple(found)
+        there = [pod for at, pod in role.bound if at == group and pod < role.size] if role.bound else []
+        leaders = there.count(0)
+        return 1 - leaders, role.size - 1 - (len(there) - leaders)

@@ -1,4 +1,4 @@
-"""The HTML page of a plan in headless Chromium: what it draws, and what it asks of the network.
+"""The HTML page of a plan in headless Chromium: what it shows, and what it asks of the network.
 
 `make soak SOAK=plan` runs it. It needs Debian's package chromium.
 """
@@ -63,17 +63,13 @@ def asked(log: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_browser_shows_the_tables_and_draws_each_pod(name: str, tmp_path: Path) -> None:
+def test_the_browser_shows_the_tables(name: str, tmp_path: Path) -> None:
     plan = PLANS[name]
 
     page, _ = opened(as_page(plan), tmp_path)
 
     expected = [row for at in range(len(plan.workloads)) for row in table(plan, at)]
     assert [row for row in map(tuple, page.rows) if row in expected] == expected
-    started = {key for key, pods in plan.placed if pods}
-    assert started == plan.steps[-1].started
-    assert page.drawn.total() == sum(len(pods) for _, pods in plan.placed)
-    assert page.free.total() == plan.idle.accelerators
 
 
 def test_a_wide_table_scrolls_and_the_page_does_not(tmp_path: Path) -> None:

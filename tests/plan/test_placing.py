@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plan.placing import disliked, keys, obstacle, preference
+from plan.placing import keys, obstacle
 from plan.supply import Taint
 from tests.plan.services import pod
 
@@ -83,13 +83,7 @@ def test_a_taint_that_only_prefers_keeps_nothing_away() -> None:
     avoided = Taint("slow", "", "PreferNoSchedule")
 
     assert obstacle(pod(), LABELS, (avoided,)) == ""
-    assert disliked(pod(), (avoided,)) == 1
-    assert disliked(pod(8, tolerations=[{"operator": "Exists"}]), (avoided,)) == 0
 
 
-def test_preferences_add_up() -> None:
-    preferred = [{"weight": weight, "preference": label("pool", "In", "a")} for weight in (3, 4)]
-    one = pod(8, affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}})
-
-    assert (preference(one, LABELS), preference(one, {"pool": "b"})) == (7, 0)
-    assert keys(one) == {"pool"}
+def test_the_labels_that_count_are_those_of_requirements() -> None:
+    assert keys(pod(8, **affinity(label("pool", "In", "a"), label("size", "In", "8")))) == {"pool", "size"}

@@ -1,64 +1,65 @@
-"""The cost of a plan grows no faster than pods x states of nodes: counted, not timed."""
+"""The cost of a plan grows no faster than the pods that wait: counted, not timed."""
 
-from typing import Final
+from collections import Counter
+from typing import Any
 
 import pytest
 
 from plan.forecast import forecast
-from plan.simulation import Simulation
+from plan.room import Room
 from tests.plan.services import gang, nodes, role
-from tests.tiers import WHOLE
 
-SHAPES: Final = 4
-MOST_OF_A_POD: Final = 25
-"""How often a pod may be compared with nodes of one shape: in several rows, and in several states."""
+SHAPES = 4
 
 
-def plan_of(services: int, *, in_rows: bool) -> tuple[int, int]:
-    """Plan services on ten times as many nodes of four shapes; return the work, and the pods.
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count how often slots are looked up, and how often they are counted on a kind of nodes."""
+    found: Counter[str] = Counter()
 
-    `in_rows`: nodes are added step by step; the number of rows is the same from 127 nodes on.
-    """
+    def counted(name: str, method: Any) -> Any:
+        def called(self: Room, *given: Any) -> Any:
+            found[name] += 1
+            return method(self, *given)
+
+        return called
+
+    for name in ("left", "may_take", "_count"):
+        monkeypatch.setattr(Room, name, counted(name, getattr(Room, name)))
+    return found
+
+
+def work_of(services: int, looks: Counter[str]) -> int:
+    """Plan services on ten times as many nodes of four shapes; return how often slots were looked up."""
+    looks.clear()
     workloads = [
         gang(f"s{at:04}", role("prefill", 2, gpus=4 + 4 * (at % 2)), role("decode", 4, 2))
         for at in range(services)
     ]
     half = services * 10 // SHAPES
-    there = nodes(",".join(f"{half}x8@pool={at}" for at in range(SHAPES)))
-    present = 0 if in_rows else len(there)
-    return forecast(workloads, there, present=present).work, sum(2 + 4 * 2 for _ in workloads)
+    forecast(workloads, nodes(",".join(f"{half}x8@pool={at}" for at in range(SHAPES))))
+    return looks["left"] + looks["may_take"]
 
 
-def test_the_cost_of_a_pod_does_not_grow_with_services_and_nodes() -> None:
-    small, large = plan_of(8, in_rows=False), plan_of(32, in_rows=False)
+def test_the_cost_of_a_service_does_not_grow_with_services_and_nodes(looks: Counter[str]) -> None:
+    """From 13 services on, the number of rows is the same."""
+    small, large = work_of(16, looks), work_of(64, looks)
 
-    assert large[0] / large[1] <= 1.2 * small[0] / small[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("services", [10, 100, *([1000] if WHOLE else [])])
-def test_the_cost_in_rows_is_bounded_by_pods_and_shapes(services: int) -> None:
-    """The factor depends on how many nodes a row adds, between 3 and 20 from 10 services to 1000."""
-    work, pods = plan_of(services, in_rows=True)
-
-    assert work <= MOST_OF_A_POD * SHAPES * pods
+    assert large / 64 <= 1.5 * small / 16
 
 
-@pytest.mark.parametrize("count", [100, 10_000])
-def test_equal_nodes_are_compared_once(count: int) -> None:
-    end = Simulation.of([gang("a", role("worker", 8))])
+def test_equal_nodes_are_counted_once(looks: Counter[str]) -> None:
+    forecast([gang("a", role("worker", 8))], nodes("10000x8"))
 
-    end.add(nodes(f"{count}x8"))
-
-    assert end.pool.work[0] == 8 + 7
+    assert looks["_count"] == 1
 
 
-def test_a_further_group_costs_the_same_however_many_have_started() -> None:
-    small, large = (
-        Simulation.of([gang("a", role("worker", 1, 50))]),
-        Simulation.of([gang("a", role("worker", 1, 200))]),
-    )
-    small.add(nodes("100x8"))
-    large.add(nodes("400x8"))
+def test_a_further_group_costs_the_same_however_many_have_started(looks: Counter[str]) -> None:
+    costs = []
+    for count in (50, 200):
+        looks.clear()
+        there = nodes(f"{2 * count}x8")
+        forecast([gang("a", role("worker", 1, count))], there, present=len(there))
+        costs.append(looks["left"])
 
-    assert large.pool.work[0] == 4 * small.pool.work[0] + 3
+    assert costs[1] <= 4 * costs[0]

@@ -143,7 +143,6 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource, written: "tuple
         planned,
         nodes.supplies,
         present=len(nodes.supplies) if source.is_live else 0,
-        rules=nodes.rules,
         notes=(*nodes.notes(objects), *placement_policies(written)),
     )
 

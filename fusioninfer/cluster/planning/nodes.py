@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import Reader, UnreachableError
@@ -14,7 +14,6 @@ from intent import Object, yaml
 from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import labels, listed, mapping, metadata, text
-from plan.scoring import VOLCANO, Scoring
 from plan.supply import MOST_NODES, Supply, out_of_service, supply, unread, with_pods
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
@@ -39,7 +38,6 @@ class Nodes:
     """The pods of the cluster that have not ended."""
     objects: tuple[Object, ...] = ()
     """The PriorityClasses of the cluster."""
-    rules: Scoring = VOLCANO
     assumed: tuple[str, ...] = ()
 
     def notes(self, planned: Iterable[Object]) -> tuple[str, ...]:
@@ -140,20 +138,19 @@ async def of_cluster(reader: Reader) -> Nodes:
         found = _in_service(nodes.objects, "the cluster")
     except UnreadableFileError as error:
         raise UnreachableError(str(error)) from error
-    rules, note = _rules(configuration)
+    note = _not_modelled(configuration)
     unread = f"priorities are not known: {classes.unknown}" if classes.unknown else ""
     return replace(
         found,
         supplies=with_pods(found.supplies, pods.objects),
         pods=pods.objects,
         objects=tuple({"kind": "PriorityClass"} | one for one in classes.objects),
-        rules=rules,
         assumed=tuple(one for one in (note, unread) if one),
     )
 
 
-def _rules(configuration: Answer) -> tuple[Scoring, str]:
-    """Return how the installed scheduler compares nodes, and what of it is not modelled."""
+def _not_modelled(configuration: Answer) -> str:
+    """Return what of the installed scheduler's configuration is not modelled."""
     content = next((text(one) for one in mapping(configuration.first.get("data")).values()), "")
     try:
         parsed = mapping(next(iter(yaml.load(content)), None))
@@ -163,16 +160,8 @@ def _rules(configuration: Answer) -> tuple[Scoring, str]:
         mapping(one) for tier in listed(parsed.get("tiers")) for one in listed(mapping(tier).get("plugins"))
     ]
     if not plugins:
-        return VOLCANO, "Volcano's default configuration is assumed"
-    names = {text(one.get("name")) for one in plugins}
-    other = sorted((names | set(_with_arguments(plugins))) - MODELLED)
+        return "Volcano's default configuration is assumed"
+    other = sorted({text(one.get("name")) for one in plugins} - MODELLED)
     actions = {one.strip() for one in text(parsed.get("actions")).split(",")}
     other += sorted(actions & {"preempt", "reclaim", "gangpreempt", "gangreclaim"})
-    note = f"not modelled of the scheduler's configuration: {', '.join(other)}" if other else ""
-    return replace(VOLCANO, binpack="binpack" in names), note
-
-
-def _with_arguments(plugins: Iterable[dict[str, Any]]) -> Iterator[str]:
-    for one in plugins:
-        if one.get("arguments") and text(one.get("name")) in {"nodeorder", "binpack", "predicates"}:
-            yield f"arguments of {one['name']}"
+    return f"not modelled of the scheduler's configuration: {', '.join(other)}" if other else ""

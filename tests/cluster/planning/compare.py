@@ -24,7 +24,7 @@ class Outcome:
     """How many groups had started at the end."""
     differences: tuple[str, ...] = ()
     uncertain: int = 0
-    """How many steps had groups that depend on which of equally good nodes is taken."""
+    """How many steps had groups that depend on which nodes are taken."""
 
     def __str__(self) -> str:
         """Return how to repeat the case, and what differed."""
@@ -59,25 +59,17 @@ def compared(cluster: Cluster, case: Case) -> Outcome:
 
 
 def _differing(plan: Forecast, step: ForecastStep, found: Bound) -> Iterator[str]:
-    """Yield the groups that are not as planned: all pods on nodes, or none."""
+    """Yield the roles of which other numbers of groups are whole, and those of gangs with groups in part.
+
+    Groups of a role are equal but for the order of their pods, so any of them may be the ones that start.
+    """
     for at, one in enumerate(plan.workloads):
-        if not one.gang:
-            yield from _differing_counts(plan, step, found, at)
-        for key in one.groups if one.gang else ():
-            role = one.roles[key[0]]
-            count = found.get((role.name, key[1]), 0)
-            expected = role.size if (at, key) in step.started else 0
-            allowed = {0, role.size} if (at, key) in step.uncertain else {expected}
-            if count not in allowed:
-                yield f"{one.label(key)} of {one.name}: {count} of {role.size} pods, planned {expected}"
-
-
-def _differing_counts(plan: Forecast, step: ForecastStep, found: Bound, at: int) -> Iterator[str]:
-    """Yield the roles in no gang of which other numbers of groups are whole: their pods come in any order."""
-    one = plan.workloads[at]
-    for number, role in enumerate(one.roles):
-        whole = sum(found.get((role.name, group), 0) == role.size for group in range(role.replicas))
-        least = step.counts[at, number]
-        most = least + sum(key[:1] == (at,) and key[1][0] == number for key in step.uncertain)
-        if not least <= whole <= most:
-            yield f"{role.role} of {one.name}: {whole} whole groups, planned {least} to {most}"
+        for number, role in enumerate(one.roles):
+            counts = [found.get((role.name, group), 0) for group in range(role.replicas)]
+            whole = counts.count(role.size)
+            least = step.counts[at, number]
+            most = least + sum(key[:1] == (at,) and key[1][0] == number for key in step.uncertain)
+            if not least <= whole <= most:
+                yield f"{role.role} of {one.name}: {whole} whole groups, planned {least} to {most}"
+            if one.gang and (parts := set(counts) - {0, role.size}):
+                yield f"{role.role} of {one.name}: groups in part, with {sorted(parts)} of {role.size} pods"
