@@ -1,4 +1,4 @@
-"""The subcommand `import`: objects of other systems as ours, and a report on each of their fields."""
+"""The subcommand `import`: objects of other systems as ours, and a report for a person."""
 
 import errno
 import os
@@ -49,12 +49,12 @@ def import_(*, files: tuple[str, ...], directory: Path | None, form: str, recurs
     """Turn objects of other systems into ours.
 
     Print InferenceServices and LeaderWorkerSets for objects of other systems, and other objects as they are.
-    The report on standard error says for each field of the input whether it is kept, translated to another
-    field, done by FusionInfer by default, or dropped, with the reason. Objects that others refer to, such as
-    bases and presets, must be in the files too: they are merged into the services.
+    The report on standard error says what is lost, which launches stay by hand, and what an operator has to
+    know; as JSON, what became of each field of the input. Objects that others refer to, such as bases and
+    presets, must be in the files too: they are merged into the services.
 
-    Exit code 0: nothing is lost; 1: a field is lost, or an object of the output is not valid; 2: a file or an
-    object cannot be read.
+    Exit code 0: nothing is lost, and no launch stays by hand; 1: something is or does, or an object of the
+    output is not valid; 2: a file or an object cannot be read.
     """
     read, unread = documents.read_all(files, recursive=recursive)
     found = [one for one in read if one.object]
@@ -71,7 +71,7 @@ def import_(*, files: tuple[str, ...], directory: Path | None, form: str, recurs
     _print_report(made, found, form, (problems, invalid), to_stderr=directory is None)
     if problems:
         sys.exit(UNREADABLE)
-    if made.report.lost or invalid:
+    if made.report.lost or made.report.by_hand or invalid:
         sys.exit(FINDINGS)
 
 

@@ -4,7 +4,7 @@
 
 Each template runs one of these, in a list of arguments or in the script of a shell:
 
-- Ray: `multi-node-serving.sh` of vLLM's images, `ray start`, `ray symmetric-run`
+- Ray: `multi-node-serving.sh` of vLLM's images (earlier `ray_init.sh`), `ray start`, `ray symmetric-run`
 - vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`
 - SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
 
@@ -201,7 +201,8 @@ def _of_command(words: tuple[Word, ...], image: str, *, has_command: bool, size:
 
 # --- Ray ----------------------------------------------------------------------------------------------
 
-_SERVING: Final = "multi-node-serving.sh"
+_SERVING: Final = ("multi-node-serving.sh", "ray_init.sh")
+"""The script of vLLM's images that starts Ray, with its earlier name."""
 _ADDRESS: Final = r"\$\(LWS_LEADER_ADDRESS\)(?::\d{1,5})?"
 _SIZE: Final = r"\$\(LWS_GROUP_SIZE\)|\d{1,6}"
 _NUMBER: Final = r"\d{1,6}"

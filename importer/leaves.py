@@ -90,6 +90,12 @@ def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
     return {**tree, step: put(tree.get(step), tuple(below), value)}
 
 
+def without(tree: Tree, path: LeafPath) -> Tree:
+    """Return a tree without a field that it has."""
+    above = at(tree, *path[:-1])
+    return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})
+
+
 def plain(tree: Tree) -> Any:
     """Return what a tree is without its origins. Values that are not leaves of a tree stay."""
     if isinstance(tree, dict):

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, recognised
-from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged
+from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, without, written
 from importer.report import (
+    KEPT_LAUNCH,
     NO_COUNTERPART,
     UNREADABLE,
+    ByHand,
     Imported,
     Outcome,
     OutcomeRule,
@@ -40,13 +42,18 @@ from intent.shapes import listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
 
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
-KEPT_LAUNCH: Final = "FI975"
 NO_PART: Final = "FI976"
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
+PAIR: Final = ("prefill", "decode")
+"""The roles of a service of two LeaderWorkerSets, in their names."""
 _LAUNCHED: Final = default(
     "the launcher starts the nodes and the engine on them, and adds the arguments for it"
 )
+
+
+_Member = tuple[Tree, tuple[OutcomeRule, ...], tuple[tuple[LeafPath, str], ...]]
+"""The object, the rules for its fields, and the groups whose launch stays with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,8 @@ class _Group:
     tree: Tree
     annotations: Mapping[str, str]
     rules: tuple[OutcomeRule, ...] = ()
-    stays: bool = False
-    """Whether its launch is kept."""
+    stays: str = ""
+    """Why its launch is kept; empty if it is not."""
 
 
 def translate(objects: Mapping[int, Object]) -> Imported:
@@ -65,54 +72,80 @@ def translate(objects: Mapping[int, Object]) -> Imported:
     trees: list[Tree] = []
     problems: list[Problem] = []
     rules: dict[int, tuple[OutcomeRule, ...]] = {}
+    by_hand: list[ByHand] = []
+    pairs = _pairs(objects)
     for number, one in objects.items():
         name = metadata(one).get("name")
         if isinstance(name, str) and is_dns_1035_label(name):
-            made = _set if is_disaggregated_set(one) else _leader_worker_set
-            tree, rules[number] = made(manifest(tagged(number, one)), name)
+            tree = manifest(tagged(number, one))
+            if is_disaggregated_set(one):
+                tree, rules[number], stays = _set(tree, name)
+            else:
+                tree, rules[number], stays = _member(tree, (), pairs.get(number, {SERVICE: name}))
+            by_hand += [ByHand(number, written(path), why) for path, why in stays]
             trees.append(tree)
         else:
             message = "must be a DNS label that begins with a letter: it names the service"
             problems.append(Problem(number, FieldError("metadata.name", name, message, UNREADABLE)))
-    return Imported(tuple(trees), rules, tuple(problems))
+    return Imported(tuple(trees), rules, tuple(problems), tuple(by_hand))
 
 
-def _leader_worker_set(tree: Tree, name: str) -> tuple[Tree, tuple[OutcomeRule, ...]]:
-    return _member(tree, (), {SERVICE: name})
+def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
+    """Return the annotations of LeaderWorkerSets that are prefill and decode of one service, by their names.
+
+    `r1-prefill` and `r1-decode` of a namespace are the service `r1`, if there is one of each.
+    """
+    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for number, one in objects.items():
+        parts = text(metadata(one).get("name")).split("-")
+        roles = [part for part in parts if part in PAIR]
+        if len(roles) == 1 and not is_disaggregated_set(one):
+            service = "-".join(part for part in parts if part not in PAIR)
+            key = text(metadata(one).get("namespace")), service
+            found.setdefault(key, {}).setdefault(roles[0], []).append(number)
+    return {
+        numbers[0]: {SERVICE: service, COMPONENT_TYPE: TYPES[role], ROLE_NAME: role}
+        for (_, service), roles in found.items()
+        if is_dns_1035_label(service) and sorted(map(len, roles.values())) == [1] * len(PAIR)
+        for role, numbers in roles.items()
+    }
 
 
-def _set(tree: Tree, name: str) -> tuple[Tree, tuple[OutcomeRule, ...]]:
+def _set(tree: Tree, name: str) -> _Member:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     roles = [mapping(one) for one in listed(mapping(mapping(plain(tree)).get("spec")).get("roles"))]
     types = [_type(text(role.get("name"))) for role in roles]
     is_service = set(types) >= set(DISAGGREGATED)
     rules: list[OutcomeRule] = []
+    stays: list[tuple[LeafPath, str]] = []
     for index, (role, kind) in enumerate(zip(roles, types, strict=True)):
         path: LeafPath = ("spec", "roles", index)
         if is_service and kind:
             own = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role["name"]}
-            tree, more = _member(tree, path, own)
+            tree, more, launch = _member(tree, path, own)
             rules += more
+            stays += launch
         else:
             rules.append(_noted((*path, "name"), _why_not(is_service=is_service), NO_PART))
-    return tree, tuple(rules)
+    return tree, tuple(rules), tuple(stays)
 
 
-def _member(tree: Tree, path: LeafPath, own: Mapping[str, str]) -> tuple[Tree, tuple[OutcomeRule, ...]]:
+def _member(tree: Tree, path: LeafPath, own: Mapping[str, str]) -> _Member:
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
     value, group = mapping(plain(at(tree, *path))), _group(tree, (*path, *GROUP))
     excluded = [(*path, *one) for one in _EXCLUDED if _is_excluded(value, one)]
     if excluded and group.stays:
-        return tree, tuple(_noted(one, _LEFT) for one in excluded)
+        return tree, tuple(_noted(one, _LEFT) for one in excluded), ()
     found = group.tree
     for one in excluded:
-        found = _without(found, one)
+        found = without(found, one)
     added = {**own, **group.annotations, **_scheduler(value)}
     placed = tuple(
         OutcomeRule((*path, *below), _ANNOTATED) for below in (("metadata",), ("metadata", "annotations"))
     )
     gone = tuple(OutcomeRule(one, dropped(NO_COUNTERPART, _DEADLOCK)) for one in excluded)
-    return _annotated(found, path, added), (*placed, *gone, *group.rules)
+    stays = (((*path, *GROUP), group.stays),) if group.stays else ()
+    return _annotated(found, path, added), (*placed, *gone, *group.rules), stays
 
 
 _EXCLUDED: Final[tuple[LeafPath, ...]] = (
@@ -227,10 +260,10 @@ def _beside_image(container: Tree) -> Tree:
 
 def _stays(tree: Tree, paths: Sequence[LeafPath], why: str) -> _Group:
     rules = [_noted((*path, *below), why, KEPT_LAUNCH) for path in paths for below in _LAUNCHES]
-    return _Group(tree, {LAUNCHER: "none"}, tuple(rules), stays=True)
+    return _Group(tree, {LAUNCHER: "none"}, tuple(rules), stays=why)
 
 
-_LAUNCHES: Final[tuple[LeafPath, ...]] = (("image",), ("command",), ("args",))
+_LAUNCHES: Final[tuple[LeafPath, ...]] = (("command",), ("args",))
 
 
 def _engine(template: Object) -> int | None:
@@ -254,8 +287,3 @@ def _is_known(container: Object) -> bool:
 def _is_engine(container: Object) -> bool:
     command, args = (strings(container.get(key)) for key in ("command", "args"))
     return looks_like_engine(command, args, text(container.get("image")))
-
-
-def _without(tree: Tree, path: LeafPath) -> Tree:
-    above = at(tree, *path[:-1])
-    return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})

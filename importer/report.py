@@ -5,9 +5,9 @@ why they do not: the longest rule that covers the leaf counts. A leaf without an
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, plain, written
 from importer.stored import BY_SERVER
@@ -25,13 +25,15 @@ KINDS: Final[Mapping[OutcomeKind, str]] = {
 """The outcomes of a leaf, with their meaning."""
 NO_COUNTERPART: Final = "FI960"
 IGNORED: Final = "FI961"
+UNUSED: Final = "FI968"
 OVERRIDDEN: Final = "FI962"
 STORED: Final = "FI963"
 UNKNOWN: Final = "FI964"
 MISSING: Final = "FI965"
 EXPRESSION: Final = "FI966"
 UNREADABLE: Final = "FI967"
-NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED})
+KEPT_LAUNCH: Final = "FI975"
+NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED, UNUSED})
 """The codes of leaves that the other system does not act upon either."""
 ANY: Final = "*"
 """A step of a rule that stands for any key or index."""
@@ -46,6 +48,8 @@ class Outcome:
     """Where it is in the output, if it is kept or translated."""
     reason: str = ""
     code: str = ""
+    note: bool = False
+    """Whether an operator has to know it, although nothing is lost."""
 
     @property
     def is_lost(self) -> bool:
@@ -53,9 +57,9 @@ class Outcome:
         return self.kind == "dropped" and self.code not in NOT_LOST
 
 
-def default(reason: str) -> Outcome:
+def default(reason: str, *, note: bool = False) -> Outcome:
     """Return the outcome of what FusionInfer does by itself."""
-    return Outcome("default", reason=reason)
+    return Outcome("default", reason=reason, note=note)
 
 
 def dropped(code: str, reason: str) -> Outcome:
@@ -114,11 +118,12 @@ class UntranslatableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What a reader should know of an object of the input as a whole."""
+class ByHand:
+    """A launch that stays as its author wrote it."""
 
     document: int
-    text: str
+    path: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,9 @@ class Imported:
     rules: Mapping[int, tuple[OutcomeRule, ...]] = field(default_factory=dict)
     """By the index of the object in the input, beside `OF_SERVER`."""
     problems: tuple[Problem, ...] = ()
-    notes: tuple[Note, ...] = ()
+    by_hand: tuple[ByHand, ...] = ()
+    skipped: tuple[int, ...] = ()
+    """The objects of the input that are not for a cluster, such as a kustomization."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +154,10 @@ class ImportReport:
     """All leaves of the input, in their order."""
 
     lines: tuple[Line, ...]
-    notes: tuple[Note, ...] = ()
+    by_hand: tuple[ByHand, ...] = ()
+    skipped: tuple[int, ...] = ()
+    failed: frozenset[int] = frozenset()
+    """The objects that cannot be imported."""
 
     @property
     def lost(self) -> tuple[Line, ...]:
@@ -177,7 +187,7 @@ def report(given: Sequence[Object], imported: Imported) -> ImportReport:
         for number, one in enumerate(given)
         for path, value in leaves(one)
     )
-    return ImportReport(tuple(lines), imported.notes)
+    return ImportReport(tuple(lines), imported.by_hand, imported.skipped, frozenset(failed))
 
 
 def _placed(given: Sequence[Object], objects: Iterable[Tree]) -> dict[Origin, Outcome]:
@@ -232,24 +242,64 @@ def described(obj: Any) -> str:
 
 
 def as_text(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a report; `places` has file and number of each object."""
-    for number, one in enumerate(given):
-        yield f"{described(one)}, {places[number]}:"
-        yield from (
-            f"  {'note':10} {printable(note.text)}" for note in found.notes if note.document == number
-        )
-        yield from (f"  {_shown(line)}" for line in found.lines if line.document == number)
-    counts = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
-    yield f"{len(found.lines)} fields: {counts}; {len(found.lost)} lost"
+    """Yield the lines of a report; `places` has file and number of each object.
+
+    First what is lost, then the launches that stay by hand, then what an operator has to know, at the end the
+    numbers. Fields of an object that share a reason are one line.
+    """
+    where = [f"{described(one)}, {places[number]}" for number, one in enumerate(given)]
+    lost, told = _by_reason(found, _is_lost), _by_reason(found, _is_told)
+    hand: dict[_Reason, list[str]] = {}
+    for one in found.by_hand:
+        reason = _Reason(one.document, f"the launch stays: {one.reason}", KEPT_LAUNCH)
+        hand.setdefault(reason, []).append(one.path)
+    for title, rows in (("lost", lost), ("by hand", hand), ("note", told)):
+        for reason, paths in rows.items():
+            yield printable(f"{title:8} {where[reason.document]}: {_paths(paths)}: {reason}")
+    for number in found.skipped:
+        yield printable(f"{'skipped':8} {where[number]}: it is for kustomize, and not for a cluster")
+    if unused := dict.fromkeys(line.document for line in found.lines if line.outcome.code == UNUSED):
+        names = ", ".join(described(given[number]) for number in unused)
+        yield printable(f"{'unused':8} {names}: no service in the files refers to it")
+    failed = f", {len(found.failed)} not imported" if found.failed else ""
+    objects = f"{len(given)} object{'' if len(given) == 1 else 's'}"
+    yield f"{objects}: {len(lost)} lost, {len(found.by_hand)} by hand{failed}"
 
 
-def _shown(line: Line) -> str:
-    outcome = line.outcome
-    where = f" -> {'; '.join(outcome.to)}" if outcome.kind == "translated" else ""
-    why = f": {outcome.reason}" if outcome.reason else ""
-    code = f" ({outcome.code})" if outcome.code else ""
-    kind = "lost" if outcome.is_lost else outcome.kind
-    return printable(f"{kind:10} {line.path or 'the object'}{where}{why}{code}")
+def _is_lost(outcome: Outcome) -> bool:
+    return outcome.is_lost
+
+
+def _is_told(outcome: Outcome) -> bool:
+    """Return whether an operator has to know an outcome that is no loss and no launch."""
+    is_changed = outcome.kind in {"kept", "translated"} and bool(outcome.reason)
+    return (outcome.note or is_changed) and outcome.code != KEPT_LAUNCH
+
+
+def _by_reason(found: ImportReport, wanted: Callable[[Outcome], bool]) -> "dict[_Reason, list[str]]":
+    """Return the paths of some fields by their reasons; of what is not imported, the error says it."""
+    paths: dict[_Reason, list[str]] = {}
+    for line in found.lines:
+        if line.document not in found.failed and wanted(line.outcome):
+            reason = _Reason(line.document, line.outcome.reason, line.outcome.code)
+            paths.setdefault(reason, []).append(line.path)
+    return paths
+
+
+class _Reason(NamedTuple):
+    """Why fields of an object are what they are."""
+
+    document: int
+    reason: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.code})" if self.code else self.reason
+
+
+def _paths(paths: Sequence[str]) -> str:
+    """Return the first path, and how many there are beside it."""
+    return (paths[0] or "the object") + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Object:
@@ -269,9 +319,15 @@ def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str])
             }
             for line in found.lines
         ],
-        "notes": [
-            {"object": described(given[one.document]), "file": places[one.document], "message": one.text}
-            for one in found.notes
+        "byHand": [
+            {
+                "object": described(given[one.document]),
+                "file": places[one.document],
+                "field": one.path,
+                "reason": one.reason,
+            }
+            for one in found.by_hand
         ],
-        "summary": {**found.counts, "lost": len(found.lost)},
+        "skipped": [places[number] for number in found.skipped],
+        "summary": {**found.counts, "lost": len(found.lost), "byHand": len(found.by_hand)},
     }

@@ -9,7 +9,16 @@ from importer import lws, upstream
 from importer.kserve import translate as kserve
 from importer.leaves import plain, tagged
 from importer.llmd import translate as llmd
-from importer.report import UNREADABLE, Imported, ImportReport, Problem, report
+from importer.report import (
+    IGNORED,
+    UNREADABLE,
+    Imported,
+    ImportReport,
+    OutcomeRule,
+    Problem,
+    dropped,
+    report,
+)
 from importer.stored import manifest
 from intent import Object
 from intent.errors import FieldError
@@ -42,6 +51,10 @@ class ImportResult:
     problems: tuple[Problem, ...]
 
 
+KUSTOMIZE: Final = frozenset(("kustomize.config.k8s.io", kind) for kind in ("Kustomization", "Component"))
+"""Files beside manifests that are not for a cluster."""
+
+
 def group_kind(obj: Object) -> GroupKind:
     """Return the group and the kind of an object."""
     group, slash, _ = text(obj.get("apiVersion")).rpartition("/")
@@ -50,11 +63,14 @@ def group_kind(obj: Object) -> GroupKind:
 
 def _as_they_are(objects: Numbered) -> Imported:
     """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
+    skipped = tuple(number for number, one in objects.items() if group_kind(one) in KUSTOMIZE)
     whole = {number: tagged(number, one) for number, one in objects.items() if _is_object(one)}
     error = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
     return Imported(
-        objects=tuple(map(manifest, whole.values())),
-        problems=tuple(Problem(number, error) for number in objects if number not in whole),
+        objects=tuple(manifest(tree) for number, tree in whole.items() if number not in skipped),
+        rules=dict.fromkeys(skipped, (OutcomeRule((), dropped(IGNORED, "it is for kustomize")),)),
+        problems=tuple(Problem(number, error) for number in objects.keys() - whole.keys() - {*skipped}),
+        skipped=skipped,
     )
 
 
@@ -95,7 +111,8 @@ def import_all(objects: Sequence[Object]) -> ImportResult:
         tuple(chain.from_iterable(one.objects for one in parts)),
         {number: rules for one in parts for number, rules in one.rules.items()},
         tuple(sorted(chain.from_iterable(one.problems for one in parts), key=lambda one: one.document)),
-        tuple(chain.from_iterable(one.notes for one in parts)),
+        tuple(chain.from_iterable(one.by_hand for one in parts)),
+        tuple(chain.from_iterable(one.skipped for one in parts)),
     )
     return ImportResult(
         tuple(plain(tree) for tree in whole.objects),

@@ -53,6 +53,12 @@ ROWS: Final[dict[str, Code]] = {
         "correct the object as the message says",
         "a required field is missing, or the other system would refuse the object too",
     ),
+    "FI968": Code(
+        "warning",
+        "a base that no service uses",
+        "nothing: it has no effect on the services; name it in baseRefs if it should",
+        "presets are chosen by the fields of services, and the files have more of them",
+    ),
     "FI975": Code(
         "warning",
         "a launch that was written by hand is kept",

@@ -12,6 +12,8 @@ class Account:
     """The outcomes of parts that are left out of the output, by the index of their objects."""
 
     rules: defaultdict[int, list[OutcomeRule]] = field(default_factory=lambda: defaultdict(list))
+    stays: list[str] = field(default_factory=list)
+    """The paths of pods, of the service that is translated, whose launch over several nodes stays."""
 
     def leave(self, tree: Tree, outcome: Outcome) -> None:
         """Record the outcome of all leaves of a part."""

@@ -5,6 +5,7 @@ A part that is left out for what it contains, and not for its place, is recorded
 
 from typing import Final
 
+from importer import report
 from importer.report import IGNORED, NO_COUNTERPART, Outcome, OutcomeRule, default, dropped, rule
 
 
@@ -96,5 +97,5 @@ OF_BASES: Final[tuple[OutcomeRule, ...]] = (
     *OF_SERVICES[2:],
 )
 OF_PRESETS: Final[tuple[OutcomeRule, ...]] = (*OF_BASES[:3], *OF_EVERY_SPEC)
-UNUSED: Final = OutcomeRule((), _ignored("no service in the files refers to it"))
+UNUSED: Final = OutcomeRule((), dropped(report.UNUSED, "no service in the files refers to it"))
 """Of a base that is not used."""

@@ -25,8 +25,8 @@ POOL_FLAG: Final = "--inference-pool="
 GROUP_FLAG: Final = "--pool-group="
 GUARD_FLAG: Final = "--enable-ssrf-protection="
 """Of a routing sidecar: whether it reads the pool, to send prefill to its pods alone."""
-_NO_TLS: Final = dropped(
-    NO_COUNTERPART, "pods serve without TLS; FusionInfer makes no certificates between pods"
+_NO_TLS: Final = default(
+    "pods serve HTTP, as in KServe without enableLLMInferenceServiceTLS; with it, they lose TLS", note=True
 )
 _BY_SIDECAR: Final = default("FusionInfer adds a routing sidecar to decoders")
 _OF_INITIALIZER: Final = dropped(

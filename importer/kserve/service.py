@@ -157,6 +157,8 @@ def _role(name: str, component: str, workload: Tree, service: Merged, account: A
     if has_workers:
         made_from = tuple(origins([one for key in ("data", "dataLocal") if (one := at(parallelism, key))]))
         role["multinode"] = {"nodeCount": Leaf(nodes, made_from)}
+    if nodes > 1 and not is_plain:
+        account.stays.append("spec.prefill.template" if name == "prefill" else "spec.template")
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
     role["template"] = _template(pods[0], name, workload, service, launcher)
     if nodes > 1:

@@ -7,14 +7,17 @@ from importer.kserve import drops
 from importer.kserve.account import Account
 from importer.kserve.bases import PREFIX, ConfigKey, Configs, found, presets, references, seen
 from importer.kserve.merge import merged
+from importer.kserve.places import misplaced
 from importer.kserve.service import Merged, translated
 from importer.kserve.variables import ExpressionError, data, rendered
-from importer.leaves import Leaf, Tree, at, origins, plain, tagged, value_at, written
+from importer.leaves import Leaf, Tree, at, origins, plain, tagged, value_at, without, written
 from importer.report import (
     EXPRESSION,
     MISSING,
     OVERRIDDEN,
+    UNKNOWN,
     UNREADABLE,
+    ByHand,
     Imported,
     OutcomeRule,
     Problem,
@@ -32,21 +35,25 @@ CONFIG: Final = "LLMInferenceServiceConfig"
 HOME: Final = "default"
 """The namespace of a service that names none."""
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has another value")
+_STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 _IS_PRESET: Final = f"{PREFIX}config-llm-"
 
 
 def translate(objects: Mapping[int, Object]) -> Imported:
     """Translate all services, each with the bases that are among the objects merged in."""
-    trees = {number: tagged(number, one) for number, one in objects.items()}
-    configs = configs_of(trees)
     account, used, made, problems = Account(), set[ConfigKey](), list[Tree](), list[Problem]()
+    by_hand = list[ByHand]()
+    trees = {number: _placed(number, tagged(number, one), account) for number, one in objects.items()}
+    configs = configs_of(trees)
     for number, tree in trees.items():
         if not _is(objects[number], SERVICE):
             continue
         account.say(number, drops.OF_SERVICES)
         try:
             service, keys = whole(objects[number], tree, configs, account)
+            account.stays.clear()
             made += translated(service, account)
+            by_hand += [ByHand(number, path, _STAYS) for path in account.stays]
             used |= keys
         except UntranslatableError as error:
             account.rules.pop(number)
@@ -55,7 +62,15 @@ def translate(objects: Mapping[int, Object]) -> Imported:
         if _is(one, CONFIG):
             account.say(number, _rules(one) if _key(one) in used else (drops.UNUSED,))
     rules = {number: tuple(rules) for number, rules in account.rules.items()}
-    return Imported(tuple(made), rules, tuple(problems))
+    return Imported(tuple(made), rules, tuple(problems), tuple(by_hand))
+
+
+def _placed(number: int, tree: Tree, account: Account) -> Tree:
+    """Return the tree of an object without fields at places where KServe drops them."""
+    for path, why in misplaced(at(tree, "spec")):
+        account.rules[number].append(OutcomeRule(("spec", *path), dropped(UNKNOWN, why)))
+        tree = without(tree, ("spec", *path))
+    return tree
 
 
 def _is(obj: Object, kind: str) -> bool:

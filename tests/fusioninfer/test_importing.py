@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 
+TRANSCRIPTS: Final = Path(__file__).parent / "transcripts" / "inputs"
 PLAIN: Final = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\n"
 
 
@@ -28,8 +29,7 @@ def test_objects_are_printed_and_the_report_goes_to_standard_error(file: Path) -
     result = run("-f", str(file))
 
     assert (result.exit_code, result.stdout) == (0, PLAIN.format("a"))
-    assert "kept       metadata.name\n" in result.stderr
-    assert result.stderr.endswith("3 fields: 3 kept, 0 translated, 0 default, 0 dropped; 0 lost\n")
+    assert result.stderr == "1 object: 0 lost, 0 by hand\n"
 
 
 def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file: Path) -> None:
@@ -51,7 +51,7 @@ def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file:
     [
         ("kind: Secret\n", 2, "apiVersion, kind or metadata.name is missing: write it (FI967)"),
         ("a: [\n", 2, "error: "),
-        (PLAIN.format("b") + "status: 1\n", 0, "dropped    status: it belongs to the object in the cluster"),
+        (PLAIN.format("b") + "status: 1\n", 0, "2 objects: 0 lost, 0 by hand\n"),
     ],
 )
 def test_an_unreadable_object_hides_no_other(file: Path, content: str, code: int, message: str) -> None:
@@ -137,3 +137,11 @@ def test_a_pipe_without_a_reader_is_not_waited_for(file: Path) -> None:
     os.mkfifo(place)
 
     assert run(str(file), "-o", str(place.parent)).exit_code == 2
+
+
+def test_a_launch_that_stays_by_hand_is_one_line_and_exit_code_1() -> None:
+    result = run(str(TRANSCRIPTS / "by-hand.yaml"))
+
+    first, last = result.stderr.splitlines()
+    assert first.startswith("by hand  LeaderWorkerSet by-hand, ")
+    assert (result.exit_code, last) == (1, "1 object: 0 lost, 1 by hand")

@@ -8,7 +8,7 @@ import yaml
 
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
-from importer.lws import KEPT_LAUNCH
+from importer.report import KEPT_LAUNCH
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
@@ -51,6 +51,14 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         lws(
             script(f"bash /w/multi-node-serving.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); {SERVE}"),
             script("bash /w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
+        ),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "ray_init.sh": (
+        lws(
+            script(f"/w/ray_init.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); {SERVE}"),
+            script("/w/ray_init.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
         ),
         ["vllm", "serve", *MODEL],
         "ray-start",
@@ -320,3 +328,25 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
 
     assert str(problem.error).startswith('metadata.name: Invalid value: "9a": must be a DNS label')
     assert yaml.safe_dump(problem.document) == "0\n...\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "services"),
+    [
+        (("r1-prefill", "r1-decode"), ["r1", "r1"]),
+        (("prefill-r1", "decode-r1"), ["r1", "r1"]),
+        (("r1-prefill", "r2-decode"), ["r1-prefill", "r2-decode"]),
+        (("r1-prefill", "r1-prefill"), ["r1-prefill", "r1-prefill"]),
+        (("prefill", "decode"), ["prefill", "decode"]),
+    ],
+)
+def test_prefill_and_decode_of_one_name_are_one_service(names: tuple[str, str], services: list[str]) -> None:
+    objects = [lws(None, container(["vllm", "serve", *MODEL])) for _ in names]
+    for one, name in zip(objects, names, strict=True):
+        one["metadata"] = {"name": name}
+
+    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
+
+    assert [one[SERVICE] for one in notes] == services
+    expected = ["prefiller", "decoder"] if services[0] == "r1" else [None, None]
+    assert [one.get(COMPONENT_TYPE) for one in notes] == expected

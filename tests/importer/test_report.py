@@ -10,6 +10,7 @@ from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged, writte
 from importer.report import (
     NO_COUNTERPART,
     UNKNOWN,
+    ByHand,
     Imported,
     Outcome,
     OutcomeRule,
@@ -29,6 +30,7 @@ VALUES: Final = st.recursive(
     max_leaves=12,
 )
 OBJECTS: Final = st.dictionaries(KEYS, VALUES, max_size=4)
+NOT_USED: Final = "no service in the files refers to it"
 SECRET: Final[Object] = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -117,14 +119,55 @@ def test_an_object_of_no_system_stays_without_the_parts_of_a_cluster() -> None:
     assert not made.report.lost
 
 
-def test_text_and_json_have_the_same_lines() -> None:
-    made = import_all([SECRET, {"kind": "Secret\n", "a": 1}])
-    given_objects = [SECRET, {"kind": "Secret\n", "a": 1}]
-    lines = list(as_text(made.report, given_objects, ["a.yaml", "b.yaml"]))
-    data = json.loads(json.dumps(as_data(made.report, given_objects, ["a.yaml", "b.yaml"])))
+def test_json_has_each_field_and_the_text_what_a_person_needs() -> None:
+    objects = [SECRET, {"kind": "Secret\n", "a": 1}]
+    made = import_all(objects)
+    data = json.loads(json.dumps(as_data(made.report, objects, ["a.yaml", "b.yaml"])))
 
-    assert len(lines) - 3 == len(data["fields"]) == 9
-    assert data["summary"] == {"kept": 5, "translated": 0, "default": 0, "dropped": 4, "lost": 2}
-    assert lines[-1] == "9 fields: 5 kept, 0 translated, 0 default, 4 dropped; 2 lost"
-    assert lines[8] == r"Secret\n, b.yaml:"
-    assert lines[9] == "  lost       kind: the object cannot be imported (FI967)"
+    assert len(data["fields"]) == 9
+    assert data["summary"] == {
+        "kept": 5,
+        "translated": 0,
+        "default": 0,
+        "dropped": 4,
+        "lost": 2,
+        "byHand": 0,
+    }
+    assert list(as_text(made.report, objects, ["a.yaml", "b.yaml"])) == [
+        "2 objects: 0 lost, 0 by hand, 1 not imported"
+    ]
+
+
+def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None:
+    given_object: Object = {"kind": "X", "metadata": {"name": "x\n"}, "a": {"b": 1, "c": 2}, "d": 3, "e": 4}
+    rules = (rule("a", dropped(NO_COUNTERPART, "why")), rule("d", Outcome("kept", reason="it acts")))
+    hand = (ByHand(0, "a", "no engine is known"),)
+    tree = {"kind": Leaf("X"), "d": Leaf(3, (Origin(0, ("d",)),))}
+
+    found = report([given_object], Imported((tree,), {0: rules}, by_hand=hand))
+
+    assert [one.partition(": ")[2] for one in as_text(found, [given_object], ["f"])] == [
+        "kind and 2 more: no rule of the import knows the field (FI964)",
+        "a.b and 1 more: why (FI960)",
+        "a: the launch stays: no engine is known (FI975)",
+        "d: it acts",
+        "2 lost, 1 by hand",
+    ]
+
+
+def test_what_no_service_uses_is_one_line_and_a_kustomization_is_skipped() -> None:
+    base = {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceServiceConfig"}
+    unused = [base | {"metadata": {"name": name}, "spec": {"replicas": 2}} for name in "ab"]
+    objects: list[Object] = [
+        *unused,
+        {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"},
+    ]
+
+    made = import_all(objects)
+
+    assert (made.objects, made.problems) == ((), ())
+    assert list(as_text(made.report, objects, ["f", "g", "h"])) == [
+        "skipped  Kustomization, h: it is for kustomize, and not for a cluster",
+        f"unused   {', '.join(f'LLMInferenceServiceConfig {name}' for name in 'ab')}: {NOT_USED}",
+        "3 objects: 0 lost, 0 by hand",
+    ]

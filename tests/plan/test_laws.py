@@ -74,7 +74,7 @@ def test_what_has_started_stays_started_as_nodes_are_added(
 
 
 @given(workloads(), SHAPES, some.integers(0, 2**32))
-@settings(max_examples=10 * count("HYPOTHESIS_EXAMPLES"))
+@settings(max_examples=2 * count("HYPOTHESIS_EXAMPLES"))
 def test_a_scheduler_starts_what_is_promised_and_nothing_that_is_not_uncertain(
     services: list[Workload], there: tuple[Supply, ...], seed: int
 ) -> None:
