@@ -14,8 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, Final
 
 import aiohttp
 import orjson
@@ -33,11 +32,10 @@ from kube.pool import NOBODY, BytePool
 from kube.request import PAGE, Request, page, within
 from kube.server_time import ServerTime
 from kube.trust import Trust
-from kube.wire import Page, WatchEvent, read_event, read_object, read_page, shallow
+from kube.wire import Page, WatchEvent, read_at_any_depth, read_event, read_object, read_page
 
 config: Final[Any] = untyped_config  # its functions have no types
 log: Final = structlog.stdlib.get_logger(__name__)
-T = TypeVar("T")
 
 ConfigError = untyped_config.ConfigException
 """Raised without a usable kubeconfig and outside a pod."""
@@ -66,9 +64,6 @@ One tenant may store hundreds of objects of the size above; a page of a hundred 
 """
 IN_TRANSIT: Final = 2**27
 """Bytes of pages, of lines of watches, and of objects that wait to be read, of all kinds together."""
-LONG: Final = 2**16
-"""Bytes of JSON above which one text is parsed in a turn of the event loop."""
-_TURNS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
 NOT_FOUND: Final = 404
@@ -407,22 +402,6 @@ async def _error(response: aiohttp.ClientResponse) -> ApiError:
     after = response.headers.get("Retry-After", "")
     status = body if body.get("kind") == "Status" else {}
     return ApiError(response.status, status, float(after) if after.isdigit() else 0.0)
-
-
-async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
-    """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow.
-
-    Long texts take turns: each kind may have one at the same time, each takes up to 30 ms, and all the while
-    the Lease must be renewed, which takes several turns of the event loop.
-    """
-    try:
-        if len(text) <= LONG:
-            return read(text)
-        async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            await asyncio.sleep(0)
-            return read(text)
-    except (ValueError, RecursionError):
-        return read(await asyncio.to_thread(shallow, text))
 
 
 def _as_object(value: Any) -> Object:

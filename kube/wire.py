@@ -5,15 +5,21 @@ as deep as Python's stack allows. In a text that these refuse, values below `LEV
 more than `sync.observed.cached.digest` accepts, so an object that was cut never counts as completely read.
 """
 
+import asyncio
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 import orjson
 
 from intent.annotations import SERVICE
 
+T = TypeVar("T")
+LONG: Final = 2**16
+"""Bytes of JSON above which one text is parsed in a turn of the event loop."""
+_TURNS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
 LEVELS: Final = 300
 """Levels that `shallow` keeps."""
 _MARKS: Final = re.compile(rb'[{}\[\]]|"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -125,3 +131,19 @@ def shallow(text: bytes, levels: int = LEVELS) -> bytes:
                 start = mark.end()
             depth -= 1
     return b"".join((*kept, text[start:])) if kept else text
+
+
+async def read_at_any_depth(read: Callable[[bytes], T], text: bytes) -> T:
+    """Parse JSON; if it is nested too deeply, cut it with `shallow` first, in a thread, as that is slow.
+
+    Long texts take turns: each kind may have one at the same time, each takes up to 30 ms, and all the while
+    the Lease must be renewed, which takes several turns of the event loop.
+    """
+    try:
+        if len(text) <= LONG:
+            return read(text)
+        async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            await asyncio.sleep(0)
+            return read(text)
+    except (ValueError, RecursionError):
+        return read(await asyncio.to_thread(shallow, text))

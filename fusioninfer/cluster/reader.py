@@ -10,9 +10,9 @@ import orjson
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Right, Rights
 from intent import Object
 from intent.shapes import mapping
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, read_at_any_depth
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import PAGE, Request, create, get
-from kube.wire import read_object
+from kube.wire import read_at_any_depth, read_object
 
 T = TypeVar("T")
 TOGETHER: Final = 8

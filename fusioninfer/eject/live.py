@@ -19,9 +19,9 @@ from intent.annotations import SERVICE
 from intent.names import is_dns_1035_label
 from intent.service.member import ServiceKey, ejected, member
 from intent.shapes import mapping, text
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, connect, read_at_any_depth
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, connect
 from kube.request import get, page
-from kube.wire import read_object
+from kube.wire import read_at_any_depth, read_object
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, POD_GROUP, ROUTE_KINDS, Kind
 
 KINDS: Final[dict[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}

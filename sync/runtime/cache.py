@@ -21,9 +21,8 @@ from intent import Object
 from intent.commands import named
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
-from kube.client import read_at_any_depth
 from kube.pool import BytePool
-from kube.wire import Head, read_head
+from kube.wire import Head, read_at_any_depth, read_head
 from sync.kinds import Kind
 from sync.observed.cached import (
     ObjectTooLargeError,

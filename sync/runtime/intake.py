@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from kube.client import read_at_any_depth
 from kube.pool import BytePool
-from kube.wire import Head, WatchEvent, read_head
+from kube.wire import Head, WatchEvent, read_at_any_depth, read_head
 from sync.observed.cached import UnreadableObject, unreadable
 from sync.runtime.cache import Cache
 from sync.runtime.clock import Pace

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.client import read_at_any_depth
-from kube.wire import LEVELS, partial_reader, read_event, read_object, read_page, shallow
+from kube.wire import LEVELS, partial_reader, read_at_any_depth, read_event, read_object, read_page, shallow
 
 TOO_DEEP = (1000, 1025, 5000, 20_000)
 JSON = st.recursive(

@@ -9,8 +9,9 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from kube.client import LONG, Client, read_at_any_depth
+from kube.client import Client
 from kube.pool import NOBODY
+from kube.wire import LONG, read_at_any_depth
 from sync.runtime.clock import steady
 from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
 from tests.sync.conftest import Background, Eventually

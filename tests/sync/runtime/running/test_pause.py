@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -65,14 +66,14 @@ async def test_any_paused_member_pauses_its_service(
     annotate(api, member, "true")
     controller = start()
     await eventually(lambda: would(controller, kind="PodGroup") == 1)
-    paused = controller.metrics.registry.get_sample_value("fusioninfer_sync_paused")
+    sample = partial(controller.metrics.registry.get_sample_value, "fusioninfer_sync_paused")
+    paused = sample()
 
     written = list(api.writes)
     annotate(api, member, None)
-    await eventually(lambda: PG in api.objects)
+    await eventually(lambda: PG in api.objects and sample() == 0)
 
     assert (written, paused) == ([], 1)
-    assert controller.metrics.registry.get_sample_value("fusioninfer_sync_paused") == 0
 
 
 async def test_a_paused_service_gets_no_events_until_it_is_resumed(
