@@ -29,13 +29,13 @@ from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
 from webhook.overlay.canonical import is_default, is_unwritten
-from webhook.overlay.fields import ARGUMENTS
+from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import with_kept, with_own_leader
+from webhook.overlay.revert import LEADER, WORKER, with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
     Ejected,
@@ -52,7 +52,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.templates.separate import LEADER, WORKER, template_of
+from webhook.templates.separate import template_of
 from webhook.templates.unfilled import with_containers, with_reason
 from webhook.write import Write, record_of
 

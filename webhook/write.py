@@ -33,7 +33,6 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
-from webhook.leftover import without_leftover
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE, Pins
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
@@ -43,11 +42,19 @@ from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
-from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
+from webhook.overlay.revert import (
+    LEADER,
+    Reverted,
+    revert,
+    with_kept,
+    with_own_leader,
+    without_mounted,
+)
 from webhook.overlay.written import is_applied, is_applied_after_export, written
 from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
 from webhook.templates.refill import WriteContext, refill
+from webhook.templates.separate import layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +211,7 @@ class Write:
         """Return whether the update removed the record, and fields that it injected are still there."""
         if self.has_record or self.stored is NO_RECORD or patch(self.live, self.original):
             return False
-        without = revert(self.live, None, self.stored, lambda: NO_RECORD, {}).original
+        without = revert(self.live, layers(self.stored, self.old or {}).concerns, {}).original
         return bool(patch(self.live, without))
 
     def keeping(self, settings: Settings) -> Settings:
@@ -227,7 +234,8 @@ class Write:
         made = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
-        added = merge(made.put_on, self.reverted.edits)
+        edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.edits}}}
+        added = merge(made.put_on, edits) if self.reverted.edits else made.put_on
         result = made.result if is_new else in_order_of(stored, made.result, added)
         return made._replace(result=with_kept(result, self.reverted))
 
@@ -265,14 +273,13 @@ def read_write(
     known = record if records.find(old) == text else None
     stored = _reader(old, known)
     file = written(live, old) if record.put_on else {}
-    reverted, filling = revert(live, old, record, stored, file), None
+    before = layers(record, live if known is None else old or {})
+    reverted, filling = revert(live, before.concerns, file), None
     if record.base is not None or BASE_REFS in annotations(live):
-        around = WriteContext(old, record, stored, file)
+        then = before if known else layers(stored(), old or {})
+        around = WriteContext(old, record.base, stored().base, file, before, then.concerns)
         reverted, filling = refill(reverted, around, templates)
     reading = _read(reverted.original, old)
-    original = without_leftover(reverted.original, reading.intent, record)
-    if original is not reverted.original:
-        reverted, reading = replace(reverted, original=original), _read(original, old)
     made = Write(sent, live, old, reverted, record, text or "", stored, reading, filling, templates)
     if filling is None or not made.is_misfilled:
         return made

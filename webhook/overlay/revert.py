@@ -1,31 +1,17 @@
-"""Revert a record: return what the author wrote, given an object with injected fields that may be edited.
+"""What an author wants now: a three-way merge of what was stored, what they wrote then, and a write.
 
-Ownership is decided by unit: command, args and the probes that a launch removes; a volume and its mounts; the
-leader's template as a copy of the workers'. The rules, in this order:
+    base     the object as it was stored: `ours` with what was injected
+    ours     what its author wrote then: `base` without what its record says (`layer`)
+    theirs   the live object
+    file     what of the live object the writer's own file holds (`webhook.overlay.written`), if it is known
 
-1. What the writer's own file holds is the author's (`webhook.overlay.written`).
-2. What is as it was injected is reverted: the author's value is restored, or the field is removed.
-3. An edit of launched arguments is made to the author's own (`webhook.overlay.arguments`), in both templates.
-   An edit of what the launcher wrote stays as it is (`Reverted.kept`).
-4. Arguments that no launcher wrote come from a file: the author's, and with them the whole container.
-5. Any other edited value is the author's. A volume stays while a container mounts it.
+`webhook.overlay.merge3` merges one template, field by field. What is decided here are units:
 
-A leader that is a copy is no part of the original. It is copied again, with the edits that were made to it
-alone (`Reverted.leader`).
-
-In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
-removed, and the author's own arguments get the edit:
-
-    >>> put_on = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=8"]}
-    >>> was = {"name": "x", "command": ["vllm", "serve"], "args": ["-tp=8"]}
-    >>> now = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=16"]}
-    >>> live, injected, replaced = (
-    ...     {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [one]}}}}}
-    ...     for one in (now, put_on, was)
-    ... )
-    >>> found = revert(live, None, Record(injected, replaced), lambda: Record({}, {}), {})
-    >>> found.original["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
-    [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]
+- Command and args are one value. An edit of launched arguments is made to the author's own
+  (`webhook.overlay.launch`), in both templates; an edit of the launcher's words stays (`Reverted.kept`).
+- A volume and its mounts are one, and a volume stays while a container mounts it.
+- A leader's template that was made from the workers' is no part of the original. It is made again, with what
+  was edited on it alone (`Reverted.leader`).
 """
 
 from collections.abc import Callable, Collection
@@ -36,31 +22,15 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.shapes import annotations, listed, mapping, text
-from webhook.overlay.canonical import canonical
+from webhook.overlay.canonical import canonical, equivalent
 from webhook.overlay.difference import difference
-from webhook.overlay.fields import (
-    ARGUMENTS,
-    FieldOrigin,
-    Origins,
-    Recorded,
-    arguments,
-    revert_fields,
-    with_arguments,
-)
 from webhook.overlay.keyed import by_identity, same
-from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge
-from webhook.overlay.record import Record
-from webhook.overlay.taken_over import Counterparts, taken_over
-from webhook.overlay.volumes import (
-    mounted_volumes,
-    names_of,
-    with_volumes,
-    without_edited_volumes,
-    without_volumes,
-)
+from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, with_arguments
+from webhook.overlay.merge3 import ABSENT, Sides, merge3
+from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge, remainder
 
-_LEADER: Final = "leaderTemplate"
-_WORKER: Final = "workerTemplate"
+LEADER: Final = "leaderTemplate"
+WORKER: Final = "workerTemplate"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,139 +43,190 @@ class Reverted:
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By template, injected volumes that are part of the original: the author mounts them."""
+    """By template, injected volumes that stay in `original`, since its containers mount them."""
 
     @cached_property
     def leader(self) -> Object | None:
         """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
-        return None if self.copied is None else self.copied(_group(self.original)[_WORKER])
+        return None if self.copied is None else self.copied(group_of(self.original)[WORKER])
 
     @property
     def edits(self) -> Overlay:
-        """What the leader has by edits of its own, as an overlay of the object."""
+        """What the leader has by edits of its own, as an overlay of its template."""
         if self.leader is None:
             return NOTHING
-        made = difference(_group(self.original)[_WORKER], self.leader)
-        return {"spec": {"leaderWorkerTemplate": {_LEADER: made}}}
+        return difference(group_of(self.original)[WORKER], self.leader)
+
+
+# --- templates -------------------------------------------------------------------------------------------
+
+
+Renaming = tuple[str, str]
+"""The old and the new name of a container."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What the write before injected into an object, and its templates with it and without it."""
+
+    put_on: Overlay = field(default_factory=dict)
+    base: Object = field(default_factory=dict)
+    ours: Object = field(default_factory=dict)
+    launches: dict[str, Launches] = field(default_factory=dict)
+    """By template, the origins of launches in `base`."""
+
+    @property
+    def is_made(self) -> bool:
+        """Return whether the leader's template was made from the workers', with edits of its own."""
+        return COPY in mapping(group_of(self.put_on).get(LEADER)) and LEADER in self.base
+
+
+NO_LAYER: Final = Layer()
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A pod template, the same without what was injected, and the origin of each launch by container."""
+    """The sides of a pod template, what its author wants, and the origin of each launch by container."""
 
-    live: Object
-    file: Object
+    sides: Sides
     original: Object
-    origins: Origins
-    is_copy: bool
+    launches: Launches
+    renamed: Renaming | None = None
+    is_copy: bool = False
+    mounted: frozenset[str] = frozenset()
+
+    @property
+    def held(self) -> Object:
+        """Return what of it the writer's file holds."""
+        return mapping(self.sides.file)
 
 
-def revert(
-    live: Object, old: Object | None, record: Record, before: Callable[[], Record], file: Object
-) -> Reverted:
-    """Revert the record of an object.
-
-    `old` is the stored object (None on CREATE) and `before` reads its record; `file` is what of `live` the
-    writer's file holds, empty if that is not known.
-    """
-    if not record.put_on:
+def revert(live: Object, before: Layer, file: Object) -> Reverted:
+    """Return what the author of an object wants; `file` is what of it the writer's file holds, if known."""
+    if not before.base:
         return Reverted(live)
-    record = _of_renamed(record, _group(old), _group(live)) if old else record
-    worker, leader = (_template(name, live, record, file) for name in (_WORKER, _LEADER))
+    worker = _template(WORKER, live, before, file)
+    renamed = worker.renamed if worker and before.is_made else None
+    leader = _template(LEADER, live, before, file, renamed)
     copied = None
     if worker and leader and leader.is_copy:
-        leader = _with_own_edits(leader, worker, old, before)
-        if _holds_image(leader.file):
-            then = _template(_LEADER, old, before(), NOTHING)
-            around = Counterparts(leader.file, then and then.original, worker.original, worker.file)
-            leader = replace(leader, original=taken_over(leader.original, around))
-        elif not _is_written(leader) and not _differ(worker, leader):
-            worker = _with_one_launch(worker, leader)
-            copied = partial(_followed, leader.live, partial(_edits, worker, leader, old, before))
-    top = Recorded(_without_templates(record.put_on), record.was, file)
-    original = revert_fields(live, top, {})
-    templates = {_WORKER: worker, _LEADER: leader}
-    mounted = {name: mounted_volumes(one.original, one.live) for name, one in templates.items() if one}
-    made = {name: with_volumes(one.original, mounted[name]) for name, one in templates.items() if one}
-    if made:
-        group = {**_group(live), **made}
+        if any("image" in one for one in containers_of(leader.held).values()):
+            leader = _taken_over(leader, worker)
+        elif one := _with_one_launch(worker, leader):
+            worker, copied = one, _copied(worker, leader)
+    top = merge3("", Sides(_without_templates(before.put_on), ABSENT, live, file or ABSENT), {})
+    templates = {name: one for name, one in ((WORKER, worker), (LEADER, leader)) if one}
+    original = live if top is ABSENT else top
+    if templates:
+        group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
         if copied is not None:
-            del group[_LEADER]
+            del group[LEADER]
         original = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": group}}
-    kept = {name: found for name, one in templates.items() if one and (found := _kept(one))}
-    return Reverted(
-        original, copied, kept, {name: names_of(found) for name, found in mounted.items() if found}
-    )
+    kept = {name: found for name, one in templates.items() if (found := _kept(one))}
+    return Reverted(original, copied, kept, {name: one.mounted for name, one in templates.items()})
 
 
-def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
-    """Return the original without the injected volumes that it mounts and that are wished for again."""
-    templates, made = _group(reverted.original), {}
-    for name, mounted in reverted.mounted.items():
-        spec = mapping(mapping(_group(wish).get(name)).get("spec"))
-        again = mounted & by_identity("volumes", spec.get("volumes")).keys()
-        if again and name in templates:
-            made[name] = without_volumes(templates[name], again)
-    if not made:
-        return reverted.original
-    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**templates, **made}}
-    return {**reverted.original, "spec": spec}
+def layer(stored: Object, put_on: Overlay, was: Overlay) -> Layer:
+    """Return what was injected into the stored object, by the values that it replaced."""
+    base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
+    for name, template in base.items():
+        replaced = merge(NOTHING, mapping(group_of(was).get(name)))
+        emitted = merge(replaced, mapping(group_of(put_on).get(name)))
+        ours[name], launches[name] = _merged(Sides(emitted, replaced, template), {})
+    return Layer(put_on, base, ours, launches)
 
 
-def with_kept(result: Object, reverted: Reverted) -> Object:
-    """Return an object with the edited launches that stay, in the templates that it has."""
-    kept = {name: template for name, template in reverted.kept.items() if name in _group(result)}
-    return merge(result, {"spec": {"leaderWorkerTemplate": kept}}) if kept else result
-
-
-def with_own_leader(reverted: Reverted) -> Reverted:
-    """Return the same with an edited leader as a template of its author, where it is not copied any more."""
-    group = _group(reverted.original)
-    if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(_WORKER)):
-        return reverted
-    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, _LEADER: reverted.leader}}
-    return replace(reverted, original={**reverted.original, "spec": spec}, copied=None)
-
-
-def _of_renamed(record: Record, before: Object, after: Object) -> Record:
-    """Return the record with the new names of containers that this write renamed, which keep their part."""
-    pairs = ((mapping(before.get(name)), mapping(after.get(name))) for name in (_WORKER, _LEADER))
-    if all(_containers(then).keys() == _containers(now).keys() for then, now in pairs):
-        return record
-    put_on, was = (_with_renamed(overlay, before, after) for overlay in (record.put_on, record.was))
-    is_same = put_on is record.put_on and was is record.was
-    return record if is_same else replace(record, put_on=put_on, was=was)
-
-
-def _with_renamed(overlay: Overlay, before: Object, after: Object) -> Overlay:
-    for name in (_WORKER, _LEADER):
-        then, now = mapping(before.get(name)), mapping(after.get(name))
-        template = mapping(_group(overlay).get(name))
-        renamed = _renamed(template, then, now) if template and then and now else template
-        if renamed is not template:
-            spec = {**overlay["spec"], "leaderWorkerTemplate": {**_group(overlay), name: renamed}}
-            overlay = {**overlay, "spec": spec}
-    return overlay
-
-
-def _template(name: str, live: Object | None, record: Record, file: Object) -> _Template | None:
-    """Revert a pod template; None if the object or the record has none."""
-    template, put_on = _group(live).get(name), _group(record.put_on).get(name)
-    if not isinstance(template, dict) or not isinstance(put_on, dict):
+def _template(
+    name: str, live: Object, before: Layer, file: Object, renamed: Renaming | None = None
+) -> _Template | None:
+    """Merge a pod template; None if nothing was injected, or it is gone."""
+    template = group_of(live).get(name)
+    if not isinstance(template, dict) or name not in before.base:
         return None
-    held, origins = mapping(_group(file).get(name)), Origins()
-    if is_exported(put_on, held) or (_is_withdrawn(live) and _holds_launch(put_on, held)):
-        return _Template(template, held, template, origins, is_copy=False)
-    put_on = without_edited_volumes(put_on, template, held)
-    was = mapping(_group(record.was).get(name))
-    original = revert_fields(template, Recorded(put_on, was, held), origins)
-    return _Template(template, held, original, origins, COPY in put_on)
+    held = mapping(group_of(file).get(name))
+    sides = Sides(before.base[name], before.ours[name], template, held or ABSENT)
+    if is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
+        return _Template(sides, template, {})
+    renamed = _renamed(sides) or renamed
+    if renamed:
+        sides = Sides(*(with_name(one, *renamed) if isinstance(one, dict) else one for one in sides))
+    made, launches = _merged(sides, before.launches.get(name, {}))
+    now, then = containers_of(made), containers_of(sides.ours)
+    for one, origin in launches.items():  # the field that no launch replaces may be edited too
+        if origin == "injected" and one in now and arguments(now[one]) != arguments(then[one]):
+            launches[one] = "edited"
+    lost = _lost_volumes(made, template)
+    made = merge(made, {"spec": {"volumes": lost}}) if lost else made
+    mounted = frozenset(one["name"] for one in lost)
+    return _Template(sides, made, launches, renamed, name == LEADER and before.is_made, mounted)
 
 
-def is_exported(put_on: Overlay, file: Object) -> bool:
+def _merged(sides: Sides, before: Launches) -> tuple[Object, Launches]:
+    """Merge a pod template; return the origins of launches too, which may be those of the write before."""
+    found = Launches()
+    made = merge3("", _with_edited_volumes(sides), found)
+    there, launches = containers_of(sides.theirs), Launches()
+    for name in _launched(sides):
+        origin = found.get(name, "injected") if name in there else "written"
+        launches[name] = before.get(name, origin) if origin == "injected" else origin
+    return {} if made is ABSENT else made, launches
+
+
+def _launched(sides: Sides) -> list[str]:
+    """Return the names of the containers that were launched."""
+    base, ours = containers_of(sides.base), containers_of(sides.ours)
+    return [name for name in ours if arguments(ours[name]) != arguments(base.get(name, ours[name]))]
+
+
+def _with_edited_volumes(sides: Sides) -> Sides:
+    """Return the sides without the mounts of added volumes that were edited: both are the author's."""
+    base, ours, theirs, file = (
+        by_identity("volumes", mapping(mapping(one).get("spec")).get("volumes")) for one in sides
+    )
+    added = base.keys() - ours.keys() - file.keys()
+    edited = {name for name in added if name in theirs and not equivalent(theirs[name], base[name])}
+    if not edited:
+        return sides
+    spec = mapping(sides.base.get("spec"))
+    containers = [
+        {
+            **item,
+            "volumeMounts": [
+                one for one in listed(item.get("volumeMounts")) if one.get("name") not in edited
+            ],
+        }
+        for item in listed(spec.get("containers"))
+    ]
+    return sides._replace(base={**sides.base, "spec": {**spec, "containers": containers}})
+
+
+def _renamed(sides: Sides) -> Renaming | None:
+    """Return the old and the new name of the one container that the write renamed, which keeps its part."""
+    base, theirs = containers_of(sides.base), containers_of(sides.theirs)
+    gone, new = ([*one.keys() - other.keys()] for one, other in ((base, theirs), (theirs, base)))
+    if len(gone) != 1 or len(new) != 1:  # others too: the one with a launch
+        gone = [name for name in gone if name in _launched(sides)]
+        new = [name for name in new if is_launched(arguments(theirs[name]))]
+    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
+
+
+def with_name(template: Object, old: str, name: str) -> Object:
+    """Return a template with another name of one container."""
+    spec = mapping(template.get("spec"))
+    items = [
+        {**one, "name": name} if text(mapping(one).get("name")) == old else one
+        for one in listed(spec.get("containers"))
+    ]
+    return {**template, "spec": {**spec, "containers": items}} if items else template
+
+
+def is_exported(before: Layer, name: str, file: Object) -> bool:
     """Return whether a file holds labels of ours that were injected: its author exported the template."""
-    labels = (mapping(mapping(one.get("metadata")).get("labels")) for one in (put_on, file))
-    return any(key.startswith(PREFIX) for key in frozenset.intersection(*map(frozenset, labels)))
+    base, ours, held = (
+        mapping(mapping(one.get("metadata")).get("labels"))
+        for one in (mapping(before.base.get(name)), mapping(before.ours.get(name)), file)
+    )
+    return any(key.startswith(PREFIX) for key in (base.keys() - ours.keys()) & held.keys())
 
 
 def _is_withdrawn(lws: Object | None) -> bool:
@@ -216,22 +237,19 @@ def _is_withdrawn(lws: Object | None) -> bool:
     return not any(key.startswith(PREFIX) and key != EXPANSION for key in annotations(lws))
 
 
-def _holds_launch(put_on: Overlay, file: Object) -> bool:
+def _holds_launch(sides: Sides) -> bool:
     """Return whether a file holds a whole launch as it was injected: its author exported the template."""
-    held = _containers(file)
-    launches = (
-        (held.get(name, NOTHING), [key for key in ARGUMENTS if item.get(key) is not None], item)
-        for name, item in _containers(put_on).items()
-    )
-    return any(keys and all(same(one.get(key), item[key]) for key in keys) for one, keys, item in launches)
+    base, file = containers_of(sides.base), containers_of(mapping(sides.file))
+    held = (name for name in _launched(sides) if name in file)
+    return any(all(same(file[name].get(key), base[name].get(key)) for key in ARGUMENTS) for name in held)
 
 
 def _kept(template: _Template) -> Overlay:
     """Return command and args of the edited launches that stay."""
-    live = _containers(template.live)
+    live = containers_of(template.sides.theirs)
     kept = [
         {"name": name, **{key: live[name].get(key) for key in ARGUMENTS}}
-        for name, origin in template.origins.items()
+        for name, origin in template.launches.items()
         if origin == "kept"
     ]
     return {"spec": {"containers": kept}} if kept else {}
@@ -240,92 +258,46 @@ def _kept(template: _Template) -> Overlay:
 # --- the leader's template as a copy of the workers' ----------------------------------------------------
 
 
-def _holds_image(template: Object) -> bool:
-    """Return whether a file holds a pod template of its own, not only some fields of one."""
-    return any("image" in item for item in _containers(template).values())
+def _taken_over(leader: _Template, worker: _Template) -> _Template:
+    """Return the leader's template of a file, without what is left of the copy.
+
+    What the workers have and their file does not, another webhook adds to every template.
+    """
+    file = merge(remainder(worker.original, worker.held), leader.held)
+    made = merge3("", Sides(leader.sides.ours, ABSENT, leader.original, file), {})
+    return replace(leader, original=made)
 
 
-def _is_written(template: _Template) -> bool:
-    """Return whether the template has arguments from a file, so that it is no copy."""
-    return "written" in template.origins.values()
+def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
+    """Return the workers' template with the edits of the leader's launches; None if the leader is no copy.
+
+    A file has its arguments then, or both launches were edited, each in its own way.
+    """
+    leaders, workers = containers_of(leader.original), containers_of(worker.original)
+    edited = [name for name, origin in leader.launches.items() if origin == "edited" and name in workers]
+    own = [name for name in edited if worker.launches.get(name, "injected") != "injected"]
+    if "written" in leader.launches.values() or any(
+        arguments(leaders[name]) != arguments(workers[name]) for name in own
+    ):
+        return None
+    rest = [name for name in edited if name not in own]
+    return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 
 
-def _edited(worker: _Template, leader: _Template, workers: FieldOrigin) -> list[str]:
-    """Return the containers whose launch was edited on the leader, and is of this origin on the workers."""
-    found = (name for name, origin in leader.origins.items() if origin == "edited")
-    return [name for name in found if worker.origins.get(name) == workers]
-
-
-def _differ(worker: _Template, leader: _Template) -> bool:
-    """Return whether both launches were edited, each in its own way: then the leader is no copy any more."""
-    leaders, workers = _containers(leader.original), _containers(worker.original)
-    edited = _edited(worker, leader, "edited")
-    return any(arguments(leaders[name]) != arguments(workers[name]) for name in edited)
-
-
-def _with_own_edits(
-    leader: _Template, worker: _Template, old: Object | None, before: Callable[[], Record]
-) -> _Template:
-    """Return the leader with the origin of launches whose author's words were edited on it alone: edited."""
-    now, workers = _containers(leader.original), _containers(worker.original)
-    differ = [
-        name
-        for name, origin in leader.origins.items()
-        if origin == worker.origins.get(name) == "injected"
-        and arguments(now[name]) != arguments(workers[name])
-    ]
-    then = _template(_LEADER, old, before(), NOTHING) if differ else None
-    known = _containers(then.original) if then else {}
-    edited: Origins = {
-        name: "edited" for name in differ if name in known and arguments(known[name]) != arguments(now[name])
-    }
-    return replace(leader, origins=leader.origins | edited) if edited else leader
-
-
-def _with_one_launch(worker: _Template, leader: _Template) -> _Template:
-    """Return the workers' template with the edit of the leader's launch."""
-    edited = _edited(worker, leader, "injected")
-    return replace(worker, original=_with_arguments(worker.original, leader.original, edited))
-
-
-def _followed(leader: Object, edits: Callable[[], Overlay], workers: Object) -> Object:
-    """Return a workers' template with what was edited on the live leader alone, before or in this write."""
-    found = merge(workers, edits(), first=())
-    return with_volumes(found, mounted_volumes(found, leader))
-
-
-def _edits(worker: _Template, leader: _Template, old: Object | None, before: Callable[[], Record]) -> Overlay:
-    """Return what was edited on the leader alone.
+def _copied(worker: _Template, leader: _Template) -> Callable[[Object], Object]:
+    """Return the function that makes the leader's template from that of the workers, with its own edits.
 
     The leader is compared with what the workers had before this write. So a field that was removed from the
     leader does not come back where the write removes it from the workers, and templates put it back there.
     """
-    if leader.original == worker.original:
-        return NOTHING
-    was_copy = COPY in mapping(_group(before().put_on).get(_LEADER))
-    then = _template(_WORKER, old, before(), NOTHING) if was_copy else None
-    workers = then.original if then else worker.original
-    now = _with_arguments(leader.original, workers, leader.origins)
-    return difference(*(_renamed(one, workers, worker.original) for one in (workers, now)))
-
-
-def _renamed(template: Object, before: Object, after: Object) -> Object:
-    """Return the template with the new name of the one container that was renamed between two others."""
-    had, has = _containers(before).keys(), _containers(after).keys()
-    if len(had - has) != 1 or len(has - had) != 1 or not (has - had).isdisjoint(_containers(template)):
-        return template
-    (old,), (new,) = had - has, has - had
-    spec = mapping(template.get("spec"))
-    items = [
-        {**item, "name": new} if text(mapping(item).get("name")) == old else item
-        for item in listed(spec.get("containers"))
-    ]
-    return {**template, "spec": {**spec, "containers": items}}
+    workers = worker.sides.ours
+    edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
+    return partial(merge, overlay=edits, first=())
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
     """Return the template with command and args of these containers as in another template."""
-    sources = _containers(source)
+    sources = containers_of(source)
     if not names or not sources:
         return template
     spec = mapping(template.get("spec"))
@@ -338,20 +310,81 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
     return {**template, "spec": {**spec, "containers": items}}
 
 
+# --- what is done with it --------------------------------------------------------------------------------
+
+
+def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
+    """Return the original without the volumes that only its mounts keep and that are wished for again."""
+    templates, made = group_of(reverted.original), {}
+    for name, mounted in reverted.mounted.items():
+        spec = mapping(mapping(group_of(wish).get(name)).get("spec"))
+        again = mounted & by_identity("volumes", spec.get("volumes")).keys()
+        if again and name in templates:
+            left = [
+                one
+                for one in templates[name]["spec"]["volumes"]
+                if text(mapping(one).get("name")) not in again
+            ]
+            spec = {key: value for key, value in templates[name]["spec"].items() if key != "volumes"}
+            made[name] = {**templates[name], "spec": {**spec, "volumes": left} if left else spec}
+    if not made:
+        return reverted.original
+    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**templates, **made}}
+    return {**reverted.original, "spec": spec}
+
+
+def _lost_volumes(template: Object, live: Object) -> list[Object]:
+    """Return the volumes of the live template that another one mounts and lacks: none goes while mounted."""
+    spec = mapping(template.get("spec"))
+    known, found = (
+        by_identity("volumes", mapping(one.get("spec")).get("volumes")) for one in (template, live)
+    )
+    lost = {name: found[name] for name in found.keys() - known.keys()}
+    mounts = (
+        text(mapping(mount).get("name"))
+        for field in ("containers", "initContainers")
+        for container in listed(spec.get(field))
+        for mount in (listed(mapping(container).get("volumeMounts")) if lost else ())
+    )
+    return [lost[name] for name in dict.fromkeys(mounts) if name in lost]
+
+
+def with_kept(result: Object, reverted: Reverted) -> Object:
+    """Return an object with the edited launches that stay, in the templates that it has."""
+    kept = {name: template for name, template in reverted.kept.items() if name in group_of(result)}
+    return merge(result, {"spec": {"leaderWorkerTemplate": kept}}) if kept else result
+
+
+def with_own_leader(reverted: Reverted) -> Reverted:
+    """Return the same with an edited leader as a template of its author, where it is not copied any more."""
+    group = group_of(reverted.original)
+    if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(WORKER)):
+        return reverted
+    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, LEADER: reverted.leader}}
+    return replace(reverted, original={**reverted.original, "spec": spec}, copied=None)
+
+
 # --- parts of an object ---------------------------------------------------------------------------------
 
 
-def _group(lws: Object | None) -> Object:
+def group_of(lws: Object | None) -> Object:
+    """Return the LeaderWorkerTemplate of an object or an overlay."""
     return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
+
+
+def containers_of(template: Object) -> dict[str, Object]:
+    """Return the containers of a pod template by name."""
+    return by_identity("containers", mapping(template.get("spec")).get("containers"))
+
+
+def templates_of(lws: Object) -> Object:
+    """Return the pod templates of an object by field."""
+    group = group_of(lws)
+    return {name: group[name] for name in (WORKER, LEADER) if isinstance(group.get(name), dict)}
 
 
 def _without_templates(put_on: Overlay) -> Overlay:
     """Return the overlay of the fields outside of the pod templates."""
-    templates = (_LEADER, _WORKER)
     spec = mapping(put_on.get("spec"))
-    group = {key: value for key, value in _group(put_on).items() if key not in templates}
+    group = {key: value for key, value in group_of(put_on).items() if key not in (LEADER, WORKER)}
     return {**put_on, "spec": {**spec, "leaderWorkerTemplate": group}} if "spec" in put_on else put_on
-
-
-def _containers(template: Object) -> dict[str, Object]:
-    return by_identity("containers", mapping(template.get("spec")).get("containers"))

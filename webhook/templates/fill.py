@@ -28,9 +28,9 @@ from webhook.overlay.difference import difference, replaced
 from webhook.overlay.keyed import by_identity
 from webhook.overlay.overlay import COPY, merge
 from webhook.overlay.put import in_order_of
-from webhook.overlay.revert import Reverted
+from webhook.overlay.revert import LEADER, WORKER, Reverted, group_of
 from webhook.templates.content import arguments
-from webhook.templates.separate import LEADER, WORKER, Separated, group_of, with_group
+from webhook.templates.separate import with_group
 from webhook.templates.values import port_value, size_of, values
 
 UNMATCHED: Final = "FI953"
@@ -55,7 +55,7 @@ class FilledObject:
 
 
 def fill(
-    found: Reverted, parts: Separated, base: Base, known: Base, then: Object | None
+    found: Reverted, parts: Reverted, base: Base, known: Base, then: Object | None
 ) -> tuple[Reverted, FilledObject]:
     """Put the content of a base under an author's object.
 
@@ -64,7 +64,7 @@ def fill(
     stored object without what concerns injected, if it has the same items; else what is added again that of
     `found`, and what is new on an update that of a new object.
     """
-    author = parts.author
+    author = parts.original
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         reverted = replace(found, original=author, copied=_copy(author, parts))
@@ -87,34 +87,34 @@ def fill(
     reverted = replace(found, original=filled, copied=_copy(filled, parts))
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
-        return fill(found, replace(parts, author=_with_leader(parts)), base, known, then)
+        return fill(found, replace(parts, original=_with_leader(parts)), base, known, then)
 
     return _with_kept(reverted, parts), FilledObject(author, done, errors, with_own_leader=with_own_leader)
 
 
-def _copy(lws: Object, parts: Separated) -> Callable[[Object], Object] | None:
+def _copy(lws: Object, parts: Reverted) -> Callable[[Object], Object] | None:
     """Return the function that copies the leader's template of an object that has none of its own."""
-    return None if LEADER in group_of(lws) else parts.leader
+    return None if LEADER in group_of(lws) else parts.copied
 
 
-def _with_kept(reverted: Reverted, parts: Separated) -> Reverted:
+def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
     return replace(reverted, kept={**parts.kept, **reverted.kept}) if parts.kept else reverted
 
 
-def _copied(parts: Separated, base: Base) -> Object:
+def _copied(parts: Reverted, base: Base) -> Object:
     """Return the author's object with a leader's template, if templates make leader and workers differ."""
-    author, group = parts.author, group_of(parts.author)
+    author, group = parts.original, group_of(parts.original)
     is_shared = base.leader is not None and size_of(author) > 1 and group.get(LEADER) is None
     if not is_shared or not isinstance(group.get(WORKER), dict):
         return author
     return _with_leader(parts)
 
 
-def _with_leader(parts: Separated) -> Object:
+def _with_leader(parts: Reverted) -> Object:
     """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
-    group = group_of(parts.author)
-    leader = group[WORKER] if parts.leader is None else parts.leader(group[WORKER])
-    return with_group(parts.author, {**group, LEADER: leader})
+    group = group_of(parts.original)
+    leader = group[WORKER] if parts.copied is None else parts.copied(group[WORKER])
+    return with_group(parts.original, {**group, LEADER: leader})
 
 
 def _read(author: Object) -> Object:

@@ -1,6 +1,5 @@
 """Take an object apart, and fill it again: with the content in a record, or with the templates themselves."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,20 +7,23 @@ from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.patch import patch
-from webhook.overlay.record import NO_RECORD, Record
-from webhook.overlay.revert import Reverted, revert
+from webhook.overlay.revert import Layer, Reverted
 from webhook.templates.content import bypassed, content, key_of
 from webhook.templates.fill import FilledObject, fill
-from webhook.templates.separate import separate
+from webhook.templates.separate import Layers, separate, with_group
 
 
 class WriteContext(NamedTuple):
-    """What is known of a write: the old object, both records, and the writer's file."""
+    """What is known of a write: the old object, what both records say of templates, and the writer's file."""
 
     old: Object | None
-    record: Record
-    stored: Callable[[], Record]
+    base: Base | None
+    stored: Base | None
     file: Object
+    layers: Layers
+    """What the write before injected into the object."""
+    then: Layer
+    """What concerns injected into the old object."""
 
 
 def refill(
@@ -33,14 +35,12 @@ def refill(
     brings only if it adds nothing to the object, or if no template was read for this write, as for /validate,
     which changes nothing.
     """
-    mine = around.record.base or NO_BASE
-    before = NO_BASE if bypassed(around.old) else around.stored().base or NO_BASE
-    then = None
-    if around.old is not None:
-        then = revert(around.old, None, around.stored(), lambda: NO_RECORD, {}).original
-    parts = separate(found, then, around.record, around.stored(), around.file)
-    key = key_of(parts.author)
-    if key is None or budget.of_leaderworkerset(parts.author):
+    mine = around.base or NO_BASE
+    before = NO_BASE if bypassed(around.old) else around.stored or NO_BASE
+    then = None if around.old is None else with_group(around.old, around.then.ours)
+    parts = separate(found, around.layers, around.file)
+    key = key_of(parts.original)
+    if key is None or budget.of_leaderworkerset(parts.original):
         return fill(found, parts, NO_BASE, mine, then)
     known = [base for base in (before, mine) if base.key == key]
     kept = _kept(known)

@@ -10,7 +10,8 @@ from intent.annotations import NOT_EXPANDED, SERVICE, UNANSWERED
 from intent.errors import FieldError
 from intent.shapes import labels, mapping
 from webhook.overlay.overlay import merge
-from webhook.templates.separate import LEADER, WORKER, group_of, with_group
+from webhook.overlay.revert import LEADER, WORKER, group_of
+from webhook.templates.separate import with_group
 
 
 def with_containers(live: Object) -> Object:

@@ -6,19 +6,19 @@ Each has the number of the first sequence of seed 1, or of another seed, that wa
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pytest
 
+import webhook.expand
 import webhook.review
 import webhook.write
 from intent import Object
 from tests.laws.convergence.server import Engine, allow
-from webhook.overlay import fields, revert, written
+from webhook.overlay import launch, merge3, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
-from webhook.overlay.base import NO_BASE
 from webhook.templates import fill, refill, separate
 from webhook.templates.content import key_of
 
@@ -33,16 +33,12 @@ def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Argu
     return author
 
 
-def _leader(leader: Any, _edits: Any, _workers: Any) -> Any:
-    return leader
+def _leader(_worker: Any, leader: Any) -> Any:
+    return lambda _workers: leader.original
 
 
-def _workers(_leader: Any, _edits: Any, workers: Any) -> Any:
-    return workers
-
-
-def _as_it_is(template: Object, _live: Object) -> Object:
-    return template
+def _workers(_worker: Any, _leader: Any) -> Any:
+    return lambda workers: workers
 
 
 def _nothing(_live: Object, _old: Object | None) -> Object:
@@ -59,11 +55,8 @@ def _has_any_record(write: webhook.write.Write) -> bool:
     return records.find(write.live, write.old) is not None
 
 
-_revert_fields: Final = fields.revert_fields
-
-
-def _all_restored(live: Object, recorded: fields.Recorded, origins: Any, **_options: bool) -> Object:
-    return _revert_fields(live, recorded, origins)
+def _all_restored(value: Any, _base: Any) -> Any:
+    return value
 
 
 def _reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,13 +74,8 @@ def _all_named(live: Object, _old: Object | None = None) -> tuple[str, ...]:
     return key.refs if key else ()
 
 
-def _unseparated(found: revert.Reverted, *_around: Any) -> separate.Separated:
-    return separate.Separated(found.original)
-
-
-def _as_recorded(record: records.Record, _live: Object | None = None) -> records.Record:
-    base = record.base or NO_BASE
-    return records.Record(base.put_on, base.was)
+def _unseparated(found: revert.Reverted, *_around: Any) -> revert.Reverted:
+    return revert.Reverted(found.original)
 
 
 _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
@@ -96,6 +84,23 @@ _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
 def _owned_whole(value: Any, fields: Object, field: str = "") -> Any:
     """Give the owner of an empty map all that the map has now, but for labels and annotations."""
     return value if not fields and field not in ("labels", "annotations") else _by_keys(value, fields, field)
+
+
+def _with_no_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revert, "_lost_volumes", lambda *_: [])
+
+
+_separate: Final = separate.separate
+
+
+def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what templates added out of a leader's template only where they were asked for it."""
+
+    def separated(found: revert.Reverted, before: separate.Layers, file: Object) -> revert.Reverted:
+        concerns = replace(before.concerns, put_on={})
+        return _separate(found, before._replace(concerns=concerns), file)
+
+    monkeypatch.setattr(refill, "separate", separated)
 
 
 def _never(*_templates: Any) -> bool:
@@ -118,23 +123,21 @@ class Broken:
 
 
 ENGINES: Final[dict[str, Broken]] = {
-    "the leader keeps its old copy": Broken(_replaced(revert, "_followed", _leader), 19),
-    "the leader's edits are lost": Broken(_replaced(revert, "_followed", _workers), 12),
-    "an edit of launched arguments is dropped": Broken(_replaced(fields, "transferred", _author), 76),
-    "a volume is removed while mounted": Broken(_replaced(revert, "with_volumes", _as_it_is), 61),
+    "the leader keeps its old copy": Broken(_replaced(revert, "_copied", _leader), 19),
+    "the leader's edits are lost": Broken(_replaced(revert, "_copied", _workers), 12),
+    "an edit of launched arguments is dropped": Broken(_replaced(launch, "transferred", _author), 76),
+    "a volume is removed while mounted": Broken(_with_no_volumes, 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
-    "arguments from a file keep the removed probes": Broken(
-        _replaced(fields, "revert_fields", _all_restored), 223
-    ),
+    "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
     "an exported launch is reverted": Broken(_replaced(revert, "_holds_launch", _never), 987, seed=2),
 }
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),
     "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
     "the edits of a leader are lost": Broken(_replaced(fill, "_copy", _none), 85),
-    "a leader's own template keeps the copy's part": Broken(_replaced(separate, "_layer", _as_recorded), 156),
+    "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
-    "a container stays without its image": Broken(_replaced(fields, "_lost_image", _never), 795),
+    "a container stays without its image": Broken(_replaced(merge3, "_lost_image", _never), 795),
 }

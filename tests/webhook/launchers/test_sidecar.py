@@ -397,31 +397,14 @@ def test_a_restored_decoder_without_a_record_is_accepted_with_its_sidecar(size: 
 
 
 @pytest.mark.parametrize("one", [PROBED, container(args=["M", "--port", "9000"])])
-def test_a_file_applied_over_a_sidecar_without_a_record_is_expanded_as_before(one: Object) -> None:
-    plain = decoder(one)
-    once = put(plain)
+def test_a_file_applied_over_a_sidecar_without_a_record_is_refused_until_it_is_removed(one: Object) -> None:
+    once = put(decoder(one))
     lost = without_record(once)
+    live = changed(lost, f"{GROUP}.workerTemplate.spec.containers", [one])
 
-    after = put(changed(lost, f"{GROUP}.workerTemplate.spec.containers", [one]), lost)
-
-    assert after["spec"] == once["spec"]
-    assert not {"FI850", "FI851", "FI852"} & set(codes(after, lost))
-    opted_out = changed(changed(after, STRATEGY, None), "metadata.annotations.fusioninfer.io/service", None)
-    reverted = put(changed(opted_out, "metadata.annotations.fusioninfer.io/component-type", None), after)
-    assert proxies(reverted) == []
-    assert spec(reverted)["containers"] == [one]
-
-
-@pytest.mark.parametrize("mapped", [True, False])
-def test_a_file_applied_after_the_sidecar_was_left_as_it_is_is_expanded(*, mapped: bool) -> None:
-    once = put(decoder(PROBED))
-    lost = without_record(once)
-    kept = put(refreshed(lost), lost) if mapped else lost
-
-    after = put(changed(kept, f"{GROUP}.workerTemplate.spec.containers", [PROBED]), kept)
-
-    assert after["spec"] == once["spec"]
-    assert not {"FI850", "FI851", "FI852"} & set(codes(after, kept))
+    assert "FI850" in codes(put(live, lost), lost)
+    removed = changed(live, f"{GROUP}.workerTemplate.spec.initContainers", None)
+    assert put(removed, lost)["spec"] == once["spec"]
 
 
 OTHERS: Final = [

@@ -24,7 +24,7 @@ from webhook.expand import change, expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
 from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
-from webhook.overlay.fields import LAUNCHER_WORDS
+from webhook.overlay.launch import LAUNCHER_WORDS
 from webhook.overlay.overlay import Overlay, combine
 from webhook.state import Fresh, State, state
 

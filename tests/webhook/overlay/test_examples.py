@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from webhook.overlay import arguments, difference, fields, patch, put, record, revert, taken_over
+from webhook.overlay import arguments, difference, merge3, patch, put, record
 
-MODULES: Final = (arguments, difference, fields, patch, put, record, revert, taken_over)
+MODULES: Final = (arguments, difference, merge3, patch, put, record)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -10,8 +10,8 @@ from intent.errors import FieldError
 from tests.builders.lws import changed, lws, put
 from webhook.mutate import RECORDABLE
 from webhook.overlay import record
-from webhook.overlay.record import NO_RECORD, Expansion, Part, Record
-from webhook.overlay.revert import revert
+from webhook.overlay.record import Expansion, Part, Record
+from webhook.overlay.revert import NO_LAYER, layer, revert
 
 ROLE = "llm-d.ai/role"
 
@@ -95,11 +95,12 @@ def test_a_revert_keeps_later_edits() -> None:
 
 
 def test_a_revert_of_no_record_changes_nothing() -> None:
-    assert revert(lws(), None, NO_RECORD, lambda: NO_RECORD, {}).original == lws()
+    assert revert(lws(), NO_LAYER, {}).original == lws()
 
 
 def original(live: Any, found: Record | None = None) -> Any:
-    return revert(live, None, found or _record(live), lambda: NO_RECORD, {}).original
+    known = found or _record(live)
+    return revert(live, layer(live, known.put_on, known.was), {}).original
 
 
 def _record(expanded: Any) -> Record:

@@ -1,0 +1,171 @@
+"""The three-way merge of one pod template: what was stored, what its author wrote then, and a write.
+
+    base     the template as it was stored: `ours` with what was injected
+    ours     what its author wrote then
+    theirs   the live template
+    file     what of the live template the writer's own file holds (`webhook.overlay.written`), if it is known
+
+By field: what is as it was stored is as its author wrote it; anything else is the author's from now on. So is
+a field that admission added, if the file holds it. Command and args are one value (`webhook.overlay.launch`),
+and so is each value of `WHOLE`.
+
+In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
+removed, and the author's own arguments get the edit:
+
+    >>> ours = {"name": "x", "command": ["vllm", "serve"], "args": ["-tp=8"]}
+    >>> base = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=8"]}
+    >>> live = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=16"]}
+    >>> merge3("", Sides(*({"containers": [one]} for one in (base, ours, live))), {})
+    {'containers': [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]}
+"""
+
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple
+
+from intent import Object
+from intent.shapes import mapping
+from webhook.overlay.canonical import equivalent
+from webhook.overlay.keyed import WHOLE, by_identity, index, is_keyed, keys_of, same
+from webhook.overlay.launch import ARGUMENTS, Launches, arguments, launch3, with_arguments
+from webhook.overlay.written import Unread
+
+ABSENT: Final = object()
+
+
+class Sides(NamedTuple):
+    """The values of one field in the three objects, and in the file; `ABSENT` where one lacks it."""
+
+    base: Any = ABSENT
+    ours: Any = ABSENT
+    theirs: Any = ABSENT
+    file: Any = ABSENT
+
+    def at(self, key: str) -> "Sides":
+        """Return the values of one field of maps."""
+        return Sides(*(one.get(key, ABSENT) if isinstance(one, dict) else ABSENT for one in self))
+
+    @property
+    def is_added(self) -> bool:
+        """Return whether admission added the whole value, and the file does not hold it."""
+        return self.ours is ABSENT and self.file is ABSENT
+
+
+def merge3(field: str, sides: Sides, launches: Launches) -> Any:
+    """Return what the author wants in a field, `ABSENT` for nothing; note the origin of each launch."""
+    base, ours, theirs, file = sides
+    if theirs is ABSENT:
+        return ours if base is ABSENT else ABSENT
+    if base is ABSENT or (ours is not ABSENT and same(base, ours)):
+        return theirs
+    if (is_same := same(theirs, base)) and file is ABSENT:
+        return ours
+    if isinstance(theirs, dict) and isinstance(base, dict) and (ours is ABSENT or isinstance(ours, dict)):
+        return _map(field, sides, launches)
+    if is_keyed(field, theirs) and is_keyed(field, base) and (ours is ABSENT or isinstance(ours, list)):
+        return _items(field, sides, launches)
+    return theirs if not is_same or ours is ABSENT else ours
+
+
+def _map(field: str, sides: Sides, launches: Launches) -> Any:
+    base, ours, theirs, file = sides
+    if field in WHOLE and sides.is_added:
+        return ABSENT if equivalent(theirs, base) else theirs
+    is_unread = isinstance(file, Unread) and ours is not ABSENT
+    if is_unread and all(same(theirs.get(key), base[key]) for key in base.keys() - ours.keys()):
+        sides = sides._replace(file=ABSENT)  # an earlier call of this write may have injected them
+    left = dict(theirs)
+    for key in base:
+        value = merge3(key, sides.at(key), launches)
+        if value is not ABSENT:
+            left[key] = value
+        elif key in left:
+            del left[key]
+    for key in mapping(ours).keys() - base.keys() - theirs.keys():
+        left[key] = ours[key]
+    return ABSENT if sides.is_added and is_bare(left) else left
+
+
+def is_bare(left: Object, keys: Collection[str] = ()) -> bool:
+    """Return whether only keys and empty values are left."""
+    return all(key in keys or item in (None, {}, []) for key, item in left.items())
+
+
+def _items(field: str, sides: Sides, launches: Launches) -> Any:
+    base, ours, file = (by_identity(field, one) for one in (sides.base, sides.ours, sides.file))
+    places = {at: key for key, at in index(field, sides.theirs).items()}
+    made = []
+    for at, item in enumerate(sides.theirs):
+        key = places.get(at)
+        if at not in places or key not in base:
+            made.append(item)
+            continue
+        of_item = Sides(base[key], ours.get(key, ABSENT), item, file.get(key, ABSENT))
+        found = _item(field, of_item, launches)
+        if found is not ABSENT:
+            made.append(found)
+    return ABSENT if sides.theirs and not made and sides.ours is ABSENT else made
+
+
+def _item(field: str, sides: Sides, launches: Launches) -> Any:
+    base, theirs = sides.base, sides.theirs
+    if sides.file is ABSENT and same(theirs, base):
+        return sides.ours
+    if sides.is_added and field in WHOLE:
+        return ABSENT if equivalent(theirs, base) else theirs
+    if sides.ours is not ABSENT and same(base, sides.ours):
+        return theirs
+    keys = keys_of(field, theirs)
+    rest = Sides(*(one if one is ABSENT else _without(one, keys) for one in sides))
+    left = (_container if field == "containers" else _fields)(theirs, rest, launches)
+    if sides.is_added and (is_bare(left) or _lost_image(field, left, base)):
+        launches.pop(theirs.get("name"), None)
+        return ABSENT
+    whole = keys | left
+    return {key: whole[key] for key in theirs if key in whole} | whole
+
+
+def _lost_image(field: str, left: Object, base: Object) -> bool:
+    """Return whether a container was injected as a whole; what others added to it goes with it."""
+    return field == "containers" and "image" in base and "image" not in left
+
+
+def _without(item: Object, keys: Collection[str]) -> Object:
+    return {key: value for key, value in item.items() if key not in keys}
+
+
+def _fields(_item: Object, sides: Sides, launches: Launches) -> Object:
+    found = _map("", sides, launches)
+    return {} if found is ABSENT else found
+
+
+def _container(item: Object, sides: Sides, launches: Launches) -> Object:
+    """Merge a container: command and args as one value, then the other fields."""
+    base, ours, theirs, file = map(mapping, sides)
+    launched = [key for key in ARGUMENTS if not same(base.get(key), ours.get(key))]
+    if not launched or sides.ours is ABSENT:
+        return _fields(item, sides, launches)
+    author, origin = launch3(launched, base, ours, theirs, file)
+    if origin != "injected" and _is_replaced(base, ours, theirs):
+        author, origin = arguments(theirs), "written"
+    launches[item["name"]] = origin
+    rest = Sides(*(one if one is ABSENT else _without(one, ARGUMENTS) for one in sides))
+    if origin == "written" and rest.ours is not ABSENT:  # what a launch removed is the file's to write
+        rest = rest._replace(ours=_within(rest.ours, rest.base))
+    return with_arguments(_fields(item, rest, launches), author)
+
+
+def _within(value: Any, base: Any) -> Any:
+    """Return the fields of a map that another map has too."""
+    if not isinstance(value, dict) or not isinstance(base, dict):
+        return value
+    return {key: _within(one, base[key]) for key, one in value.items() if key in base}
+
+
+def _is_replaced(base: Object, ours: Object, theirs: Object) -> bool:
+    """Return whether a client replaced the container as a whole: nothing injected into its lists is left."""
+    added = [
+        (index(key, items).keys() - index(key, ours.get(key)).keys(), index(key, theirs.get(key)))
+        for key, items in base.items()
+        if is_keyed(key, items)
+    ]
+    return any(new for new, _ in added) and not any(new & now.keys() for new, now in added)
