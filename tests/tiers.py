@@ -47,9 +47,9 @@ FOLDERS: Final[Mapping[str, Collection[str]]] = {
 """The tiers of the files that a run of a tier imports."""
 COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "HYPOTHESIS_EXAMPLES": {"unit": 15, "test": 20, "e2e": 60, "soak": 3000},
-    "CONVERGENCE_SEQUENCES": {"test": 50, "soak": 5000},
+    "CONVERGENCE_SEQUENCES": {"test": 40, "soak": 5000},
     "CONVERGENCE_REAL": {"soak": 100},
-    "FORGERIES": {"test": 160, "soak": 10_000},
+    "FORGERIES": {"test": 120, "soak": 10_000},
     "OTHER_TYPES": {"test": 60, "soak": 10_000},
     "SAFETY_ROUNDS": {"test": 9, "soak": 50},
     "CHAOS_ROUNDS": {"test": 4, "soak": 50},
@@ -92,6 +92,7 @@ EARLY: Final = (
     *(group for groups in SHARED.values() for group in groups),
     "tests/cluster/",
     "tests/laws/",
+    "tests/upgrades/",
     "tests/hostile/",
     "tests/sync/",
     "tests/image/",
