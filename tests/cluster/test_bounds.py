@@ -1,5 +1,7 @@
 """The API server with our webhook accepts and refuses the same values as the check of files, at the bounds of
-each field; and it accepts what the controller makes of an accepted service.
+each field; and it accepts the LeaderWorkerSets that the controller makes of an accepted service.
+
+What it refuses of an Ingress or an autoscaler beyond their schemas, a dry run finds (`test_rules.py`).
 """
 
 from random import Random
@@ -11,6 +13,7 @@ from fusioninfer.files.documents import Document
 from fusioninfer.files.offline import Composition, compose
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
+from intent.lws import KIND
 from tests.builders.bounds import Place, fields, values, with_field
 from tests.builders.isvc import decoder, isvc, prefiller, router
 from tests.cluster.testbed.api import ApiError, create, path
@@ -28,11 +31,6 @@ SERVICES: Final = {
 """By seed: a role of each kind is the first one."""
 UNREAD: Final = frozenset({"baseRefs"})
 """Fields with names of other objects, which a file must have beside it."""
-RESOURCES: Final = {
-    "LeaderWorkerSet": "leaderworkersets",
-    "Ingress": "ingresses",
-    "HorizontalPodAutoscaler": "horizontalpodautoscalers",
-}
 
 
 def refusal(cluster: Cluster, resource: str, namespace: str, obj: Object) -> str:
@@ -68,10 +66,8 @@ def test_both_accept_the_same_values(admission: Cluster, namespace: str, seed: i
         service = {**base, "spec": {**base["spec"], "roles": roles}}
         found = checked(service)
         refused = refusal(admission, "inferenceservices", namespace, service)
-        made = [] if found.denied else [one for one in found.objects if one["kind"] in RESOURCES]
-        below = [
-            refusal(admission, RESOURCES[one["kind"]], namespace, placed(one, namespace)) for one in made
-        ]
+        made = [] if found.denied else [one for one in found.objects if one["kind"] == KIND]
+        below = [refusal(admission, "leaderworkersets", namespace, placed(one, namespace)) for one in made]
         if found.denied != bool(refused) or any(below):
             different.append(f"{place} {str(value)[:40]}: {refused[:300]} {[one[:300] for one in below]}")
 
