@@ -15,7 +15,7 @@ from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import TRIAL_LWS, http_ok
 from tests.cluster.testbed.control_plane import logs, start_again, start_process, wait_ready
-from tests.cluster.testbed.install import on_loopback
+from tests.cluster.testbed.install import all_established, on_loopback
 from tests.cluster.testbed.processes import alive, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
@@ -37,11 +37,15 @@ FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
 def install_manifests(cluster: Cluster, directory: Path = MANIFESTS) -> None:
-    """Install the manifests of a folder; webhook configurations point to the webhook's port on loopback."""
+    """Install the manifests of a folder, and wait until our custom resources are served.
+
+    Webhook configurations point to the webhook's port on loopback.
+    """
     wanted = [_placed(cluster, each) for each in _read(directory) if each["kind"] not in LEFT_OUT]
     for early in (True, False):
         batch = [each for each in wanted if (each["kind"] in FIRST) == early]
         _apply(cluster, batch)
+        until(lambda: all_established(cluster), "our custom resources are served", seconds=PATIENCE)
 
 
 def start_webhook(
