@@ -15,7 +15,7 @@ from sync.runtime.snapshots import ServiceMemory
 
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again; the delay doubles each time, up to the next one."""
-RETRY_MOST: Final = 300.0
+RETRY_MOST: Final = 60.0
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The kind of a status in `ServiceState.histories`."""
 

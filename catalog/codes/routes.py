@@ -297,7 +297,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI872": Code(
         "error",
         "the API server refuses an object of the service",
-        "read the cause in the message; the controller retries after half a minute, later every five",
+        "read the cause in the message; the controller retries after half a minute, later every minute",
         "a quota, a policy, an admission webhook, missing permissions of the controller, or a rule of the "
         "object's API beyond its schema",
         event="ObjectRefused",
