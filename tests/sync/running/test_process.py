@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 from contextlib import suppress
@@ -34,11 +35,12 @@ SHORT = Timing(lease_duration=5.0, renew_deadline=3.0, retry_period=0.2)
 
 @pytest.fixture
 def port() -> int:
-    """Return a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-        return number
+    """Return a free port below those that the kernel gives to connections: none takes it meanwhile."""
+    while True:
+        number = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", number))
+            return number
 
 
 @pytest.fixture
