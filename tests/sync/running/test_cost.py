@@ -3,12 +3,7 @@
 A number here is a bound on what somebody has to read to follow one reconcile, and on what a resync costs.
 """
 
-import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import pytest
@@ -16,6 +11,7 @@ import pytest
 from intent.service.member import ServiceKey
 from sync.controller import Controller
 from sync.kinds import LWS, POD_GROUP
+from tests.builders.counted import counted
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws
@@ -26,22 +22,6 @@ PLAIN: Final = (870, 35)
 """The most calls of a reconcile of two LeaderWorkerSets, and the most files of ours that it runs."""
 SERVED: Final = (3230, 67)
 """The same of an InferenceService of two roles with routes."""
-
-
-@contextmanager
-def counted() -> Iterator[Counter[str]]:
-    """Count the calls of Python functions, and the resumptions of generators, by file."""
-    files = Counter[str]()
-
-    def note(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call":
-            files[frame.f_code.co_filename] += 1
-
-    sys.setprofile(note)
-    try:
-        yield files
-    finally:
-        sys.setprofile(None)
 
 
 async def cost(controller: Controller, key: ServiceKey) -> tuple[int, int]:

@@ -12,7 +12,8 @@ from sync.kinds import INFERENCE_SERVICE, LWS, WATCHED, Kind
 from sync.observed.snapshot import Snapshot
 from sync.runtime.cache import Cache, Caches
 from sync.runtime.snapshots import ServiceMemory, observe
-from tests.sync.runtime.test_rows import RELATED, calls, of_service, revised
+from tests.builders.counted import counted
+from tests.sync.runtime.test_rows import RELATED, of_service, revised
 from tests.sync.samples import KEY, SETTINGS, inference_service, lws, role
 
 LIMITED: Final = ("members of a service", "members of a revision", "ejected from a gang")
@@ -43,7 +44,9 @@ def test_a_reconcile_costs_the_same_for_all_sizes_above_the_limit(relation: str)
     def cost(count: int) -> int:
         caches = crowd(RELATED[relation][1], count)
         reconcile(caches)  # functions remember some results
-        return calls(lambda: reconcile(caches))
+        with counted() as files:
+            reconcile(caches)
+        return files.total()
 
     assert cost(MEMBERS + 1) == cost(8 * MEMBERS)
 

@@ -1,6 +1,5 @@
 """Rows are found by their keys, and an event costs the same however many rows have a key in common."""
 
-import sys
 import time
 from asyncio import events
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from sync.runtime.cache import Cache
 from sync.runtime.metrics import metrics
 from sync.runtime.rows import Rows
 from sync.writer import Writer
+from tests.builders.counted import counted
 from tests.sync.conftest import Background, Eventually
 from tests.sync.running.test_disaggregatedset import NEW, of_revision
 from tests.sync.samples import KEY, SETTINGS, lws
@@ -70,22 +70,6 @@ RELATED: Final[dict[str, tuple[Kind[Any], Callable[[int], Object]]]] = {
 }
 
 
-def calls(work: Callable[[], None]) -> int:
-    """Count the calls of functions, and the values that generators yield."""
-    counted = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal counted
-        counted += event == "call"
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return counted
-
-
 def without_client() -> Controller:
     """Return a controller that sends no requests."""
     caches = {one.kind: Cache(one) for one in WATCHED}
@@ -106,7 +90,9 @@ def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: in
     first, second = build(0), build(0)
     first["spec"]["changed"], second["spec"]["changed"] = 1, 2
     cache.take(first)  # functions remember some results
-    return calls(lambda: cache.take(second))
+    with counted() as files:
+        cache.take(second)
+    return files.total()
 
 
 @pytest.mark.parametrize("relation", RELATED)

@@ -1,6 +1,5 @@
 """The status as a whole: its times, its generation, and when it differs."""
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ from intent.errors import FieldError
 from sync.status import differs, status, surplus, without_times
 from sync.status.conditions import JUDGES
 from sync.status.reasons import Verdict
+from tests.builders.counted import counted
 from tests.hostile.names import HOSTILE
 from tests.sync.status.samples import (
     D0,
@@ -97,18 +97,9 @@ def calls(pods: int) -> int:
     made = (group(role.name, at, role.nodes) for role in roles for at in range(groups))
     sets = {role.name: lws(role.name, replicas=groups) for role in roles}
     observed = seen(*made, service=service(*roles), sets=sets)
-    counted = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal counted
-        counted += event == "call"
-
-    sys.setprofile(count)
-    try:
+    with counted() as files:
         status(observed, {}, NOW)
-    finally:
-        sys.setprofile(None)
-    return counted
+    return files.total()
 
 
 def test_a_status_takes_time_in_proportion_to_the_pods() -> None:
