@@ -14,8 +14,9 @@ from sync.runtime.pause import Pause
 from sync.runtime.snapshots import ServiceMemory
 
 RETRY_REFUSED: Final = 30.0
-"""Seconds after which a refused write is tried again; the delay doubles each time, up to the next one."""
+"""Seconds after which a refused write is tried again; the delay doubles each time."""
 RETRY_MOST: Final = 60.0
+"""The longest such delay: services heal within a minute once a fault has gone (the safety law)."""
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The kind of a status in `ServiceState.histories`."""
 
