@@ -4,11 +4,11 @@ Source: kserve `pkg/apis/serving/v1alpha2/llm_inference_service_types.go` v0.20.
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
 from importer.leaves import LeafPath, Tree, at
+from intent.errors import nearest, suggested
 from intent.inferenceservice import crd
 from intent.shapes import mapping
 
@@ -56,5 +56,4 @@ def _remedy(place: LeafPath, name: str, below: Tree) -> str:
         return f"{drops}: write {', '.join(inner)} one level up, in {where}"
     if homes := [home for home in _PLACES[:4] if name in _fields(home)]:
         return f"{drops}: write it in {'.'.join(('spec', *map(str, homes[0])))}"
-    near = get_close_matches(name, _fields(place), 1)
-    return f"{drops}: did you mean {near[0]}?" if near else drops
+    return f"{drops}{suggested(nearest(name, sorted(_fields(place)), 0.6))}"
