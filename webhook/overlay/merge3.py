@@ -80,8 +80,7 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
             left[key] = value
         elif key in left:
             del left[key]
-    for key in mapping(ours).keys() - base.keys() - theirs.keys():
-        left[key] = ours[key]
+    left |= {key: value for key, value in mapping(ours).items() if key not in base and key not in theirs}
     return ABSENT if sides.is_added and is_bare(left) else left
 
 
