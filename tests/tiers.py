@@ -47,7 +47,7 @@ FOLDERS: Final[Mapping[str, Collection[str]]] = {
 """The tiers of the files that a run of a tier imports."""
 COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "HYPOTHESIS_EXAMPLES": {"unit": 15, "test": 20, "e2e": 60, "soak": 3000},
-    "CONVERGENCE_SEQUENCES": {"test": 40, "soak": 5000},
+    "CONVERGENCE_SEQUENCES": {"test": 24, "soak": 5000},
     "CONVERGENCE_REAL": {"soak": 100},
     "FORGERIES": {"test": 120, "soak": 10_000},
     "OTHER_TYPES": {"test": 60, "soak": 10_000},
@@ -110,6 +110,11 @@ def count(name: str) -> int:
 def some(items: Sequence[T], law: str) -> Sequence[T]:
     """Return items, evenly spaced: all, or as many as this run tries a law and fewer than twice that."""
     return items[:: max(1, len(items) // count(law))]
+
+
+def by_turns(items: Sequence[T], turn: int, turns: int = 3) -> Sequence[T]:
+    """Return the items that one of several tests tries, so that `turns` of them try all; in the soak all."""
+    return items if WHOLE else items[turn % turns :: turns]
 
 
 def register_profiles() -> None:

@@ -5,11 +5,9 @@
 prints each place with what to write instead, and exits with 1 if there is one.
 """
 
-import io
 import re
 import subprocess
 import sys
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +25,15 @@ PROSE: Final = (".md", ".txt")
 COMMENTED: Final = (".yaml", ".yml", "Makefile", "Dockerfile", "pyproject.toml")
 READ: Final = re.compile(r"#|(message|description|summary|name|reason):")
 """Lines of those files that people read: comments and messages."""
+SPOKEN: Final = re.compile(
+    r'"{3}(?:\\.|.)*?"{3}|'
+    r"'{3}(?:\\.|.)*?'{3}|"
+    r'"(?:\\.|[^"\\\n])*"|'
+    r"'(?:\\.|[^'\\\n])*'|"
+    r"#[^\n]*|\bdef (?P<name>test_\w+)",
+    re.DOTALL,
+)
+"""Strings, comments and names of tests in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,12 @@ def files(root: Path = ROOT) -> list[str]:
 
 def find(words: Sequence[Word], file: str, text: str) -> Iterator[Found]:
     """Find banned words in the text of a file."""
-    here = [word for word in words if word.concerns(file)]
-    for number, line in lines(file, text):
-        for word in here:
-            for match in word.pattern.finditer(line):
-                yield Found(file, number, match[0], word.instead)
+    numbered = list(lines(file, text))
+    joined = "\n".join(line for _, line in numbered)
+    for word in words:
+        for match in word.pattern.finditer(joined) if word.concerns(file) else ():
+            number, _ = numbered[joined.count("\n", 0, match.start())]
+            yield Found(file, number, match[0], word.instead)
 
 
 def lines(file: str, text: str) -> Iterable[tuple[int, str]]:
@@ -96,13 +104,11 @@ def lines(file: str, text: str) -> Iterable[tuple[int, str]]:
 
 
 def _python_lines(text: str) -> Iterator[tuple[int, str]]:
-    before = ""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in {tokenize.STRING, tokenize.COMMENT}:
-            yield from enumerate(token.string.splitlines(), token.start[0])
-        elif before == "def" and token.string.startswith("test_"):
-            yield token.start[0], token.string.replace("_", " ")
-        before = token.string
+    number, end = 1, 0
+    for match in SPOKEN.finditer(text):
+        number, end = number + text.count("\n", end, match.start()), match.start()
+        name = match["name"]
+        yield from enumerate((name.replace("_", " ") if name else match[0]).splitlines(), number)
 
 
 def _is_read(file: str) -> bool:

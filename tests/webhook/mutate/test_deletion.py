@@ -17,7 +17,7 @@ from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
-from tests.tiers import some
+from tests.tiers import by_turns, some
 from tests.webhook.inputs import intents
 from tests.webhook.overlays import overlay
 from webhook.expand import change, expand
@@ -34,6 +34,8 @@ SHAPES: Final = frozenset({LAUNCH, PROBES, SIDECAR, SPLIT})
 """The concerns that the layout asks for. Without one of them other templates may be expanded."""
 NEEDED: Final = SHAPES | {"shm"}
 """Those without which others write nothing either."""
+
+NAMES: Final = [one.name for one in CONCERNS]
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
 
@@ -99,7 +101,7 @@ def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Conce
 def test_the_expanded_object_is_sound(concern: Concern) -> None:
     wrong = [
         (live["metadata"]["name"], problem)
-        for live, found, made in zip(objects(), states(), expanded(concern.name), strict=True)
+        for live, found, made in expanded(concern.name)
         for problem in problems(filled(live, found), made)
     ]
 
@@ -111,18 +113,20 @@ def test_the_expanded_object_is_sound(concern: Concern) -> None:
 def test_the_expanded_object_does_not_change_again(concern: Concern) -> None:
     others = without(concern.name)
     again = [
-        operations for made in expanded(concern.name) if (operations := expand(made, None, SETTINGS, others))
+        operations
+        for _, _, made in expanded(concern.name)
+        if (operations := expand(made, None, SETTINGS, others))
     ]
 
     assert again == []
 
 
 @cache
-def expanded(name: str) -> tuple[Object, ...]:
-    """Return the golden objects as they expand without a concern. They must not be changed."""
-    return tuple(
-        change(live, found, SETTINGS, without(name)) for live, found in zip(objects(), states(), strict=True)
-    )
+def expanded(name: str) -> tuple[tuple[Object, State, Object], ...]:
+    """Return golden objects with their state, and as they expand without a concern. Not to be changed."""
+    turn, others = NAMES.index(name), without(name)
+    chosen = by_turns([*zip(objects(), states(), strict=True)], turn)
+    return tuple((live, found, change(live, found, SETTINGS, others)) for live, found in chosen)
 
 
 @cache

@@ -91,29 +91,14 @@ def test_a_mistake_is_reported_with_its_field_cause_and_remedy(case: Mistake) ->
 
 
 @each_case
-def test_a_finding_is_about_a_field_of_the_object_or_says_that_it_is_absent(case: Mistake | Path) -> None:
+def test_a_finding_is_right_in_field_words_remedy_and_length(case: Mistake | Path) -> None:
+    is_apart = isinstance(case, Path) and case.name in APART
     for live, one in findings(case):
-        assert exists(live, one.path) or ABSENT.search(one.message), str(one)
-
-
-@pytest.mark.parametrize("case", [*MISTAKES, *(one for one in CASES if one.name not in APART)])
-def test_a_finding_about_an_argument_quotes_the_author(case: Mistake | Path) -> None:
-    for live, one in findings(case):
-        item = value_at(live, one.path) if re.search(r"\.(args|command)\[\d+\]$", one.path) else None
-        if isinstance(item, str) and item:
-            assert quotes(str(one), live, one.path), str(one)
-
-
-@each_case
-def test_a_finding_names_a_remedy(case: Mistake | Path) -> None:
-    assert [str(one) for _, one in findings(case) if not REMEDY.search(one.message)] == []
-
-
-@each_case
-def test_a_warning_is_not_cut(case: Mistake | Path) -> None:
-    warnings = [one for _, one in findings(case) if one.severity == "warning"]
-
-    assert [one.message for one in warnings if len(warning(one)) >= WARNING_LENGTH] == []
+        assert exists(live, one.path) or ABSENT.search(one.message), f"another field: {one}"
+        assert is_apart or quotes_the_author(one, live), f"not in the author's words: {one}"
+        assert REMEDY.search(one.message), f"no remedy: {one}"
+        assert one.severity != "warning" or len(warning(one)) < WARNING_LENGTH, f"is cut: {one}"
+        assert_in_words_of_inferenceservice(one)
 
 
 def test_every_code_of_a_new_leaderworkerset_has_a_mistake() -> None:
@@ -121,6 +106,12 @@ def test_every_code_of_a_new_leaderworkerset_has_a_mistake() -> None:
     of_cases = {one.code for case in CASES for _, one in findings(case)}
 
     assert expected - {case.code for case in MISTAKES} - of_cases == set()
+
+
+def quotes_the_author(error: FieldError, live: Object) -> bool:
+    """Return whether a finding about an argument has a word of it."""
+    item = value_at(live, error.path) if re.search(r"\.(args|command)\[\d+\]$", error.path) else None
+    return not (isinstance(item, str) and item) or quotes(str(error), live, error.path)
 
 
 def quotes(text: str, whole: Object, path: str) -> bool:
@@ -191,13 +182,12 @@ def field_at(path: str) -> bool:
 SERVICE: Final = read(isvc(router(), worker(worker=template())))[0]
 
 
-@each_case
-def test_a_finding_on_a_rendered_object_is_in_the_words_of_the_inferenceservice(case: Mistake | Path) -> None:
+def assert_in_words_of_inferenceservice(error: FieldError) -> None:
+    """Check how a finding on a rendered object is told: in the words of the InferenceService."""
     assert SERVICE is not None
-    for _, one in findings(case):
-        told = authored(one, SERVICE, SERVICE.roles[0])
+    told = authored(error, SERVICE, SERVICE.roles[0])
 
-        assert "leaderWorkerTemplate" not in str(told)
-        assert [key for key in ELSEWHERE if re.search(rf"{key}(?![\w-])", str(told))] == []
-        assert not one.part or field_at(told.path)
-        assert not (told.path.startswith("spec.") and "annotation" in told.message), str(told)
+    assert "leaderWorkerTemplate" not in str(told)
+    assert [key for key in ELSEWHERE if re.search(rf"{key}(?![\w-])", str(told))] == []
+    assert not error.part or field_at(told.path)
+    assert not (told.path.startswith("spec.") and "annotation" in told.message), str(told)
