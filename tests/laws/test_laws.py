@@ -51,7 +51,7 @@ LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
 
 ALL: Final = bounded(suppress_health_check=list(HealthCheck))
 """As many examples as the profile says; a failing one is shrunk."""
-ENOUGH: Final = bounded(ALL, max_examples=120, phases=(Phase.generate,))
+ENOUGH: Final = bounded(ALL, max_examples=60, phases=(Phase.generate,))
 """Enough examples to find a broken engine, in every profile. The example found is not shrunk."""
 
 

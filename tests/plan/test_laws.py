@@ -94,6 +94,7 @@ def test_a_scheduler_starts_what_is_promised_and_nothing_that_is_not_uncertain(
 
 
 @given(workloads(), SHAPES)
+@settings(max_examples=count("HYPOTHESIS_EXAMPLES") // 3)
 def test_further_nodes_start_what_the_plan_says(services: list[Workload], there: tuple[Supply, ...]) -> None:
     plan = forecast(services, there)
 

@@ -4,7 +4,7 @@ The oracle reads the written arguments and the catalogue; it does not use the ta
 """
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from intent.image import facts, read_image
 from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, paused, put, template
 from tests.laws.strategies import TOOLS
+from tests.tiers import by_turns
 from tests.upgrades.stored import APPLIED, stored
 from tests.webhook.launches import codes, engine, group
 from webhook.check import check
@@ -77,8 +78,6 @@ RANKS: Final[tuple[list[str], ...]] = (
     ["-dp", "$(N)"],
 )
 DEFAULTS: Final = ("auto", *LAUNCHERS)
-SAMPLED: Final = 11
-"""`make unit` tries one case in this many: each image several times, and every pair of the other lists."""
 
 
 def written(reference: str, command: list[str], args: list[str], settings: Settings, name: str = "") -> str:
@@ -112,11 +111,10 @@ def can_start(text: str, reference: str) -> bool:
     return all(there for mark, there in needs.items() if mark in text)
 
 
-@pytest.mark.parametrize("step", [SAMPLED, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("default", DEFAULTS)
-def test_no_launch_is_written_that_the_catalogue_knows_cannot_start(default: str, step: int) -> None:
+@pytest.mark.parametrize(("turn", "default"), [*enumerate(DEFAULTS)])
+def test_no_launch_is_written_that_the_catalogue_knows_cannot_start(turn: int, default: str) -> None:
     settings = Settings(launcher=default, engines=CATALOGUE)
-    cases = islice(product(references(), COMMANDS, EXECUTORS, RANKS), None, None, step)
+    cases = by_turns([*product(references(), COMMANDS, EXECUTORS, RANKS)], turn, len(DEFAULTS))
 
     made = (
         (reference, text)

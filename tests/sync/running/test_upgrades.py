@@ -18,6 +18,7 @@ from tests.laws.convergence.schema import KEY_DEFAULTS
 from tests.sync.conftest import Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED as ENTRIES
+from tests.tiers import by_turns
 from tests.upgrades.stored import APPLIED, STATES, Stored, stored
 from tests.upgrades.writes import admitted
 from webhook.overlay.canonical import canonical
@@ -141,11 +142,12 @@ def of(case: str, state: str = APPLIED) -> Stored:
 # --- the law ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(("turn", "state"), [*enumerate(STATES)])
 async def test_a_controller_that_takes_over_changes_and_deletes_nothing(
-    api: Api, start: Start, state: str
+    api: Api, start: Start, turn: int, state: str
 ) -> None:
-    before = load(api, [obj for one in stored() if one.state == state for obj in one.objects])
+    cases = by_turns([one for one in stored() if one.state == state], turn)
+    before = load(api, [obj for one in cases for obj in one.objects])
 
     start(settings=SETTINGS)
     await rest(api)
