@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -36,6 +37,7 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     host: str,
     port: int,
     metrics_port: int,
+    scraped: tuple[int, Path] | None = None,
     templates_namespace: str = "",
     kubeconfig: str | None = None,
 ) -> None:
@@ -43,12 +45,17 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
 
     The webhook is not ready until `source` has a certificate to serve. If `source` requires client
     certificates, `callers` has the names that they must carry. `/healthz`, `/readyz` and
-    `/metrics` are plain HTTP on `metrics_port`. Port 0 takes a free one; the log line `listening` contains
-    it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace and of this one.
+    `/metrics` are plain HTTP on `metrics_port`; with `scraped`, a port and the file of a CA, `/metrics` has
+    TLS on that port, for clients with a certificate of that CA. Port 0 takes a free one; the log line
+    `listening` contains it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace
+    and of this one.
     Raises OSError if an address cannot be listened on, or if there are no credentials to read them.
     """
     sockets = probes.bind(host, port), probes.bind(host, metrics_port)
     run = partial(webhook_on, sockets, source, reviews(settings), Limits(), callers=callers)
+    if scraped:
+        own = replace(source, client_ca=scraped[1], served=None, reported=None)
+        run = partial(run, scraped=(probes.bind(host, scraped[0]), own))
     if not templates_namespace:
         await run()
         return
@@ -68,9 +75,11 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     callers: Callers | None = None,
     poll_seconds: float = 10.0,
     reading: TemplateLoader | None = None,
+    scraped: tuple[socket.socket, reload.CertificateDirectory] | None = None,
 ) -> None:
     """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
 
+    `scraped` has the socket on which /metrics has TLS, and its certificate with the CA of its callers.
     Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
     """
     shown = metrics.build(answers, reload.RESULTS, CUTS, __version__)
@@ -84,7 +93,12 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     offload = Offload(steps, callers.reserved)
     state = app.ServerState(hooks, limits, callers, shown.cut, offload=offload)
     _bind(shown, state, source)
-    watching = asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))
+    report = partial(_report, shown)
+    watching = [asyncio.create_task(reload.watch(source, report, poll_seconds))]
+    scrapes = None
+    if scraped:
+        watching.append(asyncio.create_task(reload.watch(scraped[1], report, poll_seconds)))
+        scrapes = probes.Scrapes(scraped[0], reload.listener(scraped[1]))
     warm_up(steps)
     if not callers.reserved:
         offload.start()
@@ -92,10 +106,13 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     reviews_socket, plain_socket = sockets
     try:
         with _until_signal() as stop:
-            async with probes.serving(plain_socket, shown.registry, lambda: _unready(state, source), limits):
+            async with probes.serving(
+                plain_socket, shown.registry, lambda: _unready(state, source), limits, scrapes=scrapes
+            ):
                 await app.serve(state, reload.listener(source), reviews_socket, stop)
     finally:
-        watching.cancel()
+        for each in watching:
+            each.cancel()
         await offload.close()
     log.info("stopped")
 

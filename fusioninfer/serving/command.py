@@ -31,6 +31,7 @@ METRICS_PORT: Final = click.option(
     show_default=True,
     help="Port of /healthz, /readyz and /metrics.",
 )
+SECURE_METRICS_PORT: Final = "--secure-metrics-port"
 
 LOG_LEVEL: Final = click.option(
     "--log-level",
@@ -68,6 +69,18 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
     "--port", type=PORT, default=10250, show_default=True, help="Port of /mutate and /validate (TLS)."
 )
 @METRICS_PORT
+@click.option(
+    SECURE_METRICS_PORT,
+    type=PORT,
+    help="Port of /metrics with TLS, for clients with a certificate of --metrics-client-ca; it is not on "
+    "--metrics-port then.",
+)
+@click.option(
+    "--metrics-client-ca",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The CA of the certificates of clients that may read the metrics.",
+)
 @click.option(
     "--dns-name",
     "names",
@@ -119,6 +132,8 @@ def webhook(  # noqa: PLR0913 - each is a flag
     host: str,
     port: int,
     metrics_port: int,
+    secure_metrics_port: int | None,
+    metrics_client_ca: Path | None,
     names: tuple[str, ...],
     client_ca: Path | None,
     client_names: tuple[str, ...],
@@ -139,6 +154,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
     from fusioninfer.serving import admission, process  # noqa: PLC0415 - other subcommands start without it
     from webhook.server.callers import Callers  # noqa: PLC0415 - other subcommands start without it
 
+    if (secure_metrics_port is None) != (metrics_client_ca is None):
+        raise click.UsageError(
+            "--secure-metrics-port and --metrics-client-ca require each other: the webhook has no token with "
+            "which it could ask who calls"
+        )
+    scraped = (secure_metrics_port, metrics_client_ca) if secure_metrics_port is not None else None
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
     if templates["templates_namespace"] and not (client_names or templates_any_caller):
@@ -152,7 +173,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
         )
     callers = Callers(frozenset(client_names), networks)
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
-    ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port}
+    ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port, "scraped": scraped}
     serving = admission.webhook(source, settings, callers, host=host, **ports, **templates)
     process.run(serving, log_level.upper())
 
@@ -233,6 +254,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
 )
 @LOG_LEVEL
 @METRICS_PORT
+@click.option(
+    SECURE_METRICS_PORT,
+    type=PORT,
+    help="Port of /metrics with TLS, for tokens that may get the path /metrics; it is not on --metrics-port "
+    "then.",
+)
 @CONFIG
 def sync(  # noqa: PLR0913 - each is a flag
     *,

@@ -16,6 +16,7 @@ import structlog
 from fusioninfer import __version__
 from fusioninfer.serving import probes
 from fusioninfer.serving.certificates import Certificates, keep
+from fusioninfer.serving.scrapes import by_token, made_context
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
@@ -63,6 +64,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     context: str | None = None,
     namespace: str = SYSTEM_NAMESPACE,
     metrics_port: int = METRICS_PORT,
+    secure_metrics_port: int | None = None,
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
     workers: int = WORKERS,
@@ -73,6 +75,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
     With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
+    /metrics is plain HTTP on `metrics_port`, or has TLS on `secure_metrics_port` for tokens that may read it.
     `workers` services of one namespace are reconciled at once, with at most `qps` requests a second.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
@@ -84,7 +87,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
                 client,
                 settings,
                 namespace,
-                port=metrics_port,
+                ports=(metrics_port, secure_metrics_port),
                 timing=timing,
                 certificates=certificates,
                 workers=workers,
@@ -99,7 +102,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     settings: Settings,
     namespace: str,
     *,
-    port: int,
+    ports: tuple[int, int | None],
     timing: Timing,
     certificates: Certificates | None,
     workers: int,
@@ -128,9 +131,15 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
             if certificates:
                 tasks.create_task(keep(unlimited, namespace, certificates, leadership.check, measured))
 
-    sock = probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
+    plain, secure = ports
+    scrapes = None
+    if secure is not None:
+        context = made_context(f"fusioninfer-sync.{namespace}.svc")
+        scrapes = probes.Scrapes(_bind(secure), context, by_token(unlimited))
     async with (
-        probes.serving(sock, measured.registry, lambda: _unready(caches), unhealthy=ill),
+        probes.serving(
+            _bind(plain), measured.registry, lambda: _unready(caches), unhealthy=ill, scrapes=scrapes
+        ),
         asyncio.TaskGroup() as tasks,
     ):
         for cache in caches.values():
@@ -140,6 +149,10 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
             tasks.create_task(controller.run())
         else:
             tasks.create_task(elector.lead(work, measured.is_leader.set))
+
+
+def _bind(port: int) -> socket.socket:
+    return probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
 
 
 def _room_for_rows() -> int:

@@ -1,4 +1,4 @@
-"""Serve /healthz, /readyz and /metrics in plain HTTP, on a port of their own, for both servers.
+"""Serve /healthz, /readyz and /metrics on a port of their own in plain HTTP, or /metrics on another with TLS.
 
 They have a thread and an event loop of their own, so that they answer however long the work of the process
 takes, and say if that stopped. Callers have the limits of `webhook.server.listen` and take turns as there,
@@ -8,8 +8,10 @@ have turns of their own.
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
 from time import monotonic, thread_time
@@ -38,15 +40,31 @@ IDLE: Final = 9.0
 """After /metrics, the pause is this many times what the page took."""
 
 
+async def _anybody(_request: web.BaseRequest) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scrapes:
+    """Where /metrics is answered with TLS, and whom."""
+
+    sock: socket.socket
+    tls: ssl.SSLContext
+    refusal: Callable[[web.BaseRequest], Awaitable[str]] = _anybody
+    """Returns why a caller gets no metrics; empty if it gets them. For callers without a certificate."""
+
+
 @asynccontextmanager
-async def serving(
+async def serving(  # noqa: PLR0913 - what differs between the two servers
     sock: socket.socket,
     registry: CollectorRegistry,
     unready: Callable[[], str],
     limits: Limits = LIMITS,
+    *,
     unhealthy: Callable[[], str] = lambda: "",
+    scrapes: Scrapes | None = None,
 ) -> AsyncIterator[None]:
-    """Answer on a socket until the context ends.
+    """Answer on a socket until the context ends; with `scrapes`, /metrics on its socket alone.
 
     `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing; the thread calls them.
     """
@@ -68,7 +86,8 @@ async def serving(
         "/healthz": lambda: stopped(DEAD_SECONDS) or unhealthy(),
     }
     runner, stop = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
-    own, answers = runner.get_loop(), _answers(sock, limits, partial(_answer, registry, reasons), stop)
+    own, page = runner.get_loop(), Page(registry, scrapes)
+    answers = _answers(sock, limits, partial(_answer, page, reasons), page, stop)
 
     def run() -> None:
         with runner:
@@ -92,38 +111,80 @@ def bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
-ProbeAnswer = Callable[[LoopTurns, LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
+@dataclass(slots=True)
+class Page:
+    """The page of metrics: its turns, apart from those of probes, and where it is served with TLS."""
+
+    registry: CollectorRegistry
+    scrapes: Scrapes | None
+    turns: LoopTurns = field(default_factory=partial(LoopTurns, PAUSE))
+
+    def response(self) -> web.Response:
+        """Make the page; the next caller waits in proportion to what that took."""
+        begun = thread_time()
+        response = _response(200, generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4)
+        self.turns.owed += IDLE * (thread_time() - begun)
+        return response
 
 
-async def _answers(sock: socket.socket, limits: Limits, answer: ProbeAnswer, stop: asyncio.Event) -> None:
+ProbeAnswer = Callable[[LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+async def _answers(
+    sock: socket.socket, limits: Limits, answer: ProbeAnswer, page: Page, stop: asyncio.Event
+) -> None:
     """Answer until `stop` is set; no probe waits for pages of metrics."""
-    turns, pages = LoopTurns(PAUSE), LoopTurns(PAUSE)
-    async with listening(partial(answer, turns, pages), sock, limits, callers=Callers(), turns=turns):
+    turns, scrapes = LoopTurns(PAUSE), page.scrapes
+    async with AsyncExitStack() as stack:
+        probed = listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns)
+        await stack.enter_async_context(probed)
+        if scrapes:
+            scraped = listening(
+                partial(_scrape, page), scrapes.sock, limits, scrapes.tls, callers=Callers(), turns=page.turns
+            )
+            await stack.enter_async_context(scraped)
         await stop.wait()
 
 
 async def _answer(
-    registry: CollectorRegistry,
-    reasons: Mapping[str, Callable[[], str]],
-    turns: LoopTurns,
-    pages: LoopTurns,
-    request: web.BaseRequest,
+    page: Page, reasons: Mapping[str, Callable[[], str]], turns: LoopTurns, request: web.BaseRequest
 ) -> web.Response:
     begin(request)
-    await (pages if request.path == "/metrics" else turns).wait(cast("Connection", request.protocol).peer)
+    is_page = request.path == "/metrics" and page.scrapes is None
+    await (page.turns if is_page else turns).wait(cast("Connection", request.protocol).peer)
     match request.path:
         case "/healthz" | "/readyz" | "/metrics" if request.method not in {"GET", "HEAD"}:
-            response = _response(405, "use GET")
-            response.headers["Allow"] = "GET, HEAD"
+            response = _wrong_method()
         case "/healthz" | "/readyz":
             reason = reasons[request.path]()
             response = _response(503 if reason else 200, reason or "ok")
         case "/metrics":
-            begun = thread_time()
-            response = _response(200, generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)
-            pages.owed += IDLE * (thread_time() - begun)
+            response = page.response() if is_page else _response(404, "the metrics are on the port with TLS")
         case _:
             response = _response(404, "no such path")
+    return _ended(request, response)
+
+
+async def _scrape(page: Page, request: web.BaseRequest) -> web.Response:
+    """Answer a request on the port with TLS."""
+    begin(request)
+    await page.turns.wait(cast("Connection", request.protocol).peer)
+    if request.path != "/metrics":
+        return _ended(request, _response(404, "no such path: only /metrics is served here"))
+    if request.method not in {"GET", "HEAD"}:
+        return _ended(request, _wrong_method())
+    refusal = await page.scrapes.refusal(request) if page.scrapes else ""
+    return _ended(request, _response(403, refusal) if refusal else page.response())
+
+
+def _wrong_method() -> web.Response:
+    response = _response(405, "use GET")
+    response.headers["Allow"] = "GET, HEAD"
+    return response
+
+
+def _ended(request: web.BaseRequest, response: web.Response) -> web.Response:
+    """Return the response; it ends the connection if the request has a body that was not read."""
     if not request.content.is_eof():
         response.force_close()
     return response

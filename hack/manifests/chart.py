@@ -17,7 +17,17 @@ from hack.manifests.readme import readme
 from hack.manifests.rules import KEPT, Rule, field, replaced, value, when
 from hack.manifests.schema import schema
 from hack.manifests.values import RUNBOOKS, VALUES, values_yaml
-from hack.manifests.workloads import CLIENT_CA, HOST, SELF_SIGNED, SYNC, TEMPLATES, WEBHOOK, pod
+from hack.manifests.workloads import (
+    CLIENT_CA,
+    HOST,
+    METRICS_CA,
+    SECURE,
+    SELF_SIGNED,
+    SYNC,
+    TEMPLATES,
+    WEBHOOK,
+    pod,
+)
 
 MADE: Final = "# generated from manifests/ by `make generate`\n"
 FILLED: Final = '{{- include "fusioninfer.defaults" $ -}}\n'
@@ -130,6 +140,10 @@ def _peers(path: str, otherwise: str = "") -> str:
 
 _NETWORK: Final = (
     Rule(r"\A(?:(?!---\n).*\n)+---\n", when(f"not {HOST}", KEPT)),
+    Rule(
+        r"^    - port: metrics\n(?!    - port: https-metrics)",
+        KEPT + when(METRICS_CA, "    - port: https-metrics\n"),
+    ),
     Rule(r"^    - port: https\n", KEPT + _peers("networkPolicy.webhookFrom")),
     Rule(r"^    from:\n    - namespaceSelector: \{\}\n", _peers("networkPolicy.metricsFrom", KEPT), times=2),
     Rule(r"^  - ports:\n(?:    - port: \d+\n)+", "  - ports:\n" + _PORTS),
@@ -137,6 +151,17 @@ _NETWORK: Final = (
         r"^  # No egress: .*\n", when(TEMPLATES, "  egress:  # the API server\n  - ports:\n" + _PORTS, KEPT)
     ),
 )
+_SECURE_PORT: Final = "  - name: https-metrics\n    port: 8443\n    targetPort: https-metrics\n"
+_SERVICES: Final = (
+    Rule(
+        r"^  - name: metrics\n(    port: .*\n    targetPort: .*\n)",
+        "  - name: " + f'{{{{ ternary "probes" "metrics" (not (empty {METRICS_CA})) }}}}\n'
+        "    port: 8080\n    targetPort: metrics\n" + when(METRICS_CA, _SECURE_PORT),
+    ),
+    Rule(r"^  - name: probes$", f'  - name: {{{{ ternary "probes" "metrics" {SECURE} }}}}'),
+    Rule(rf"^{_SECURE_PORT}(?=\Z)", when(SECURE, KEPT)),
+)
+_MAY_SCRAPE: Final = (Rule(r"\A(?:.*\n)+?(?=---\n# To be bound)", when(SECURE, KEPT)),)
 _BACKSTOP: Final = (
     Rule(r"validationActions: .*", "validationActions: {{ toJson .Values.backstop.actions }}"),
     _namespaces(6, times=1),
@@ -173,7 +198,11 @@ def _labels(path: str) -> str:
 
 _SCRAPED: Final = (
     _labelled("monitoring.serviceMonitor.labels"),
-    Rule(r"^  - port: metrics\n", KEPT + field("monitoring.serviceMonitor.interval", "interval", 4)),
+    Rule(r"^  - port: .*\n", KEPT + field("monitoring.serviceMonitor.interval", "interval", 4), times=2),
+    Rule(
+        r"^    tlsConfig:\n(?: {6}.*\n)+",
+        "    tlsConfig: {{- toYaml .Values.monitoring.serviceMonitor.tlsConfig | nindent 6 }}\n",
+    ),
 )
 _ALERTS: Final = (
     _labelled("monitoring.prometheusRule.labels"),
@@ -186,7 +215,8 @@ SOURCES: Final = (
     Source("base/rbac.yaml", _RIGHTS),
     Source("base/user-roles.yaml", (_AGGREGATED,)),
     Source("base/picker-roles.yaml", annotations=_KEPT),
-    Source("base/service.yaml"),
+    Source("base/service.yaml", _SERVICES),
+    Source("base/metrics-rbac.yaml", _MAY_SCRAPE),
     Source("base/webhooks.yaml", _WEBHOOKS, annotations=_INJECTED),
     Source("base/backstop.yaml", _BACKSTOP),
     Source("base/controller-policy.yaml", (_CONTROLLER,), _BOUND),
@@ -215,6 +245,7 @@ _TEST: Final = (
 OWN: Final = (
     Source("settings.yaml"),
     Source("client-ca.yaml", condition=CLIENT_CA),
+    Source("metrics-client-ca.yaml", condition=METRICS_CA),
     Source("test.yaml", _TEST, annotations=_HOOK),
 )
 """The templates of objects that no manifest has."""

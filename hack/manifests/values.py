@@ -242,6 +242,13 @@ VALUES: Final = (
         "the CA (PEM) of the certificates that API servers present; with it, nobody else is answered "
         '(`docs/install.md`, "Who may call the webhook")',
     ),
+    Value(
+        "webhook.metricsClientCA",
+        "",
+        _TEXT,
+        "the CA (PEM) of the certificates of those who may read the webhook's metrics, which have TLS then; "
+        "empty: plain HTTP for everybody who reaches the port",
+    ),
     Value("webhook.clientNames", [], _NAMES, "names in those certificates; required with `webhook.clientCA`"),
     Value(
         "webhook.callerCIDRs",
@@ -251,6 +258,13 @@ VALUES: Final = (
         "`10.0.0.0/24`, not as `::ffff:10.0.0.0/120`",
     ),
     *_deployment("sync", "the controller", "replicas of the controller; one leads"),
+    Value(
+        "sync.secureMetrics",
+        True,
+        _SWITCH,
+        "whether its metrics have TLS, for tokens that may get the path `/metrics` (ClusterRole "
+        "`fusioninfer-metrics-reader`); else plain HTTP for everybody who reaches the port",
+    ),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value(
         "sync.gangsOnly",
@@ -383,6 +397,12 @@ VALUES: Final = (
         {},
         _LABELS,
         "labels of the ServiceMonitor, by which a Prometheus selects it",
+    ),
+    Value(
+        "monitoring.serviceMonitor.tlsConfig",
+        {"insecureSkipVerify": True},
+        {"type": "object"},
+        "how a Prometheus scrapes metrics with TLS; for those of the webhook it needs `cert` and `keySecret`",
     ),
     Value("monitoring.serviceMonitor.interval", "", _TEXT, "how often to scrape; empty: as Prometheus does"),
     Value(

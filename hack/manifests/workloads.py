@@ -7,6 +7,8 @@ from hack.manifests.rules import KEPT, Rule, block, field, items, value, when
 SELF_SIGNED: Final = '(eq $.Values.certificates.mode "self-signed")'
 HOST: Final = value("webhook.hostNetwork")
 CLIENT_CA: Final = value("webhook.clientCA")
+METRICS_CA: Final = value("webhook.metricsClientCA")
+SECURE: Final = value("sync.secureMetrics")
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
@@ -68,13 +70,19 @@ _SWITCHES: Final = "".join(
         when(value("sync.gangsOnly"), "        - --gangs-only\n"),
         "{{- range $.Values.sync.namespaces }}\n        - --watch-namespace={{ . }}\n{{- end }}\n",
         when(TEMPLATES, "        - --templates-namespace={{ $.Release.Namespace }}\n"),
+        when(SECURE, "        - --secure-metrics-port=8443\n"),
         when(SELF_SIGNED, "        - --manage-certificates=fusioninfer-webhook-tls\n"),
         items("sync.extraArgs", 8),
     )
 )
 SYNC: Final = (
     *_deployment("sync"),
-    Rule(r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n", _SWITCHES),
+    Rule(
+        r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n"
+        r"        - --secure-metrics-port=.*\n",
+        _SWITCHES,
+    ),
+    Rule(r"^        - name: https-metrics\n.*\n", when(SECURE, KEPT)),
     Rule(_list("env", 8), KEPT + items("sync.extraEnv", 8)),
 )
 
@@ -109,6 +117,20 @@ _CA: Final = """\
           name: fusioninfer-client-ca
 """
 """As in the component `manifests/client-ca`."""
+_SCRAPED: Final = """\
+        - --secure-metrics-port=8443
+        - --metrics-client-ca=/etc/fusioninfer/metrics-client-ca/ca.crt
+"""
+_SCRAPED_PORT: Final = """\
+        - name: https-metrics
+          containerPort: 8443
+"""
+"""As in the component `manifests/metrics-client-ca`, as are the volume and its mount."""
+
+
+def _of_metrics(text: str) -> str:
+    """Return what the CA of the metrics' clients needs, like that of API servers."""
+    return text.replace("client-ca", "metrics-client-ca")
 
 
 def _each(flag: str, path: str) -> str:
@@ -119,6 +141,7 @@ def _each(flag: str, path: str) -> str:
 
 _CALLERS: Final = "".join(
     (
+        when(METRICS_CA, _SCRAPED),
         when(CLIENT_CA, "        - --client-ca=/etc/fusioninfer/client-ca/ca.crt\n"),
         _each("client-name", "webhook.clientNames"),
         _each("caller-cidr", "webhook.callerCIDRs"),
@@ -143,12 +166,24 @@ WEBHOOK: Final = (
     Rule(r"--port=\d+$", f"--port={{{{ int {_PORT} }}}}"),
     Rule(r"containerPort: 10250$", f"containerPort: {{{{ int {_PORT} }}}}"),
     Rule(r"--metrics-port=\d+$", f"--metrics-port={{{{ int {_METRICS} }}}}"),
-    Rule(r"containerPort: 8080$", f"containerPort: {{{{ int {_METRICS} }}}}"),
+    Rule(
+        r"containerPort: 8080\n",
+        f"containerPort: {{{{ int {_METRICS} }}}}\n" + when(METRICS_CA, _SCRAPED_PORT),
+    ),
     Rule(
         r"--log-level=.*\n",
         f"--log-level={{{{ {_LOG_LEVEL} }}}}\n" + _CALLERS + items("webhook.extraArgs", 8),
     ),
-    Rule(r"^        volumeMounts:\n", KEPT + when(TEMPLATES, _ACCOUNT_MOUNT) + when(CLIENT_CA, _CA_MOUNT)),
-    Rule(r"^      volumes:\n", KEPT + when(TEMPLATES, _ACCOUNT) + when(CLIENT_CA, _CA)),
+    Rule(
+        r"^        volumeMounts:\n",
+        KEPT
+        + when(TEMPLATES, _ACCOUNT_MOUNT)
+        + when(CLIENT_CA, _CA_MOUNT)
+        + when(METRICS_CA, _of_metrics(_CA_MOUNT)),
+    ),
+    Rule(
+        r"^      volumes:\n",
+        KEPT + when(TEMPLATES, _ACCOUNT) + when(CLIENT_CA, _CA) + when(METRICS_CA, _of_metrics(_CA)),
+    ),
     Rule(r"^        ports:\n", block("webhook.extraEnv", "env", 8) + KEPT),
 )

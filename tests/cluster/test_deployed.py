@@ -4,6 +4,7 @@ With `--image` they are run from the image, as containers are; else from this ch
 """
 
 import json
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -24,7 +25,7 @@ from tests.cluster.testbed.deployed import (
 )
 from tests.cluster.testbed.images import Program
 from tests.cluster.testbed.namespaces import empty_namespace
-from tests.cluster.testbed.network import Network, ask
+from tests.cluster.testbed.network import Answer, Network, ask
 from tests.cluster.testbed.processes import stop
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import WHOLE, read
@@ -54,8 +55,33 @@ def test_two_replicas_are_ready_and_show_their_metrics(
     assert [[answers(own_network, one, each) for each in probes] for one in deployed[name]] == [
         [True] * 3
     ] * 2
-    shown = [ask(own_network, f"{one.address}:8080", "/metrics").body for one in deployed[name]]
-    assert all("fusioninfer_" in each for each in shown)
+    shown = [ask(own_network, f"{one.address}:8080", "/metrics") for one in deployed[name]]
+    assert [each.status for each in shown] == [200 if name == WEBHOOK else 404] * 2
+
+
+def test_the_controller_shows_its_metrics_to_tokens_that_may_read_them(
+    admission: Cluster, own_network: Network, deployed: dict[str, list[Deployed]]
+) -> None:
+    one, *_ = deployed[SYNC]
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+
+    def scraped(token: str) -> Answer:
+        headers = {"Authorization": f"Bearer {token}"}
+        return ask(own_network, f"{one.address}:8443", "/metrics", headers=headers, tls=unverified)
+
+    kubectl(admission, "create", "serviceaccount", "prometheus", "--namespace=default")
+    token = kubectl(admission, "create", "token", "prometheus", "--namespace=default").strip()
+    before = scraped(token)
+    kubectl(
+        *(admission, "create", "clusterrolebinding", "prometheus"),
+        *("--clusterrole=fusioninfer-metrics-reader", "--serviceaccount=default:prometheus"),
+    )
+    until(lambda: scraped(token).status == 200, "the token may read the metrics")
+
+    assert (before.status, "prometheus may not get the path /metrics" in before.body) == (403, True)
+    assert "does not know this token" in scraped(f"{token}x").body
+    assert "fusioninfer_sync_is_leader" in scraped(token).body
 
 
 def test_a_review_is_answered_with_a_patch(own_network: Network, deployed: dict[str, list[Deployed]]) -> None:

@@ -71,6 +71,7 @@ _KNOWN: Final = {
     "webhook.clientCA": "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n",
     "webhook.clientNames": ["kube-apiserver"],
 }
+_SCRAPED: Final = {"webhook.metricsClientCA": _KNOWN["webhook.clientCA"]}
 DIGEST: Final = f"sha256:{'0' * 64}"
 _PINNED: Final = {"image.repository": "x", "image.digest": DIGEST}
 _TAGGED: Final = {"image.registry": "registry", "image.repository": "x", "image.tag": "t", "image.digest": ""}
@@ -110,6 +111,7 @@ BINDING: Final = (("ValidatingAdmissionPolicyBinding", "backstop.fusioninfer.io"
 TO_WEBHOOK: Final = (("NetworkPolicy", "fusioninfer-webhook"),)
 TO_SYNC: Final = (("NetworkPolicy", "fusioninfer-sync"),)
 CALLERS: Final = (("ConfigMap", "fusioninfer-client-ca"),)
+SCRAPERS: Final = (("ConfigMap", "fusioninfer-metrics-client-ca"),)
 SETTINGS: Final = (("ConfigMap", "fusioninfer-settings"),)
 KINDS: Final = tuple(
     ("CustomResourceDefinition", f"{name}.fusioninfer.io")
@@ -175,6 +177,9 @@ EFFECTS: Final = (
     Effect({**_NOT_HOST, "networkPolicy.webhookFrom": [_BLOCK]}, TO_WEBHOOK, "spec ingress 0 from 0", _BLOCK),
     Effect({"networkPolicy.metricsFrom": [_SPACE]}, TO_WEBHOOK, "spec ingress 1 from 0", _SPACE),
     Effect({"networkPolicy.metricsFrom": [_SPACE]}, TO_SYNC, "spec ingress 0 from 0", _SPACE),
+    Effect({"sync.secureMetrics": False}, (("Service", DEPLOYMENTS[1]),), "spec ports 0 name", "metrics"),
+    Effect(_SCRAPED, WEBHOOK, f"{CONTAINER} ports -1 name", "https-metrics"),
+    Effect(_SCRAPED, SCRAPERS, "data ca.crt", _KNOWN["webhook.clientCA"]),
     Effect({"sync.observeOnly": True}, SYNC, f"{CONTAINER} args", "--observe-only"),
     Effect({"sync.gangsOnly": True}, SYNC, f"{CONTAINER} args", "--gangs-only"),
     Effect({"sync.namespaces": ["a"]}, SYNC, f"{CONTAINER} args", "--watch-namespace=a"),
@@ -213,6 +218,12 @@ EFFECTS: Final = (
     Effect({"policies.ownership": True}, OWNERSHIP, "spec failurePolicy", "Fail"),
     Effect({"backstop.actions": ["Deny"]}, BINDING, "spec validationActions", ["Deny"]),
     Effect({**_MONITORED, "monitoring.serviceMonitor.labels": _LABELS}, MONITOR, TEAM, "ml"),
+    Effect(
+        {**_MONITORED, "monitoring.serviceMonitor.tlsConfig": {"serverName": "x"}},
+        MONITOR,
+        "spec endpoints 1 tlsConfig serverName",
+        "x",
+    ),
     Effect(
         {**_MONITORED, "monitoring.serviceMonitor.interval": "15s"},
         MONITOR,

@@ -62,9 +62,9 @@ OPEN: Final = frozenset(
     (
         *(Call(caller, "webhook", 10250) for caller in PEERS if caller not in OURS),
         *(
-            Call(caller, called, 8080)
+            Call(caller, *served)
             for caller in ("Prometheus", "name server", "engine")
-            for called in OURS
+            for served in (("webhook", 8080), ("controller", 8080), ("controller", 8443))
         ),
         *(Call("controller", called, port) for called in PEERS if called not in OURS for port in (443, 6443)),
     )

@@ -80,10 +80,10 @@ def test_the_webhook_listens_on_its_container_ports(webhook: dict[str, Any]) -> 
     assert ports == {"https": webhook["port"], "metrics": webhook["metrics_port"]}
 
 
-def test_the_controller_listens_on_its_container_port(sync: dict[str, Any]) -> None:
+def test_the_controller_listens_on_its_container_ports(sync: dict[str, Any]) -> None:
     ports = {port["name"]: port["containerPort"] for port in container("fusioninfer-sync")["ports"]}
 
-    assert ports == {"metrics": sync["metrics_port"]}
+    assert ports == {"metrics": sync["metrics_port"], "https-metrics": sync["secure_metrics_port"]}
 
 
 def test_the_webhook_reads_its_certificate_where_the_secret_is_mounted(webhook: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ A pod is a process that sleeps in a network of its own; its containers are proce
 import http.client
 import json
 import socket
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,11 +121,13 @@ def ask(
     headers: Mapping[str, str] | None = None,
     *,
     seconds: float = PATIENCE,
+    tls: ssl.SSLContext | None = None,
 ) -> Answer:
     """Send a request to `ADDRESS:PORT`: a POST of JSON if there is a body, else a GET."""
     address, _, port = server.rpartition(":")
     connection = http.client.HTTPConnection(address, int(port), timeout=seconds)
-    connection.sock = connect(there, address, int(port), seconds)
+    connected = connect(there, address, int(port), seconds)
+    connection.sock = tls.wrap_socket(connected) if tls else connected
     try:
         connection.request(
             "GET" if body is None else "POST",
