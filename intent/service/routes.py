@@ -25,6 +25,7 @@ from intent.names import LABEL, PICKER_ENDING, picker_name
 from intent.pickers.configuration import FLOW_CONTROL, check_config, has_flow_control
 from intent.priority import number_of
 from intent.service.member import Member
+from intent.service.rules import disagreement
 from intent.settings import Settings
 
 ALONE: Final = (
@@ -76,25 +77,14 @@ def merged_routing(members: tuple[Member, ...]) -> Routing:
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
     for name, row in ROUTING_KEYS.items():
-        values = [(one.name, _as_text(getattr(one.routing, name))) for one in members]
-        if len({value for _, value in values} - {""}) > 1:
-            for one, (_, own) in zip(members, values, strict=True):
-                message = _others(values, own, row.noun)
-                yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
+        values = disagreement(members, row.noun, lambda one, name=name: _as_text(getattr(one.routing, name)))
+        for one, _, says in values:
+            message = f"{says}; the routes stay as they are until they agree"
+            yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
 
 
 def _as_text(value: str | int | tuple[str, ...]) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value or "")
-
-
-def _others(values: list[tuple[str, str]], own: str, noun: str) -> str:
-    others = (f"{name}: {_short(value)}" for name, value in values if value not in {"", own})
-    return f"members disagree on {noun} ({', '.join(others)}); the routes stay as they are until they agree"
-
-
-def _short(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if line == text and len(line) < 60 else f"{line[:60]} ..."
 
 
 def contradictions(members: tuple[Member, ...], routing: Routing, settings: Settings) -> Iterator[Finding]:

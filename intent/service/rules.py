@@ -51,29 +51,35 @@ def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Fin
 
 def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
     """Report scheduler, queue and roles, if members disagree (FI404, FI405, FI406)."""
-    declaring = tuple(one for one in members if one.roles)
     scheduled = tuple(one for one in members if one.needs_others)
-    return (
-        *_disagreement(
-            scheduled,
-            scheduled,
-            "FI404",
-            SCHEDULER_NAME,
-            "the scheduler",
-            lambda one: one.scheduler or NO_GANG,
-        ),
-        *_disagreement(
-            scheduled,
-            scheduled,
-            "FI405",
-            QUEUE_NAME,
-            "the queue",
-            lambda one: one.queue or settings.queue or "default",
-        ),
-        *_disagreement(
-            members, declaring, "FI406", ROLES, "the roles", lambda one: ",".join(sorted(one.roles))
-        ),
+    rows: tuple[tuple[str, str, str, tuple[Member, ...], Callable[[Member], str]], ...] = (
+        ("FI404", SCHEDULER_NAME, "the scheduler", scheduled, lambda one: one.scheduler or NO_GANG),
+        ("FI405", QUEUE_NAME, "the queue", scheduled, lambda one: one.queue or settings.queue or "default"),
+        ("FI406", ROLES, "the roles", members, lambda one: ",".join(sorted(one.roles))),
     )
+    return tuple(
+        _finding(one, key, own or None, f"{says}; nothing changes until they agree", code)
+        for code, key, what, voters, value in rows
+        for one, own, says in disagreement(voters, what, value)
+    )
+
+
+def disagreement(
+    members: tuple[Member, ...], what: str, value: Callable[[Member], str]
+) -> Iterator[tuple[Member, str, str]]:
+    """Yield each member with its value and those of the others, if they disagree; an empty one does not."""
+    votes = [(one.name, vote) for one in members if (vote := value(one))]
+    if len({vote for _, vote in votes}) < 2:
+        return
+    for one in members:
+        own = value(one)
+        others = _listed([f"{name}: {_short(vote)}" for name, vote in votes if vote != own])
+        yield one, own, f"members disagree on {what} ({others})"
+
+
+def _short(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if line == text and len(line) < 60 else f"{line[:60]} ..."
 
 
 def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
@@ -194,25 +200,6 @@ def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
             f"name no {lacks[0]}: service {members[0].service} starts without one; name all roles, or none"
         )
         yield from (_finding(one, ROLES, None, message, "FI540") for one in members if one.roles)
-
-
-def _disagreement(  # noqa: PLR0913, PLR0917 - a row of the table above
-    members: tuple[Member, ...],
-    voters: tuple[Member, ...],
-    code: str,
-    key: str,
-    what: str,
-    value: Callable[[Member], str],
-) -> Iterator[Finding]:
-    """Report the values of the voters on every member, if the voters disagree."""
-    votes = [(other.name, value(other)) for other in voters]
-    if len({vote for _, vote in votes}) < 2:
-        return
-    for one in members:
-        own = value(one)
-        others = _listed([f"{name}: {vote}" for name, vote in votes if vote != own])
-        message = f"members disagree on {what} ({others}); nothing changes until they agree"
-        yield _finding(one, key, own or None, message, code)
 
 
 def _listed(others: list[str]) -> str:
