@@ -83,7 +83,8 @@ chaos: $(READY) ## Kill every process of a cluster while users work, for CHAOS_R
 soak: $(READY) ## The long forms, each with its summary; some of them with SOAK="safety chaos" (tests/soak.py)
 	TIER=soak $(BIN)/python -m tests.soak $(SOAK)
 
-site: $(SITE_TOOLS)/.ready ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
+site: $(READY) $(SITE_TOOLS)/.ready ## Build the site of docs/ into build/site; a link or an anchor that leads nowhere is an error
+	$(BIN)/python -m hack pages build/pages
 	NO_MKDOCS_2_WARNING=1 $(SITE_TOOLS)/bin/mkdocs build --strict --site-dir $(abspath $(SITE))
 
 $(SITE_TOOLS)/.ready:

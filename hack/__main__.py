@@ -1,10 +1,12 @@
 """Write or compare generated files: `python -m hack generate|verify [NAME]...`; without NAME, Python's."""
 
 import sys
+from pathlib import Path
 
 import click
 
 from hack.generated import GENERATORS, named, report, write
+from hack.pages.blocks import write_built
 from hack.rooms import crowded, table
 
 NAMES = click.argument(
@@ -33,6 +35,13 @@ def verify(names: tuple[str, ...]) -> None:
     found = [one for one in (report(named(names)), *(() if names else crowded())) if one]
     click.echo("\n".join([*(() if names else (table(),)), *found]))
     sys.exit(bool(found))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def pages(folder: Path) -> None:
+    """Write the pages with long tables into FOLDER, for the build of the site."""
+    write_built(folder)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from hack import golden, schemas, transcripts
 from hack.image import lock, sbom
 from hack.manifests import chart, crds, dashboard, uninstall, version
-from hack.pages import blocks, codes, kserve_llm_d, shown
+from hack.pages import blocks, shown
 
 ROOT: Final = Path(__file__).parents[1]
 SHOWN: Final = 20
@@ -44,9 +44,7 @@ GENERATORS: Final = (
     Generator("dashboard", dashboard.texts),
     Generator("uninstall", uninstall.texts),
     Generator("chart", chart.texts),
-    *(Generator(page, partial(blocks.texts, page)) for page in blocks.PAGES),
-    Generator("codes", codes.texts),
-    Generator("kserve-llm-d", kserve_llm_d.texts),
+    *(Generator(page, partial(blocks.texts, page)) for page in blocks.WRITTEN),
     Generator("demo", shown.demo),
     Generator("golden", golden.texts),
     Generator("transcripts", transcripts.texts),

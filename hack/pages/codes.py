@@ -1,4 +1,4 @@
-"""The page of codes: an entry for each finding, and for each rule that injects a field."""
+"""The codes: an entry for each finding, and for each rule that injects a field."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,24 +17,15 @@ CHAPTERS: Final = {
     "9": "The webhook, and files",
 }
 """The chapters by the first digit of their codes."""
-START: Final = """\
-# Codes
-
-<!-- made from catalog/codes and webhook/mutate by `make generate` -->
-
-Every finding ends with a code: in a response of the API server, in an Event, and offline. A code never
-changes its meaning. An error denies an object; on an update that does not change the invalid field it only
-warns. `fusioninfer codes` lists the codes, and `fusioninfer explain` names the rule of every injected field.
-"""
 
 
-def texts() -> Mapping[str, str]:
-    """Return the page."""
+def blocks() -> Mapping[str, str]:
+    """Return the block of the page."""
     chapters = (
         f"\n## {title}\n\n" + "\n".join(_entry(ENTRIES[code]) for code in sorted(ENTRIES) if code[2] == digit)
         for digit, title in CHAPTERS.items()
     )
-    return {"docs/codes.md": START + "".join(chapters)}
+    return {"codes": "".join(chapters)}
 
 
 def _entry(one: Entry) -> str:

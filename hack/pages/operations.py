@@ -1,40 +1,24 @@
-"""Tables of the manifests: alerts, the controller's metrics, and rights."""
+"""Tables of the controller's metrics, and of rights."""
 
 import dataclasses
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from hack.manifests.objects import find, objects
+from hack.manifests.objects import objects
 from hack.markdown import table
 from intent import Object
-from sync.runtime.metrics import metrics
+from sync.runtime.metrics import metrics as registered
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 
 
-def alerts() -> list[Object]:
-    """Return the rules of the alerts."""
-    groups = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]
-    return [rule for group in groups for rule in group["rules"]]
-
-
-def operations() -> Mapping[str, str]:
-    """Return the tables of alerts and metrics."""
-    rows = [
-        {
-            "alert": f"`{rule['alert']}`",
-            "severity": rule["labels"]["severity"],
-            "what is wrong": re.sub(r"\{\{ \$labels\.([a-z]+) \}\}", r"`\1`", rule["annotations"]["summary"]),
-            "what to do": rule["annotations"]["remedy"],
-        }
-        for rule in alerts()
-    ]
-    return {"alerts": table(rows), "metrics": table(_metrics())}
+def metrics() -> Mapping[str, str]:
+    """Return the table of metrics."""
+    return {"metrics": table(_metrics())}
 
 
 def _metrics() -> list[dict[str, str]]:
-    made = metrics()
+    made = registered()
     fields = [getattr(made, field.name) for field in dataclasses.fields(made) if field.name != "registry"]
     return [
         {

@@ -10,15 +10,16 @@ from typing import Final
 
 from click.testing import CliRunner
 
-from catalog.engines import ENGINES
+from catalog.engines import ENGINES, PRODUCTS
 from catalog.pickers.generations import PICKERS
-from fusioninfer import engines
 from fusioninfer.cli import main
+from fusioninfer.engines import tables
 from hack.manifests.objects import DOCS
 from hack.markdown import table
 from intent import budget
 from intent.annotations import KEYS
 from sync.desired.strategies import MEANING, WEIGHTS, presets
+from tests.engines.matrix import CELLS, Cell
 from webhook.launchers import LAUNCHERS
 from webhook.server import listen
 
@@ -48,7 +49,7 @@ def readme() -> Mapping[str, str]:
 
 
 def launchers() -> Mapping[str, str]:
-    """Return the tables of launchers and engines."""
+    """Return the table of launchers."""
     rows = [
         {
             "launcher": f"`{name}`",
@@ -59,7 +60,28 @@ def launchers() -> Mapping[str, str]:
         }
         for name, row in LAUNCHERS.items()
     ]
-    return {name: table(each) for name, each in {**engines.tables(ENGINES), "launchers": rows}.items()}
+    return {"launchers": table(rows)}
+
+
+def engines() -> Mapping[str, str]:
+    """Return the tables of known engines, and that of the launches that real engines are tested with."""
+    known = {name: table(rows) for name, rows in tables(ENGINES).items()}
+    return {**known, "launches": table([_launch(cell) for cell in CELLS])}
+
+
+def _launch(cell: Cell) -> dict[str, str]:
+    result = {
+        "runs": "runs, on the platform of the tests" if cell.lifted else "runs",
+        "refused": f"the engine ends, as {cell.code} says",
+        "not on a CPU": f"not on a CPU: `{cell.said}`",
+    }[cell.outcome]
+    engine = f"{PRODUCTS[cell.release.engine].title} {cell.release.version}"
+    return {
+        "launcher": f"`{cell.launcher}`",
+        "parallelism": cell.shape.name,
+        "engine": engine,
+        "result": result,
+    }
 
 
 def routing() -> Mapping[str, str]:

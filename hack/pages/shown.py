@@ -1,4 +1,4 @@
-"""Tables of what tests hold and benchmarks measured, and of the examples."""
+"""Tables of what benchmarks measured, and of the examples; the copies of the demo."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from hack.markdown import table
 from tests.bench.__main__ import PARTS
 from tests.bench.report import markdown, read
 from tests.builders.examples import EXAMPLES, FILES
-from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, short
 
 COMMENT: Final = re.compile(r"\A((?:# .*\n)+)")
 """The description of an example, at its beginning."""
@@ -27,21 +26,6 @@ def performance() -> Mapping[str, str]:
     """Return the tables of all parts of the benchmark."""
     parts = read((DOCS / "performance.json").read_bytes())
     return {"results": "".join(f"{markdown(PARTS[name].title, rows)}\n" for name, rows in parts.items())}
-
-
-def stories() -> Mapping[str, str]:
-    """Return the capacity tables."""
-    return {"monolithic": _capacity(MONOLITHIC), "disaggregated": _capacity(DISAGGREGATED)}
-
-
-def _capacity(counted: Table) -> str:
-    """Return a row for each number of GPUs, with a column for each group."""
-    groups = [short(counted, group) for group in counted.groups]
-    rows = []
-    for gpus, (marks, words) in counted.rows.items():
-        states = ["runs" if mark == SCHEDULED else "waits" for mark in marks.split()]
-        rows.append({"free GPUs": str(gpus), **dict(zip(groups, states, strict=True)), "service": words})
-    return table(rows)
 
 
 def examples() -> Mapping[str, str]:

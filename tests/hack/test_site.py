@@ -1,7 +1,10 @@
 """What the site adds to the pages."""
 
+from pathlib import Path
+
 import pytest
 
+from hack.pages.blocks import BUILT, write_built
 from hack.site.codes import linked
 
 
@@ -20,3 +23,11 @@ from hack.site.codes import linked
 )
 def test_a_code_in_a_text_leads_to_its_page(html: str, made: str) -> None:
     assert linked(html, "../codes/") == made
+
+
+def test_the_site_gets_each_page_with_its_tables(tmp_path: Path) -> None:
+    write_built(tmp_path)
+
+    pages = {file.name: file.read_text() for file in tmp_path.iterdir()}
+    assert pages.keys() == {Path(page).name for page in BUILT}
+    assert [name for name, text in pages.items() if "The site has" in text] == []

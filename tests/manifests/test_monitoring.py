@@ -1,4 +1,4 @@
-"""Alerts and dashboard use series that exist, and the operations page lists every alert."""
+"""Alerts and dashboard use series that exist, and each alert has a chapter for those on call."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,8 @@ from prometheus_client import CollectorRegistry
 from certs import reload
 from fusioninfer import __version__
 from hack.manifests.dashboard import PANELS, Panel
-from hack.manifests.objects import DOCS
+from hack.manifests.objects import DOCS, find
 from hack.manifests.values import RUNBOOKS
-from hack.pages.operations import alerts
 from intent import Object
 from sync.runtime.metrics import OPERATORS, metrics
 from tests.manifests.pages import chapters
@@ -38,6 +37,12 @@ LABELLED_LATER: Final = {
     "fusioninfer_sync_writes_total",
 }
 """Metrics whose series appear only with their label values: codes, kinds."""
+
+
+def alerts() -> list[Object]:
+    """Return the rules of the alerts."""
+    groups = find("PrometheusRule", "fusioninfer", "monitoring")["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
 
 
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
