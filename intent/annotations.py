@@ -472,8 +472,8 @@ class Annotations:
         default="",
         metadata=_annotation(
             LORA,
-            "LoRA adapters as `NAME=URI`, separated by commas, and limits "
-            f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/lora.md`",
+            "LoRA adapters as `NAME=URI`, separated by commas, and limits ("
+            f"{', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
             ValueCheck(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
             absent="none",
             service="spec.lora",

@@ -98,7 +98,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI118": Code(
         "error",
         "the LoRA adapters are not valid",
-        "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/lora.md has an example of each scheme",
+        "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/model.md has an example of each scheme",
         "a name or a URI has a typing error or is there twice, or the engine does not accept a limit",
     ),
     "FI119": Code(

@@ -294,7 +294,7 @@ class LoraAdapter(ApiModel):
 
 
 class LoraAdapters(ApiModel):
-    """LoRA adapters of the engines (`docs/lora.md`)."""
+    """LoRA adapters of the engines (`docs/model.md`)."""
 
     adapters: Annotated[
         list[LoraAdapter], Field(min_length=1, max_length=MOST, json_schema_extra=_keyed_by("name"))

@@ -34,4 +34,4 @@ def test_a_command_of_the_page_prints_what_the_page_shows(
 
 
 def test_the_page_has_commands() -> None:
-    assert len(shown()) == 4
+    assert len(shown()) == 3
