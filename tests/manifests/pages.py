@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from textwrap import dedent
 from typing import Final
 
 CHAPTER: Final = re.compile(r"^## (.+)$", re.MULTILINE)
-CONSOLE: Final = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE: Final = re.compile(r"^( *)```console\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMAND: Final = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
-FILE: Final = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE: Final = re.compile(r"^( *)```yaml\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+"""A block in a tab is indented."""
 
 
 def chapters(page: Path) -> dict[str, str]:
@@ -24,9 +26,10 @@ def commands(page: Path) -> dict[str, tuple[str, ...]]:
 
 def files(page: Path, chapter: str) -> tuple[str, ...]:
     """Return the YAML files of a chapter."""
-    return tuple(FILE.findall(chapters(page)[chapter]))
+    return tuple(dedent(file) for _, file in FILE.findall(chapters(page)[chapter]))
 
 
 def _commands(text: str) -> tuple[str, ...]:
-    found = (command for console in CONSOLE.findall(text) for command in COMMAND.findall(console))
+    consoles = (dedent(console) for _, console in CONSOLE.findall(text))
+    found = (command for console in consoles for command in COMMAND.findall(console))
     return tuple(re.sub(r"\\\n *", "", command) for command in found)
