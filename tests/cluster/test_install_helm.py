@@ -37,7 +37,7 @@ DEFINITIONS: Final = {
     f"CustomResourceDefinition//{plural}.fusioninfer.io"
     for plural in ("inferenceservices", "inferencetemplates")
 }
-INSTALL: Final = commands(DOCS / "install.md")["With Helm"]
+INSTALL: Final = [each for each in commands(DOCS / "install.md")["Install FusionInfer"] if " -k " not in each]
 TEST: Final = next(each for each in INSTALL if "helm test" in each)
 UPGRADE: Final = next(each for each in commands(OPERATIONS)["Upgrade"] if "helm upgrade" in each)
 UNINSTALL: Final = commands(OPERATIONS)["Uninstall"]

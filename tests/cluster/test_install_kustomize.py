@@ -36,9 +36,9 @@ from tests.manifests.pages import commands, files
 
 INSTALL: Final = DOCS / "install.md"
 OPERATIONS: Final = DOCS / "operations.md"
-CHAPTER: Final = "With kustomize"
+CHAPTER: Final = "Install FusionInfer"
 NAMESPACE: Final = "fusioninfer-system"
-(APPLY,) = commands(INSTALL)[CHAPTER]
+(APPLY,) = [each for each in commands(INSTALL)[CHAPTER] if " -k " in each]
 SEE_ROLLOUT, SEE_LEASE, SEE_RECORD = commands(INSTALL)["See that it works"]
 BYPASS, *TAKE_AWAY = commands(OPERATIONS)["The webhook is down"]
 UNINSTALL: Final = tuple(each for each in commands(OPERATIONS)["Uninstall"] if each.startswith("kubectl"))
