@@ -11,7 +11,7 @@ NOBODY: Final = ""
 
 @dataclass(slots=True)
 class BytePool:
-    """Bytes that are held, by namespace. One namespace may hold as many as are left (ADR 49).
+    """Bytes that are held, by namespace. One namespace may hold as many as are left (ADR 52).
 
     So alone it gets half of them, the next one a quarter: none can keep the others from any.
     """
