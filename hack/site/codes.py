@@ -1,10 +1,12 @@
-"""A hook of MkDocs: each code in the text of a page leads to what docs/codes.md says of it."""
+"""A hook of MkDocs: a code leads to what docs/codes.md says of it, and the name of a page to that page."""
 
 import re
 from typing import Any, Final
 
 PAGE: Final = "codes.md"
 _TOKEN: Final = re.compile(r"<(/?)(\w+)[^>]*>|\bFI\d{3}\b")
+_NAME: Final = re.compile(r"(?:<code>)?\bdocs/([a-z-]+)\.md\b(?:</code>)?")
+"""A page as messages and remedies name it."""
 _LEFT: Final = frozenset({"a", "code", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "script", "style"})
 """Elements whose text stays: links, examples and headings."""
 
@@ -12,7 +14,8 @@ _LEFT: Final = frozenset({"a", "code", "pre", "h1", "h2", "h3", "h4", "h5", "h6"
 def on_page_content(html: str, page: Any, **_: Any) -> str:
     """Return the page with links; MkDocs calls this once for each page."""
     above = "../" * page.url.count("/")
-    return html if page.file.src_uri == PAGE else linked(html, f"{above}codes/")
+    named = _NAME.sub(lambda name: f'<a href="{above}{name[1]}/">{name[1]}</a>', html)
+    return named if page.file.src_uri == PAGE else linked(named, f"{above}codes/")
 
 
 def linked(html: str, codes: str) -> str:

@@ -22,4 +22,5 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "quickstart" / "index.html").exists()
-    assert '<a href="../codes/#fi316">FI316</a>' in (tmp_path / "launchers" / "index.html").read_text()
+    assert '<a href="../codes/#fi311">FI311</a>' in (tmp_path / "launchers" / "index.html").read_text()
+    assert '<a href="../model/">model</a>' in (tmp_path / "annotations" / "index.html").read_text()
