@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple
 
 from intent import Object, budget
 from intent.annotations import BASE_REFS, EXPANSION, REFRESH, SERVICE, path
@@ -21,15 +21,12 @@ from webhook.overlay.base import MISSING
 from webhook.overlay.keyed import same
 from webhook.overlay.proven import has_some
 from webhook.state import (
-    Ejected,
     Fresh,
-    Grandfathered,
     Inspected,
     Invalid,
     NotOurs,
     Pinned,
     Settled,
-    Unfilled,
     Unreadable,
     Withdrawn,
     inspect,
@@ -58,29 +55,31 @@ def check(  # noqa: PLR0913 - what a request consists of
     dry run a template that cannot be read is a warning, since it may be applied together with the object.
     """
     found = state(live, old, templates)
-    if isinstance(found, NotOurs):
-        return []
-    if isinstance(found, Settled):
-        return _scaled(live, old or {})
-    if isinstance(found, Unreadable):
-        return [replace(found.error, softened=_same_templates(live, old))]
-    if isinstance(found, Unfilled):
-        is_read = mutated or templates is not None
-        about_templates = _about_templates(found.write, mutated=mutated, dry_run=dry_run) if is_read else ()
-        return [*about_templates, *_unfilled(found.write)]
-    read = _Read(found, settings)
-    about_record = list(_about_record(read) if mutated else _no_room(found, settings))
-    about_input = list(_about_input(read))
-    is_denied = any(one.severity == "error" for one in (*about_record, *about_input))
+    match found:
+        case NotOurs():
+            return [_EJECTED] if found.is_ejected else []
+        case Settled():
+            return _scaled(live, old or {})
+        case Unreadable(error):
+            return [replace(error, softened=_same_templates(live, old))]
+        case Withdrawn(write):
+            return list(_withdrawn(write))
+        case Invalid(write, is_unfilled=True):
+            is_read = mutated or templates is not None
+            return [
+                *(_about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()),
+                *_unfilled(write),
+            ]
     write = found.write
-    is_same = (
-        write.same_author if isinstance(found, Invalid) else write.unchanged
-    )  # it is stored as it was sent
-    if is_denied and (is_same or write.lost_record):
-        about_record = [replace(one, softened=True) for one in about_record]
-        about_input = _softened(about_input, write, settings)
-    elif is_denied and write.before is not None and write.before.has_record:
-        about_input = _softened(about_input, write, settings, OF_AUTHORS)
+    validated = _validated(found, settings)
+    about_record = list(_about_record(found, validated, settings) if mutated else _no_room(found, settings))
+    about_input = list(_about_input(write, validated))
+    if any(one.severity == "error" for one in (*about_record, *about_input)):
+        if found.is_same:  # it is stored as it was sent
+            about_record = [replace(one, softened=True) for one in about_record]
+            about_input = _softened(about_input, write, settings)
+        elif write.before is not None and write.before.has_record:
+            about_input = _softened(about_input, write, settings, OF_AUTHORS)
     return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
 
 
@@ -97,13 +96,11 @@ def _softened(
 
     Values of variables, which only validators read, may have changed in this very update.
     """
-    is_same = write.lost_record or (write.before is not None and write.before.reading == write.reading)
-    if is_same and not codes:
+    if write.before is not None and write.before.reading == write.reading and not codes:
         return [replace(one, softened=True) for one in errors]
-    before = inspect(write.old or {}, write.old)
-    known = (
-        set() if isinstance(before, Unreadable) else set(map(_said, _about_input(_Read(before, settings))))
-    )
+    before, known = inspect(write.old or {}, write.old), set[str]()
+    if isinstance(before, Inspected):
+        known = {_said(one) for one in _about_input(before.write, _validated(before, settings))}
     return [replace(one, softened=(not codes or one.code in codes) and _said(one) in known) for one in errors]
 
 
@@ -136,13 +133,40 @@ _EDITED: Final = (
 # --- the input --------------------------------------------------------------------------------------
 
 
-def _about_input(read: "_Read") -> Iterator[FieldError]:
+class _Validated(NamedTuple):
+    """What validators read, None if the object has errors, and findings about the launcher that it names."""
+
+    given: Input | None = None
+    about_launcher: tuple[FieldError, ...] = ()
+
+
+def _validated(found: Inspected, settings: Settings) -> _Validated:
+    """Return the input of validators: on an update with the launcher and the layout of its record."""
+    write = found.write
+    if write.reading.intent is None:
+        return _Validated()
+    intent, about_launcher = known_launcher(write.reading.intent)
+    given = mutate.input_of(intent, write.keeping(settings), decided=_decided(found))
+    return _Validated(given, tuple(about_launcher))
+
+
+def _decided(found: Inspected) -> Mapping[str, Any]:
+    """Return the decisions in the record; none on CREATE."""
+    write = found.write
+    record = write.stored if isinstance(found, Pinned) else write.record
+    if write.old is None or record is records.NO_RECORD:
+        return UNDECIDED
+    taken = record.expansion.decision
+    return {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
+
+
+def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:
     """Report what is wrong with the input of the author."""
-    write, given = read.found.write, read.given
+    given, about_launcher = validated
     yield from write.reading.errors
     if given is not None:
-        yield from read.about_launcher
-        absent = (*write.reading.errors, *(() if given.intent.launcher else read.about_launcher))
+        yield from about_launcher
+        absent = (*write.reading.errors, *(() if given.intent.launcher else about_launcher))
         refused = (CONSEQUENCES.get(one.path, frozenset()) for one in absent)
         known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:
@@ -167,61 +191,48 @@ def _edited(write: Write) -> Iterator[FieldError]:
                 yield FieldError(where, None, _EDITED, "FI523")
 
 
-class _Read:
-    """What validators read of an object: on an update with the launcher and the layout of its record."""
-
-    def __init__(self, found: Inspected, settings: Settings) -> None:
-        """Plan the launch, if the object can be read."""
-        self.found, self.settings = found, settings
-        self.given: Input | None = None
-        self.about_launcher: tuple[FieldError, ...] = ()
-        if found.write.reading.intent is not None:
-            intent, about_launcher = known_launcher(found.write.reading.intent)
-            self.about_launcher = tuple(about_launcher)
-            self.given = mutate.input_of(intent, found.write.keeping(settings), decided=_decided(found))
-
-
-def _decided(found: Inspected) -> Mapping[str, Any]:
-    """Return the decisions in the record; none on CREATE."""
-    record = found.write.pinning if isinstance(found, Pinned) else found.write.record
-    if found.write.old is None or record is records.NO_RECORD:
-        return UNDECIDED
-    taken = record.expansion.decision
-    return {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
-
-
 # --- the record -------------------------------------------------------------------------------------
 
 
-def _about_record(read: _Read) -> Iterator[FieldError]:
+_EJECTED: Final = FieldError(
+    path(EXPANSION),
+    None,
+    "removed together with the annotations: injected fields stay, and are yours now; "
+    "to revert them, kubectl replace the object with your own file",
+    "FI530",
+)
+_LOST: Final = FieldError(
+    path(EXPANSION),
+    None,
+    "removed: the object stays as it is; kubectl replace it with your own file to expand it",
+    "FI535",
+)
+_NOT_EXPANDED: Final = FieldError(
+    path(REFRESH),
+    None,
+    "not expanded: the object is older than the webhook, and this write does not change it; "
+    f"set {REFRESH} to any text to expand it",
+    "FI522",
+)
+
+
+def _about_record(
+    found: Invalid | Pinned | Fresh, validated: _Validated, settings: Settings
+) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
-    found = read.found
-    if found.write.reading.errors:
+    write = found.write
+    if isinstance(found, Invalid) or write.reading.errors:
         return
-    match found:
-        case Invalid() | Unfilled():
-            return
-        case Withdrawn(write):
-            yield from _withdrawn(write)
-        case Ejected():
-            message = (
-                "removed together with the annotations: injected fields stay, and are yours now; "
-                "to revert them, kubectl replace the object with your own file"
-            )
-            yield FieldError(path(EXPANSION), None, message, "FI530")
-        case Grandfathered(write) if write.lost_record:
-            message = "removed: the object stays as it is; kubectl replace it with your own file to expand it"
-            yield FieldError(path(EXPANSION), None, message, "FI535")
-        case Grandfathered():
-            message = (
-                "not expanded: the object is older than the webhook, and this write does not change it; "
-                f"set {REFRESH} to any text to expand it"
-            )
-            yield FieldError(path(REFRESH), None, message, "FI522")
-        case Pinned() | Fresh():
-            yield from _expanded(found, read)
-        case _:
-            assert_never(found)
+    if isinstance(found, Pinned) and found.again is None:
+        yield _LOST if has_record(write.old) else _NOT_EXPANDED
+    elif not write.has_record:
+        yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
+    elif isinstance(found, Fresh) and not _made_elsewhere(write) and _lacks_part(found, validated, settings):
+        yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
+    elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
+        cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
+        message = f"{cause} changes the pod template of a running object, so its groups restart"
+        yield FieldError(path(SERVICE), None, message, "FI520")
 
 
 def _withdrawn(write: Write) -> Iterator[FieldError]:
@@ -232,29 +243,18 @@ def _withdrawn(write: Write) -> Iterator[FieldError]:
         yield FieldError(path(SERVICE), None, message, "FI521")
 
 
-def _expanded(found: Pinned | Fresh, read: _Read) -> Iterator[FieldError]:
-    write, settings = found.write, read.settings
-    if not write.has_record:
-        yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
-    elif not (isinstance(found, Pinned) or _made_elsewhere(write)) and _lacks_part(found, read):
-        yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
-    elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
-        cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
-        message = f"{cause} changes the pod template of a running object, so its groups restart"
-        yield FieldError(path(SERVICE), None, message, "FI520")
-
-
 def _made_elsewhere(write: Write) -> bool:
     """Return whether another release wrote the record in this write, and its fields are on the object."""
-    return write.record.rules != records.RULES and write.text != records.find(write.old) and write.stands()
+    is_new = records.find(write.live) != records.find(write.old)
+    return is_new and write.record.rules != records.RULES and write.stands()
 
 
-def _lacks_part(found: Fresh, read: _Read) -> bool:
+def _lacks_part(found: Fresh, validated: _Validated, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object."""
-    made = mutate.wishes(read.given).values() if read.given else ()
+    made = mutate.wishes(validated.given).values() if validated.given else ()
     if all(has_some(found.write.live, one) for one in made if one):
         return False
-    wished = wish(found, read.settings)
+    wished = wish(found, settings)
     parts = wished.reduced(found.write.inject(wished).put_on).parts.values()
     return not all(has_some(found.write.live, part.put_on) for part in parts if part.put_on)
 
@@ -268,15 +268,14 @@ def _not_written(found: Pinned | Fresh, settings: Settings, why: str) -> Iterato
 def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
     """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
     write = found.write
-    if not isinstance(found, Pinned | Grandfathered | Fresh) or write.reading.errors:
-        return
-    if isinstance(found, Pinned) and write.has_record:
+    is_left = isinstance(found, Pinned) and (write.has_record or found.again is None)
+    if not isinstance(found, Pinned | Fresh) or is_left or write.reading.errors:
         return
     left = room(write.live)
     if write.filling is None and longest_record(write.live) <= left:
         return
     wished = wish(found, settings)
-    need = len(written(found, wished, write.inject(wished)))
+    need = len(written(write, wished, write.inject(wished)))
     if need > left:
         message = (
             f"{EXPANSION} needs {need} bytes, and the other annotations leave {max(left, 0)} of "

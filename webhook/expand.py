@@ -24,7 +24,7 @@ from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping, metadata
 from intent.template import Templates
 from webhook import mutate
-from webhook.mutate import CONCERNS, RESTORED
+from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
@@ -38,16 +38,13 @@ from webhook.overlay.record import Expansion
 from webhook.overlay.revert import LEADER, WORKER, with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
-    Ejected,
     Fresh,
-    Grandfathered,
     Inspected,
     Invalid,
     NotOurs,
     Pinned,
     Settled,
     State,
-    Unfilled,
     Unreadable,
     Withdrawn,
     state,
@@ -105,14 +102,14 @@ def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
     write may have made it: then it has the launch that the rules give for what it says was replaced.
     """
     write = found.write
-    if write.old is None or not write.has_record or write.text == records.find(write.old):
+    if write.old is None or not write.has_record or records.find(write.live) == records.find(write.old):
         return False
     now, then, made = map(_launches, (live, write.old, wanted))
     recorded = (write.record, write.stored, record_of(wanted))
     mine, stored, given = ([part for part in _launches(one.put_on) if part] for one in recorded)
     is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
     is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
-    return now == then and (now != made or is_other or isinstance(found, Invalid | Unfilled))
+    return now == then and (now != made or is_other or isinstance(found, Invalid))
 
 
 def _launches(lws: Object) -> list[Object]:
@@ -148,13 +145,13 @@ def change(
 ) -> Object:
     """Return the object as /mutate leaves it. The service label is only fixed together with the others."""
     match found:
-        case NotOurs() | Settled() | Unreadable() | Ejected():
+        case NotOurs() | Settled() | Unreadable():
             return live
-        case Unfilled(write) | Invalid(write):
+        case Invalid(write):
             return _noted(live, write)
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
-        case Grandfathered(write):
+        case Pinned(write, None):
             return write.live
         case Pinned():
             return _injected(found, wish(found, settings, concerns))
@@ -203,8 +200,9 @@ def _noted(live: Object, write: Write) -> Object:
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
     write, sent = found.write, found.write.sent
-    made = write.pinned if wished is write.pinning.expansion else write.inject(wished)
-    text = written(found, wished, made)
+    again = found.again if isinstance(found, Pinned) and wished is write.stored.expansion else None
+    made = again or write.inject(wished)
+    text = written(write, wished, made)
     return sent if len(text) > room(sent) else merge(made.result, _annotation(text))
 
 
@@ -218,40 +216,33 @@ def foreseen_write(
     own = found.write.with_own_leader()
     if own is found.write or own.reading.intent is None:
         return found, wished
-    found = Fresh(own, own.reading.intent)
+    found = replace(found, write=own, intent=own.reading.intent)
     return found, wish(found, settings, concerns)
 
 
-def written(found: Pinned | Grandfathered | Fresh, wished: Expansion, made: Injection) -> str:
+def written(write: Write, wished: Expansion, made: Injection) -> str:
     """Return the text of the record. What is pinned keeps the text that is stored."""
-    write = found.write
-    if wished is write.pinning.expansion and write.base == write.pinning.base:
-        text: str = write.text if write.pinning is write.record else records.find(write.old)
+    if wished is write.stored.expansion and write.base == write.stored.base:
+        text: str = records.find(write.old, write.live)
         return text
     return records.write(wished.reduced(made.put_on), made.was, write.base, write.refresh)
 
 
-def wish(
-    found: Pinned | Grandfathered | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
-) -> Expansion:
+def wish(found: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Expansion:
     """Return the recorded expansion if the object is pinned, else that of the mutators, with its pins.
 
     The recorded part of a concern stays only if the object has it. So a record that was forged adds nothing,
     and an item that was removed by hand is added only by the mutators.
     """
-    write, intent = found.write, found.write.reading.intent
-    if isinstance(found, Pinned):
-        pins = found.pins
-    elif write.pins is None or write.is_refresh:
-        return mutate.expansion(found.intent, write.keeping(settings), concerns)
-    else:
-        pins = write.pins
-    put_on = with_kept(write.pinned.put_on, write.reverted)
-    lost = unproven(pins.recorded, put_on, write.live, write.old or {})
+    write, intent, recorded = found.write, found.write.reading.intent, found.write.stored.expansion
+    again = found.again if isinstance(found, Pinned) else None if write.is_refresh else write.again()
+    pins, lost = None, frozenset[str]()
+    if again is not None and write.before is not None:
+        lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
+        then = keeping(settings, (sidecar_of(write.old or {}),))
+        pins = Pins(recorded, write.before.reading.intent, then, lost)
     if intent is None or (isinstance(found, Pinned) and not lost):
-        return pins.recorded.without(lost)
-    then = keeping(settings, (sidecar_of(write.old or {}),))
-    pins = replace(pins, lost=lost, settings=then)
+        return recorded.without(lost)
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 
 

@@ -2,34 +2,32 @@
 
 `/validate` gets the object after `/mutate` and all other mutating webhooks, so one table holds for both:
 
-    state          the object                          /mutate               /validate warns    and denies
-    NotOurs        has no annotation of ours, is       leaves it             -                  -
-                   bypassed, or is being deleted
-    Settled        has a record, and the update        leaves it             -                  if replicas
-                   changes no input of admission                                                are too many
-    Unreadable     has a record that cannot be read    leaves it             if no template     else (FI901)
-                                                                             changed (FI901)
-    Unfilled       names templates that are not        notes why in its      on a dry run if    else why
-                   known                               record                one is missing     (FI951)
-    Invalid        has errors in its input             leaves it             -                  the errors
-    Withdrawn      has no annotation of ours, but      reverts the record    of the restart     a record that
-                   perhaps its record                  and removes it        (FI521)            stays (FI902)
-    Ejected        lost annotations and record, but    leaves it             that fields stay   -
-                   not the injected fields                                   (FI530)
-    Pinned         has the input of its record, or of  injects the recorded  -                  a lost record
-                   the old object's                    overlay again                            (FI902)
-    Grandfathered  has no record, and the update       leaves it             that it has none   -
-                   does not change its input                                 (FI522, FI535)
-    Fresh          is new, or has another input        expands it by the     of the restart,    a wrong record
-                                                       rules                 if it had none     or none (FI902
-                                                                             (FI520)            or FI903)
+    state       the object                          /mutate               /validate warns    and denies
+    NotOurs     has no annotation of ours, is       leaves it             of fields that     -
+                bypassed, is being deleted, or                            stay after both
+                lost annotations and record                               went (FI530)
+    Settled     has a record, and the update        leaves it             -                  if replicas
+                changes no input of admission                                                are too many
+    Unreadable  has a record that cannot be read    leaves it             if no template     else (FI901)
+                                                                          changed (FI901)
+    Invalid     has errors in its input, or names   notes in its record   on a dry run if    the errors
+                templates that are not known        why templates are     one is missing     (FI951)
+                                                    not known
+    Withdrawn   has no annotation of ours, but      reverts the record    of the restart     a record that
+                perhaps its record                  and removes it        (FI521)            stays (FI902)
+    Pinned      has the input of the old object     injects the recorded  that it has none   a lost record
+                                                    overlay again, if it  (FI522, FI535)     (FI902)
+                                                    has a record
+    Fresh       is new, or has another input        expands it by the     of the restart,    a wrong record
+                                                    rules                 if it had none     or none (FI902
+                                                                          (FI520)            or FI903)
 
-From `Unfilled` on, `/validate` also reports the findings of the validators. Errors that the old object had
-too become warnings, if the update did not change the input.
+From `Invalid` on, `/validate` also reports the findings of the validators. Errors that the old object had too
+become warnings, if the update did not change the input.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from intent import Object
 from intent.annotations import EXCLUSIVE_TOPOLOGY, INJECT, KUEUE_QUEUE, LLM_D_ROLE, PREFIX
@@ -38,15 +36,21 @@ from intent.lws import Intent
 from intent.read import NOTHING
 from intent.shapes import annotations, metadata
 from intent.template import Templates
-from webhook.mutate import Pins
+from webhook.overlay.patch import patch
+from webhook.overlay.put import Injection
 from webhook.overlay.record import NO_RECORD
+from webhook.overlay.revert import revert
 from webhook.overlay.written import LAST_APPLIED
-from webhook.write import Write, has_record, read_write, scaled_spec
+from webhook.templates.content import bypassed
+from webhook.write import Write, asks_the_same, has_record, read_write, scaled_spec
 
 
 @dataclass(frozen=True, slots=True)
 class NotOurs:
-    """No annotation of FusionInfer on the live or the old object, a bypass, or a deletion."""
+    """No annotation of FusionInfer on the live or the old object, a bypass, a deletion, or an ejection."""
+
+    is_ejected: bool = False
+    """Whether annotations and record were removed together, and injected fields are still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +66,14 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfilled:
-    """An object that names templates whose content is not known, so that it cannot be read as a whole."""
-
-    write: Write
-
-
-@dataclass(frozen=True, slots=True)
 class Invalid:
-    """An input with errors that is not pinned."""
+    """An input that has errors and is not pinned, or that cannot be read as a whole."""
 
     write: Write
+    is_same: bool
+    """Whether the author of the old object asked for the same; without a record, as far as it is read."""
+    is_unfilled: bool = False
+    """Whether it names templates whose content is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +84,13 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Ejected:
-    """The annotations were removed together with the record, and injected fields are still there."""
-
-    write: Write
-
-
-@dataclass(frozen=True, slots=True)
 class Pinned:
-    """An update whose author asks for the same: what is recorded is injected again, whatever rules say."""
+    """An update whose author asks for the same: what is stored stays, whatever today's rules say."""
 
     write: Write
-    pins: Pins
-
-
-@dataclass(frozen=True, slots=True)
-class Grandfathered:
-    """An object without a record whose input the update does not change."""
-
-    write: Write
-    intent: Intent
+    again: Injection | None
+    """What is recorded of the old object, injected again; None if neither object has a record."""
+    is_same: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +99,12 @@ class Fresh:
 
     write: Write
     intent: Intent
+    is_same: bool = False
+    """Whether the author of the old object asked for the same, as far as it is read."""
 
 
 AtOnce = NotOurs | Settled
-Inspected = Unfilled | Invalid | Withdrawn | Ejected | Pinned | Grandfathered | Fresh
+Inspected = Invalid | Withdrawn | Pinned | Fresh
 State = AtOnce | Unreadable | Inspected
 
 
@@ -155,30 +145,43 @@ def _read(value: Any) -> Any:
 
 def inspect(
     live: Object, old: Object | None = None, templates: Templates | None = None
-) -> Unreadable | Inspected:
-    """Return the state of a write that is ours, from what its author wrote.
+) -> NotOurs | Unreadable | Inspected:
+    """Return the state of a write that may be ours, from what its author wrote.
 
-    `templates` has those that `webhook.templates.content.needed` names; None if none can be read.
+    `templates` has those that `webhook.templates.content.needed` names; None if none can be read. An object
+    that stays as it was stored needs no content of them.
     """
     write = read_write(live, old, templates)
-    if isinstance(write, FieldError):
-        return Unreadable(write)
-    is_filled = not (write.lacks_content or write.is_misfilled)
-    is_recorded = is_filled and write.pinning is not NO_RECORD and write.reading != NOTHING
-    if is_recorded and write.same_author and write.pins is not None:
-        return Pinned(write, write.pins)
-    return _unpinned(write)
+    return Unreadable(write) if isinstance(write, FieldError) else _inspected(write)
 
 
-def _unpinned(write: Write) -> Inspected:
-    if write.lacks_content:
-        return Unfilled(write)
-    if write.reading.errors:
-        return Invalid(write)
-    intent = write.reading.intent
-    if intent is None:
-        return Ejected(write) if write.is_ejected else Withdrawn(write)
-    is_stored = write.old is not None and write.record is NO_RECORD
-    if is_stored and (write.lost_record or (write.stored is NO_RECORD and write.unchanged)):
-        return Grandfathered(write, intent)
-    return Fresh(write, intent)
+def _inspected(write: Write) -> NotOurs | Inspected:
+    before, filling, reading = write.before, write.filling, write.reading
+    is_alike = before is not None and reading == before.reading and not _counts_as_absent(before)
+    is_same = is_alike and write.stored is NO_RECORD
+    is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
+    if filling and filling.is_unfilled and not is_same:
+        return Invalid(write, is_same, is_unfilled=True)
+    may_stay = is_same and reading != NOTHING and not (filling and filling.is_wrong)
+    if may_stay and (again := write.again()):
+        return Pinned(write, again)
+    if reading.errors:
+        return Invalid(write, is_same)
+    if reading.intent is None:
+        return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
+    if may_stay and write.record is write.stored is NO_RECORD:
+        return Pinned(write, None)
+    return Fresh(write, reading.intent, is_same or is_alike)
+
+
+def _counts_as_absent(before: Write) -> bool:
+    """Return whether an object bypassed the webhooks, unexpanded: it is as new as on a CREATE."""
+    return bypassed(before.live) and not before.has_record
+
+
+def _is_ejected(write: Write) -> bool:
+    """Return whether the update removed the record, and fields that it injected are still there."""
+    before = write.before
+    if before is None or write.has_record or write.stored is NO_RECORD or patch(write.live, write.original):
+        return False
+    return bool(patch(write.live, revert(write.live, before.layers.concerns, {}).original))

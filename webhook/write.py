@@ -1,12 +1,10 @@
-"""One write of an object: the live and the old object, and the facts that decide its state (`webhook.state`).
+"""One write of an object: the live and the old object, each as its author wrote it.
 
-The record of the live object is reverted, and the result parsed: that is what its author wrote. A fact about
-the old object is computed once, and only if it is needed, since most writes need none.
+The record of an object is reverted, and the result parsed: that is what its author wrote. `webhook.state`
+decides what admission does with a write.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
@@ -26,14 +24,14 @@ from intent.annotations import (
 from intent.errors import FieldError
 from intent.gang import revision_of
 from intent.names import is_label_value
-from intent.read import NOTHING, Reading
+from intent.read import Reading
 from intent.read import read as read_lws
 from intent.service.member import group_of, sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
-from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE, Pins
+from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.canonical import equivalent
@@ -44,6 +42,7 @@ from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import (
     LEADER,
+    NO_LAYER,
     Reverted,
     revert,
     with_kept,
@@ -51,10 +50,9 @@ from webhook.overlay.revert import (
     without_mounted,
 )
 from webhook.overlay.written import is_applied, is_applied_after_export, written
-from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
 from webhook.templates.refill import WriteContext, refill
-from webhook.templates.separate import layers
+from webhook.templates.separate import Layers, layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,71 +67,39 @@ class Write:
     live: Object
     """The same, with the service label in place of an invalid value."""
     old: Object | None
-    reverted: Reverted
     record: Record
     """The record that the live object was made with; `NO_RECORD` if there is none."""
-    text: str
-    """The text of the record."""
-    read_stored: Callable[[], Record]
-    """Reads the record of the old object, which few writes need."""
+    layers: Layers
+    """What the write before injected into the object, by this record."""
+    reverted: Reverted
     reading: Reading
     """The original, parsed."""
     filling: FilledObject | None = None
     """What templates put under the author's object; None if it names none."""
     templates: Templates | None = None
     """Those that were read for it."""
+    before: "Write | None" = None
+    """The old object in the same form."""
 
     @property
     def stored(self) -> Record:
-        """Return the record of the old object."""
-        return self.read_stored()
-
-    @cached_property
-    def pinning(self) -> Record:
-        """The record whose parts may be injected again: the stored one. A CREATE has none.
-
-        If none is stored, it is one that the write brings and that says nothing else than the stored object.
-        """
-        if self.old is None:
-            return NO_RECORD
-        is_there = self.stored is NO_RECORD and not patch(self.old, merge(self.old, self.record.put_on))
-        return self.record if is_there else self.stored
-
-    @cached_property
-    def pins(self) -> Pins | None:
-        """What is recorded of the old object, if that has all of it, and its author's input."""
-        before, record = self.recorded, self.pinning
-        if record is NO_RECORD or before is None or annotations(before.live).get(INJECT) is not None:
-            return None
-        return Pins(record.expansion, before.reading.intent, Settings()) if before.stands() else None
-
-    @cached_property
-    def same_author(self) -> bool:
-        """Whether the author of the old object asked for the same."""
-        return self.recorded is not None and _asks_the_same(self.recorded.original, self.original)
-
-    @cached_property
-    def recorded(self) -> "Write | None":
-        """The old object with the record that pins it, which this write may bring."""
-        if self.old is None or self.pinning is self.stored:
-            return self.before
-        found = read_write(merge(self.old, {"metadata": {"annotations": {EXPANSION: self.text}}}))
-        return found if isinstance(found, Write) else None
-
-    @property
-    def refreshed(self) -> str:
-        """Return the last value of the annotation `refresh` that was taken before this write."""
-        return _refresh(self.old) if self.pinning.refresh is None else self.pinning.refresh
+        """Return the record of the old object: its parts are pinned, and no others."""
+        return NO_RECORD if self.before is None else self.before.record
 
     @property
     def refresh(self) -> str:
         """Return the value of the annotation `refresh`, else the last one that was taken; for the record."""
-        return _refresh(self.live) or self.refreshed
+        return _refresh(self.live) or self._refreshed
+
+    @property
+    def _refreshed(self) -> str:
+        """Return the last value of the annotation `refresh` that was taken before this write."""
+        return _refresh(self.old) if self.stored.refresh is None else self.stored.refresh
 
     @property
     def is_refresh(self) -> bool:
         """Return whether the write asks to expand all anew: with each value once."""
-        return self.refresh != self.refreshed
+        return self.refresh != self._refreshed
 
     @property
     def original(self) -> Object:
@@ -155,78 +121,27 @@ class Write:
         return now.put_on != then.put_on
 
     @property
-    def is_misfilled(self) -> bool:
-        """Whether the content of its templates was put in with errors: then no record holds for it."""
-        return self.filling is not None and bool(self.filling.errors) and self.filling.base.has_content
-
-    @property
-    def is_unfilled(self) -> bool:
-        """Return whether it names templates whose content is not known."""
-        return (
-            self.filling is not None
-            and BASE_REFS in annotations(self.filling.author)
-            and not self.filling.base.has_content
-        )
-
-    @property
-    def lacks_content(self) -> bool:
-        """Return whether that matters: an object that stays as it was stored needs no content."""
-        return self.is_unfilled and not (self.lost_record or (self.unchanged and self._names_the_same()))
-
-    def _names_the_same(self) -> bool:
-        """Return whether the old object has the same templates."""
-        return self.before is not None and key_of(self.before.original) == key_of(self.original)
-
-    @property
     def has_record(self) -> bool:
         """Return whether the live object itself has a record."""
         return has_record(self.live)
 
-    @cached_property
-    def before(self) -> "Write | None":
-        """The old object in the same form; None if there is none, or if its record cannot be read."""
-        found = None if self.old is None else read_write(self.old)
-        return found if isinstance(found, Write) else None
-
-    @cached_property
-    def unchanged(self) -> bool:
-        """Whether the input is that of the old object, or that of the old object's record.
-
-        An old object without a record that bypassed the webhooks counts as absent, as on a CREATE.
-        """
-        before = self.before
-        if before is None or self.reading == NOTHING or (bypassed(before.live) and not before.has_record):
-            return False
-        return (self.reading.intent is not None and self.reading == before.reading) or self.same_author
-
-    @cached_property
-    def lost_record(self) -> bool:
-        """Whether the update removed an invalid record, and changed no other input of admission."""
-        if self.record is not NO_RECORD or self.old is None or not has_record(self.old):
-            return False
-        return _asks_the_same(self.live, self.old)
-
-    @property
-    def is_ejected(self) -> bool:
-        """Return whether the update removed the record, and fields that it injected are still there."""
-        if self.has_record or self.stored is NO_RECORD or patch(self.live, self.original):
-            return False
-        without = revert(self.live, layers(self.stored, self.old or {}).concerns, {}).original
-        return bool(patch(self.live, without))
-
     def keeping(self, settings: Settings) -> Settings:
         """Return the settings with the generation of the stored sidecar, unless its author asks anew."""
-        intent = self.reading.intent
-        before = self.before.reading.intent if intent and intent.sidecar and self.before else None
-        if intent is None or before is None or not before.sidecar:
+        now, then = self.reading.intent, self.before.reading.intent if self.before else None
+        if now is None or then is None or not (now.sidecar and then.sidecar):
             return settings
-        is_asked = (intent.picker, intent.refresh) != (before.picker, before.refresh)
+        is_asked = (now.picker, now.refresh) != (then.picker, then.refresh)
         return settings if is_asked else keeping(settings, (sidecar_of(self.old or {}),))
 
-    @cached_property
-    def pinned(self) -> Injection:
-        """The recorded overlay injected again."""
-        return self.inject(self.pinning.expansion)
+    def again(self) -> Injection | None:
+        """Inject what is recorded of the old object again; None unless that has all of it.
+
+        A record that bypassed the webhooks counts for nothing.
+        """
+        before = self.before
+        if before is None or before.record is NO_RECORD or annotations(before.live).get(INJECT) is not None:
+            return None
+        return self.inject(before.record.expansion) if before.stands() else None
 
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
@@ -260,30 +175,35 @@ def read_write(
     """Revert the record of an object, fill it, and parse the result. An invalid record of it is an error.
 
     If only the old object has an invalid record, it is ignored: the author removed it, or wrote the object
-    without it.
+    without it. If it has none, the one that a write brings counts, if it says nothing else than the object.
     """
-    stamp = _stamp(live)
+    stored, written_text = _record(records.find(old)), _text_of_record(live, old)
+    record = stored if written_text == records.find(old) else _record(written_text)
+    if isinstance(record, FieldError) and has_record(live):
+        return record
+    if old is not None and stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
+        stored = record
+    before = None if old is None else _write(old, _readable(stored))
+    return _write(live, _readable(record), before, templates)
+
+
+def _write(
+    live: Object, record: Record, before: Write | None = None, templates: Templates | None = None
+) -> Write:
+    stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
-    text = _text_of_record(live, old)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER, RESTORABLE)
-    if isinstance(record, FieldError):
-        if has_record(live):
-            return record
-        text, record = None, NO_RECORD
-    known = record if records.find(old) == text else None
-    stored = _reader(old, known)
+    injected = before.layers if before and record is before.record else layers(record, live)
     file = written(live, old) if record.put_on else {}
-    before = layers(record, live if known is None else old or {})
-    reverted, filling = revert(live, before.concerns, file), None
+    reverted, filling = revert(live, injected.concerns, file), None
     if record.base is not None or BASE_REFS in annotations(live):
-        then = before if known else layers(stored(), old or {})
-        around = WriteContext(old, record.base, stored().base, file, before, then.concerns)
+        stored = before.record.base if before and before.has_record else None
+        then = before.layers.concerns if before else NO_LAYER
+        around = WriteContext(old, record.base, stored, file, injected, then)
         reverted, filling = refill(reverted, around, templates)
     reading = _read(reverted.original, old)
-    made = Write(sent, live, old, reverted, record, text or "", stored, reading, filling, templates)
-    if filling is None or not made.is_misfilled:
-        return made
-    return replace(made, reading=replace(reading, errors=(*filling.errors, *reading.errors)))
+    if filling is not None and filling.is_wrong:
+        reading = replace(reading, errors=(*filling.errors, *reading.errors))
+    return Write(sent, live, old, record, injected, reverted, reading, filling, templates, before)
 
 
 def _read(original: Object, old: Object | None) -> Reading:
@@ -312,23 +232,17 @@ def _text_of_record(live: Object, old: Object | None) -> Any:
     return records.find(old) if is_lost else None
 
 
-def _reader(old: Object | None, known: Record | None) -> Callable[[], Record]:
-    """Return a function that returns the record of the old object, and reads it once if it is not known."""
-    found = known
-
-    def stored() -> Record:
-        nonlocal found
-        if found is None:
-            found = record_of(old)
-        return found
-
-    return stored
-
-
 def record_of(lws: Object | None) -> Record:
     """Return the record of an object; `NO_RECORD` if it has none that can be read."""
-    text = records.find(lws)
-    record = NO_RECORD if text is None else records.read(text, RECORDABLE, ORDER, RESTORABLE)
+    return _readable(_record(records.find(lws)))
+
+
+def _record(record_text: Any) -> Record | FieldError:
+    """Read the text of a record; None is that of no record."""
+    return NO_RECORD if record_text is None else records.read(record_text, RECORDABLE, ORDER, RESTORABLE)
+
+
+def _readable(record: Record | FieldError) -> Record:
     return record if isinstance(record, Record) else NO_RECORD
 
 
@@ -353,7 +267,7 @@ def _refresh(lws: Object | None) -> str:
 _LONG: Final = 32
 
 
-def _asks_the_same(one: Object, other: Object) -> bool:
+def asks_the_same(one: Object, other: Object) -> bool:
     """Return whether two authors ask for the same: in annotations, labels and spec."""
     keys = ((read_keys(read(one)), read_keys(read(other))) for read in (annotations, labels))
     return all(mine == theirs for mine, theirs in keys) and equivalent(scaled_spec(one), scaled_spec(other))

@@ -85,7 +85,7 @@ class Pins:
     """None if the rules refuse it now."""
     settings: Settings
     """Those under which its sidecar stays of its generation."""
-    lost: frozenset[str] = frozenset()
+    lost: frozenset[str]
     """The names of recorded parts that the rules make anew: the object has lost them."""
 
 

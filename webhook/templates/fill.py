@@ -50,6 +50,16 @@ class FilledObject:
     with_own_leader: Callable[[], tuple[Reverted, "FilledObject"]] | None = None
     """Fills the object with its leader as a template of its author; None without content."""
 
+    @property
+    def is_unfilled(self) -> bool:
+        """Return whether it names templates whose content is not known."""
+        return BASE_REFS in annotations(self.author) and not self.base.has_content
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return whether the content was put in with errors: then no record holds for it."""
+        return bool(self.errors) and self.base.has_content
+
 
 # --- filling -----------------------------------------------------------------------------------------
 
