@@ -19,25 +19,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from intent import Object
+from intent.tree import KEY_DEFAULTS, MERGE_KEYS, identity, name_of
 
-MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "ephemeralContainers": ("name",),
-    "volumes": ("name",),
-    "imagePullSecrets": ("name",),
-    "schedulingGates": ("name",),
-    "resourceClaims": ("name",),
-    "hostAliases": ("ip",),
-    "topologySpreadConstraints": ("topologyKey",),
-    "env": ("name",),
-    "ports": ("containerPort", "protocol"),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-}
-"""Lists whose items merge, with the fields that identify an item (`k8s.io/api` `core/v1/types.go`,
-`patchMergeKey`). Other lists are replaced."""
-KEY_DEFAULTS: Final = {"protocol": "TCP"}
 SETS: Final = frozenset({"finalizers"})
 """Lists of names to which names are added."""
 
@@ -118,11 +101,6 @@ def _items(field: str, base: list[Object], over: list[Object], arguments: MergeA
 # --- items -------------------------------------------------------------------------------------------
 
 
-def identity(field: str, item: Object) -> tuple[Any, ...]:
-    """Return the values of the fields that identify an item of a list."""
-    return tuple(item.get(key, KEY_DEFAULTS.get(key)) for key in MERGE_KEYS[field])
-
-
 def are_items(field: str, items: list[Any]) -> bool:
     """Return whether all items are objects that can be identified, and no two are the same item."""
     if not all(isinstance(item, dict) and _is_identified(field, item) for item in items):
@@ -131,7 +109,7 @@ def are_items(field: str, items: list[Any]) -> bool:
 
 
 def _is_identified(field: str, item: Object) -> bool:
-    return all(isinstance(value, str | int) for value in identity(field, item))
+    return all(isinstance(item.get(key, KEY_DEFAULTS.get(key)), str | int) for key in MERGE_KEYS[field])
 
 
 # --- removal -----------------------------------------------------------------------------------------
@@ -209,6 +187,5 @@ def _is_named(field: str, item: Any, name: str) -> bool:
     """Return whether a name in a path means an item: `8000` or `8000/TCP` for a port, else the item's key."""
     if field not in MERGE_KEYS or not isinstance(item, dict):
         return bool(item == name)
-    values = [str(value) for value in identity(field, item)]
-    is_default = values[1:] in ([], [KEY_DEFAULTS["protocol"]])
-    return name == "/".join(values) or (is_default and name == values[0])
+    full = name_of(field, item)
+    return name in {full, full.removesuffix(f"/{KEY_DEFAULTS['protocol']}")}

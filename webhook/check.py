@@ -13,12 +13,12 @@ from intent.read import pods_of
 from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from intent.template import Templates
+from intent.tree import same
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wish, written
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
-from webhook.overlay.keyed import same
 from webhook.overlay.proven import has_some
 from webhook.state import (
     Fresh,

@@ -23,14 +23,13 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping, metadata
 from intent.template import Templates
+from intent.tree import Overlay, is_default, is_unwritten, merge
 from webhook import mutate
 from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
-from webhook.overlay.canonical import is_default, is_unwritten
 from webhook.overlay.launch import ARGUMENTS
-from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
 from webhook.overlay.put import Injection

@@ -31,12 +31,10 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
+from intent.tree import Overlay, equivalent, merge, same
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.canonical import equivalent
-from webhook.overlay.keyed import same
-from webhook.overlay.overlay import Overlay, merge
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record

@@ -20,12 +20,12 @@ from intent.lws import LWT, Intent
 from intent.service.member import member
 from intent.settings import Settings
 from intent.template import Templates
+from intent.tree import COPY, LIST_KEYS, Overlay, identity, is_keyed, name_of
 from webhook import mutate
 from webhook.expand import expanded, wish
 from webhook.mutate import rule_for
 from webhook.mutate.concern import ENGINE, TEMPLATE, CausePath, Rule
-from webhook.overlay.keyed import ENTERED, LIST_KEYS, WHOLE, identity, is_keyed, name_of
-from webhook.overlay.overlay import COPY, Overlay
+from webhook.overlay.overlay import ENTERED, WHOLE
 from webhook.state import Fresh, state
 
 

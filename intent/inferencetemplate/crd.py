@@ -13,7 +13,7 @@ from intent import Object
 from intent.inferenceservice.crd import METADATA, definition, structural
 from intent.inferenceservice.v1alpha1 import VERSION
 from intent.inferencetemplate.v1alpha1 import KIND, PLURAL, SHORT, InferenceTemplate
-from intent.merge import KEY_DEFAULTS, MERGE_KEYS
+from intent.tree import KEY_DEFAULTS, MERGE_KEYS
 
 VARIABLE: Final = r"^\$\(.+\)$"
 """A text in place of a number."""

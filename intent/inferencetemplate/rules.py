@@ -12,9 +12,10 @@ from intent import Object, budget
 from intent.errors import FieldError, nearest, suggested
 from intent.inferencetemplate.crd import pod_template
 from intent.lora import LIMITS
-from intent.merge import MERGE_KEYS, BadPathError, are_items, identity, steps
+from intent.merge import BadPathError, are_items, steps
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import listed, mapping
+from intent.tree import MERGE_KEYS, identity
 from intent.variables import NAMES, misplaced, unknown, variables
 
 LARGEST: Final = 64 * 1024

@@ -1,7 +1,7 @@
 """Defaults of the API server and of LWS's own webhook: facts that our rules rest on.
 
 Measured on Kubernetes 1.35.4 and LWS 0.9.0. If a new version fails one of these tests, review
-`webhook/overlay/canonical.py` and the limits on names.
+`intent/tree.py` and the limits on names.
 """
 
 from pathlib import Path

@@ -13,7 +13,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.merge import MERGE_KEYS, SETS, are_items, identity, merged
+from intent.merge import SETS, are_items, merged
+from intent.tree import MERGE_KEYS, identity
 from tests.intent.test_merge import CASES
 from tests.tiers import count
 

@@ -7,7 +7,8 @@ import pytest
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
 from intent.command_line.merge import by_flag
-from intent.merge import MERGE_KEYS, BadPathError, merged, removed, steps
+from intent.merge import BadPathError, merged, removed, steps
+from intent.tree import MERGE_KEYS
 
 Case = tuple[Object, Object, Object]
 

@@ -14,6 +14,7 @@ from intent.annotations import EXPANSION, SERVICE
 from intent.errors import FieldError
 from intent.lws import Template
 from intent.settings import Settings
+from intent.tree import COPY, FIRST, Overlay, identity, index, is_keyed, name_of
 from tests.builders.reviews import review as sent
 from tests.laws.strategies import TOOLS, defaulted, mixtures
 from webhook import review
@@ -29,8 +30,6 @@ from webhook.mutate.probes import PROBES
 from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.overlay.keyed import FIRST, identity, index, is_keyed, name_of
-from webhook.overlay.overlay import COPY, Overlay
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import RULES
 from webhook.state import Fresh, state

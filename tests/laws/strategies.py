@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.annotations import EXPANSION, PARTS, SERVICE
-from webhook.overlay.keyed import identity, is_keyed
+from intent.tree import identity, is_keyed
 
 NOISE: Final = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab~/é", max_size=3),

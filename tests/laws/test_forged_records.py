@@ -18,6 +18,7 @@ import pytest
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.template import Templates
+from intent.tree import merge
 from tests.builders.lws import WORKER, changed, container, lws, template
 from tests.builders.reviews import review as review_of
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
@@ -29,7 +30,6 @@ from webhook import review
 from webhook.check import check
 from webhook.expand import expand
 from webhook.mutate import CONCERNS, RESTORED
-from webhook.overlay.overlay import merge
 from webhook.templates.content import needed
 
 EVIL: Final = {"name": "evil", "image": "evil", "securityContext": {"privileged": True}}

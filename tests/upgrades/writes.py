@@ -9,6 +9,7 @@ import jsonpatch
 import orjson
 
 from intent import Object
+from intent.tree import canonical
 from tests.builders.reviews import review as review_of
 from tests.laws.convergence import clients
 from tests.laws.convergence.managed import scaled
@@ -17,7 +18,6 @@ from tests.laws.convergence.server import is_called
 from tests.upgrades.forgeries import EVIL
 from tests.upgrades.stored import APPLIED, EDITED, EJECTED, OVERSIZED, STATES, WITHDRAWN, Stored
 from webhook import review
-from webhook.overlay.canonical import canonical
 
 Write = Callable[[Object, Object], Object | None]
 """Returns what a client sends of a stored object, given its author's file; None if it sends nothing."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from intent.lws import Intent
 from intent.settings import Settings
+from intent.tree import Overlay
 from webhook.mutate import CONCERNS, expansion
 from webhook.mutate.concern import Concern
-from webhook.overlay.overlay import Overlay
 
 
 def overlay(intent: Intent, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Overlay:

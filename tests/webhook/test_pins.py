@@ -11,6 +11,7 @@ from catalog.pickers.generations import PICKERS, SPLITTING
 from intent import Object
 from intent.service.member import member, sidecar_of
 from intent.settings import Settings
+from intent.tree import Overlay
 from tests.builders.lws import WORKER, changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from tests.webhook.test_state import record_of
@@ -18,7 +19,6 @@ from webhook.check import check
 from webhook.expand import expand
 from webhook.mutate import CONCERNS, ORDER
 from webhook.mutate.concern import Concern
-from webhook.overlay.overlay import Overlay
 
 ENGINE: Final = f"{WORKER}.spec.containers.0"
 DECODER: Final[dict[str, Any]] = {"component_type": "decoder", "strategy": "pd-disaggregation"}

@@ -11,6 +11,7 @@ from typing import Any, Final
 from intent.launch import Decision
 from intent.lws import Intent
 from intent.settings import Settings
+from intent.tree import NOTHING, Overlay
 from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
@@ -27,8 +28,7 @@ from webhook.mutate.shm_limit import SHM_LIMIT
 from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.overlay.keyed import WHOLE
-from webhook.overlay.overlay import NOTHING, Contradiction, Overlay, combine
+from webhook.overlay.overlay import WHOLE, Contradiction, combine
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from intent import annotations as keys
+from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.overlay.overlay import Overlay
 
 Mutator = Callable[[Input], Overlay]
 CauseStep = str

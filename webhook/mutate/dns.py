@@ -6,11 +6,11 @@ from typing import Final
 from intent import Object
 from intent.launch import Launch
 from intent.names import WAIT_FOR_LEADER
+from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_templates, values
 from webhook.mutate.templates import for_launches
-from webhook.overlay.overlay import Overlay
 
 COMMAND: Final = ("sh", "-c", 'until getent hosts "$LWS_LEADER_ADDRESS"; do sleep 2; done')
 """It never exits with an error: LWS counts restarts of init containers too (LWS `pod_controller.go`)."""

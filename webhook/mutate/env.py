@@ -6,12 +6,12 @@ from typing import Final
 from intent import Object
 from intent.launch import Launch, LaunchPlan
 from intent.transfer import read_transfer
+from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, engine_field, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay.overlay import Overlay
 
 SIDE_CHANNEL: Final[Object] = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": POD_IP}
 """The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""

@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.annotations import GROUP_NAME, TASK_SPEC
 from intent.gang import gang_scheduler, pod_group_name
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import (
     COMPONENT_TYPE,
@@ -17,7 +18,6 @@ from webhook.mutate.concern import (
     values,
 )
 from webhook.mutate.templates import for_templates
-from webhook.overlay.overlay import Overlay
 
 
 def gang(given: Input) -> Overlay:

@@ -11,11 +11,11 @@ from intent.annotations import (
     SERVICE,
     SERVING_LABELS,
 )
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate import concern as causes
 from webhook.mutate.concern import Concern, Rule, of_templates, union, values
 from webhook.mutate.templates import for_templates
-from webhook.overlay.overlay import Overlay
 
 
 def labels(given: Input) -> Overlay:

@@ -4,6 +4,7 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.lws import Engine, Template
+from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.layout import LAUNCH as NAME
@@ -21,7 +22,6 @@ from webhook.mutate.concern import (
     values,
 )
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay.overlay import Overlay
 
 
 def launch(given: Input) -> Overlay:

@@ -10,12 +10,12 @@ from intent import Object
 from intent.lora import DOWNLOADS, INITIALIZER, Adapter
 from intent.lws import Engine, Intent
 from intent.settings import Settings
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import LORA as ANNOTATION
 from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.download import Download, init_container, token
 from webhook.mutate.templates import in_engine
-from webhook.overlay.overlay import Overlay
 
 
 def lora(given: Input) -> Overlay:

@@ -9,6 +9,7 @@ from intent import Object
 from intent.lws import Engine
 from intent.model import CACHE, INITIALIZER, MODELS, VOLUME, Model
 from intent.settings import Settings
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import (
     MODEL as ANNOTATION,
@@ -24,7 +25,6 @@ from webhook.mutate.concern import (
 )
 from webhook.mutate.download import Download, init_container, token
 from webhook.mutate.templates import in_engine
-from webhook.overlay.overlay import Overlay
 
 
 def model(given: Input) -> Overlay:

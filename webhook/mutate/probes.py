@@ -4,11 +4,11 @@ from typing import Final
 
 from intent.container import HOOKS
 from intent.launch import Launch
+from intent.tree import Overlay
 from webhook.layout import PROBES as NAME
 from webhook.layout import Input, misplaced, of_supervisor
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay.overlay import Overlay
 
 
 def probes(given: Input) -> Overlay:

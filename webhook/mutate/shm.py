@@ -3,10 +3,10 @@
 from typing import Final
 
 from intent.launch import Launch
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
 from webhook.mutate.templates import SHARED_MEMORY, for_launches, in_engine, memory_volume
-from webhook.overlay.overlay import Overlay
 
 
 def shm(given: Input) -> Overlay:

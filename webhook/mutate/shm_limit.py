@@ -4,10 +4,10 @@ from typing import Final
 
 from intent.launch import Launch
 from intent.quantity import of_bytes
+from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import MEMORY_LIMIT, Concern, Rule, of_templates, values
 from webhook.mutate.templates import for_launches, in_engine, memory_volume
-from webhook.overlay.overlay import Overlay
 
 
 def shm_limit(given: Input) -> Overlay:

@@ -13,6 +13,7 @@ from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Probe, Template
 from intent.sidecar import SidecarOptions
 from intent.transfer import bootstrap_of
+from intent.tree import Overlay
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
 from webhook.layout import Input, of_supervisor
@@ -30,7 +31,6 @@ from webhook.mutate.concern import (
     values,
 )
 from webhook.mutate.templates import in_engine
-from webhook.overlay.overlay import Overlay
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
 """They default the requests too, so a Guaranteed pod stays Guaranteed. Spelled as LWS does."""

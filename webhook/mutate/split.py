@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from intent.tree import COPY, DIGEST, Overlay
 from webhook.layout import SPLIT as NAME
 from webhook.layout import Input
 from webhook.mutate.concern import LAUNCHER, PROBES, SIZE, Concern, Rule, engine_field, of_templates, values
-from webhook.overlay.overlay import COPY, DIGEST, Overlay
 
 
 def split(given: Input) -> Overlay:

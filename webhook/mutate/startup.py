@@ -4,11 +4,11 @@ from typing import Final
 
 from intent import Object
 from intent.launch import Launch, has_tls
+from intent.tree import Overlay
 from webhook.layout import STARTUP as NAME
 from webhook.layout import Input, startup_port
 from webhook.mutate.concern import PROBES, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay.overlay import Overlay
 
 LOADING: Final[Object] = {"periodSeconds": 10, "failureThreshold": 360}
 """One hour. No other probe runs until the startup probe succeeds."""

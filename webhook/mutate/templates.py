@@ -6,8 +6,8 @@ from typing import Final
 from intent.launch import Launch
 from intent.lws import Engine
 from intent.read import SHM
+from intent.tree import NOTHING, Overlay
 from webhook.layout import Layout
-from webhook.overlay.overlay import NOTHING, Overlay
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
 

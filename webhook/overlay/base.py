@@ -23,7 +23,7 @@ import orjson
 from intent import Object, budget
 from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, PARALLELISM, PRIORITY
 from intent.command_line.merge import MODES
-from webhook.overlay.overlay import Overlay
+from intent.tree import Overlay
 from webhook.overlay.shape import fits, shape_of
 
 LARGEST: Final = 64 * 1024

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 from intent import Object
 from intent.shapes import listed, strings
+from intent.tree import same
 from webhook.overlay.arguments import Arguments, transferred
-from webhook.overlay.keyed import same
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""

@@ -24,9 +24,9 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.shapes import mapping
-from webhook.overlay.canonical import equivalent
-from webhook.overlay.keyed import WHOLE, by_identity, index, is_keyed, keys_of, same
+from intent.tree import by_identity, equivalent, index, is_keyed, keys_of, same
 from webhook.overlay.launch import ARGUMENTS, Launches, arguments, launch3, with_arguments
+from webhook.overlay.overlay import WHOLE
 from webhook.overlay.written import Unread
 
 ABSENT: Final = object()

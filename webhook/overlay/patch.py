@@ -14,12 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, repeat
-from operator import is_, is_not
+from operator import is_not
 from typing import Any, Final
 
 from intent import Object
-from webhook.overlay.canonical import QUANTITIES, canonical, is_default
-from webhook.overlay.keyed import Identity, by_identity, is_keyed, same
+from intent.tree import QUANTITIES, Identity, by_identity, canonical, is_default, is_keyed, same
 
 Operation = dict[str, Any]
 
@@ -71,40 +70,11 @@ def _patch_value(field: str, live: Any, wanted: Any, path: str, work: _Work) -> 
     if same(live, wanted):
         return
     if is_keyed(field, live) and is_keyed(field, wanted):
-        places = _changed_at(field, live, wanted)
-        if places is not None:
-            for place in places:
-                _patch_item(field, live[place], wanted[place], f"{path}/{place}", work)
-            return
-        at = _extended_at(live, wanted)
-        if at is not None:
-            before, behind = wanted[:at], wanted[at + len(live) :]
-            work.operations += [
-                {"op": "add", "path": f"{path}/{place}", "value": item} for place, item in enumerate(before)
-            ]
-            work.operations += [{"op": "add", "path": f"{path}/-", "value": item} for item in behind]
-            return
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
             _patch_items(field, (have, want), path, work)
             return
     work.operations.append({"op": "replace", "path": path, "value": wanted})
-
-
-def _changed_at(field: str, live: list[Any], wanted: list[Any]) -> list[int] | None:
-    """Return the positions of the changed items; None if other items are there, or in another order."""
-    if len(live) != len(wanted):
-        return None
-    changed = [*compress(range(len(live)), map(is_not, live, wanted))]
-    have, want = (by_identity(field, [items[at] for at in changed]) for items in (live, wanted))
-    return changed if len(have) == len(changed) and [*have] == [*want] else None
-
-
-def _extended_at(live: list[Any], wanted: list[Any]) -> int | None:
-    """Return the position of the live items in a list that has more before or behind them; else None."""
-    more = len(wanted) - len(live)
-    places = (0, more) if more > 0 else ()
-    return next((at for at in places if all(map(is_, live, wanted[at:]))), None)
 
 
 def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:

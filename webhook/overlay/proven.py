@@ -14,9 +14,9 @@ from typing import Any
 
 from intent import Object
 from intent.shapes import mapping
-from webhook.overlay.keyed import ENTERED, LIST_KEYS, by_identity, identity, index, is_keyed, same
+from intent.tree import COPY, LIST_KEYS, Overlay, by_identity, identity, index, is_keyed, merge, same
 from webhook.overlay.launch import ARGUMENTS
-from webhook.overlay.overlay import COPY, Overlay, merge
+from webhook.overlay.overlay import ENTERED
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import Expansion
 

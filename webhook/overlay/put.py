@@ -24,19 +24,24 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.shapes import listed, mapping
-from webhook.overlay.keyed import (
-    ENTERED,
+from intent.tree import (
+    COPY,
+    DIRECTIVES,
     FIRST,
     LIST_KEYS,
+    NOTHING,
     Identity,
+    Overlay,
     by_identity,
     identity,
     index,
     is_keyed,
     keys_of,
+    merge,
+    merged_items,
     same,
 )
-from webhook.overlay.overlay import COPY, DIRECTIVES, NOTHING, Overlay, merge, merged_items
+from webhook.overlay.overlay import ENTERED
 
 LEADER: Final = "leaderTemplate"
 

@@ -47,8 +47,9 @@ from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import SERVES, Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed, mapping
+from intent.tree import Overlay
 from webhook.overlay.base import Base, base_to_record, read_base
-from webhook.overlay.overlay import Contradiction, Overlay, combine, overlaps, remainder
+from webhook.overlay.overlay import Contradiction, combine, remainder
 from webhook.overlay.shape import fits
 
 VERSION: Final = 3
@@ -93,11 +94,7 @@ class Expansion:
         left = {} if put_on == self.wish else remainder(self.wish, put_on)
         if not left and not any(part.left for part in self.parts.values()):
             return self
-        parts: dict[str, Part] = {}
-        for name, part in self.parts.items():
-            wish = part.wish
-            parts[name] = part.reduced(put_on) if overlaps(wish, left) else Part(wish)
-        return replace(self, parts=parts)
+        return replace(self, parts={name: part.reduced(put_on) for name, part in self.parts.items()})
 
     def without(self, names: Collection[str]) -> "Expansion":
         """Return the same without these parts."""

@@ -22,12 +22,10 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.shapes import annotations, listed, mapping, text
-from webhook.overlay.canonical import canonical, equivalent
-from webhook.overlay.difference import difference
-from webhook.overlay.keyed import by_identity, same
+from intent.tree import COPY, NOTHING, Overlay, by_identity, canonical, difference, equivalent, merge, same
 from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, with_arguments
 from webhook.overlay.merge3 import ABSENT, Sides, merge3
-from webhook.overlay.overlay import COPY, NOTHING, Overlay, merge, remainder
+from webhook.overlay.overlay import remainder
 
 LEADER: Final = "leaderTemplate"
 WORKER: Final = "workerTemplate"

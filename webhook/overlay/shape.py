@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from intent import Object
-from webhook.overlay.keyed import LIST_KEYS
+from intent.tree import LIST_KEYS
 
 
 class AnyValue:

@@ -21,7 +21,7 @@ import msgspec
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.shapes import mapping
-from webhook.overlay.keyed import LIST_KEYS, Identity, identity, index, is_keyed, same
+from intent.tree import LIST_KEYS, Identity, identity, index, is_keyed, same
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _ATOMIC: Final = frozenset(

@@ -21,12 +21,9 @@ from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.shapes import annotations, listed, mapping, metadata
+from intent.tree import COPY, by_identity, difference, digest_of_file, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
-from webhook.overlay.canonical import digest_of_file
-from webhook.overlay.difference import difference, replaced
-from webhook.overlay.keyed import by_identity
-from webhook.overlay.overlay import COPY, merge
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import LEADER, WORKER, Reverted, group_of
 from webhook.templates.content import arguments

@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import NOT_EXPANDED, SERVICE, UNANSWERED
 from intent.errors import FieldError
 from intent.shapes import labels, mapping
-from webhook.overlay.overlay import merge
+from intent.tree import merge
 from webhook.overlay.revert import LEADER, WORKER, group_of
 from webhook.templates.separate import with_group
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from intent import Object
+from intent.tree import canonical
 from tests.cluster.testbed.api import delete, patch, path
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.control_plane import kill_process
@@ -14,7 +15,6 @@ from tests.cluster.testbed.controllers import LEASE
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import Rollout, caught_up, rollout
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, WHOLE, Words, engines, named, read, stored
-from webhook.overlay.canonical import canonical
 
 ANNOTATED: Final = read(WHOLE)
 NEW_WORD: Final = "--disable-log-stats"

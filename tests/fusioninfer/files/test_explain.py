@@ -13,13 +13,13 @@ from fusioninfer.cli import main
 from fusioninfer.files import documents, explain, offline
 from fusioninfer.options import FINDINGS
 from intent.settings import Settings
+from intent.tree import COPY, LIST_KEYS
 from tests.builders.lws import container, lws, template
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
 from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
 from webhook.overlay import record
-from webhook.overlay.keyed import LIST_KEYS
-from webhook.overlay.overlay import COPY, combine
+from webhook.overlay.overlay import combine
 from webhook.overlay.put import inject
 from webhook.state import Fresh, state
 

@@ -9,8 +9,8 @@ from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, schemas
 from hack.upstream import nodes
 from intent import Object
 from intent.inferencetemplate.crd import crd, part, pod_template, schema
-from intent.merge import KEY_DEFAULTS, MERGE_KEYS
 from intent.schema import violations
+from intent.tree import KEY_DEFAULTS, MERGE_KEYS
 
 NOT_STRUCTURAL: Final = {"$ref", "$defs", "anyOf", "allOf", "title", "default", "const", "deprecated"}
 

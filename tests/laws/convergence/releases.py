@@ -16,6 +16,7 @@ from intent.errors import FieldError
 from intent.launch import Launch, LaunchPlan
 from intent.read import Reading, read
 from intent.settings import Settings
+from intent.tree import Overlay
 from tests.laws.convergence.server import Engine, Webhook
 from webhook import review
 from webhook.launchers import LAUNCHERS
@@ -23,7 +24,7 @@ from webhook.launchers.container import Container
 from webhook.layout import Input
 from webhook.mutate import CONCERNS
 from webhook.mutate.templates import for_launches, in_engine
-from webhook.overlay.overlay import Overlay, combine
+from webhook.overlay.overlay import combine
 from webhook.review import AdmissionAnswer
 
 Rules = Callable[[], Any]

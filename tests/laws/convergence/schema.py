@@ -14,7 +14,7 @@ import orjson
 
 from intent import Object
 from intent.quantity import parse
-from webhook.overlay.canonical import QUANTITIES
+from intent.tree import QUANTITIES
 
 LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("name",),

@@ -11,6 +11,7 @@ from intent import Object
 from intent.annotations import INJECT
 from intent.inferenceservice import v1alpha1
 from intent.settings import Settings
+from intent.tree import canonical
 from kube.request import FIELD_MANAGER
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, ROUTES, Kind, templates
 from sync.observed.cached import managed
@@ -21,7 +22,6 @@ from tests.sync.samples import APPLIED as ENTRIES
 from tests.tiers import by_turns
 from tests.upgrades.stored import APPLIED, STATES, Stored, stored
 from tests.upgrades.writes import admitted
-from webhook.overlay.canonical import canonical
 
 SYSTEM: Final = "fusioninfer-system"
 LOOKS: Final = 60

@@ -16,6 +16,7 @@ import pytest
 from intent import Object
 from intent.lws import Intent
 from intent.settings import Settings
+from intent.tree import Overlay
 from tests.golden.test_golden import CASES, leaderworkersets, templates_of
 from tests.tiers import by_turns, some
 from tests.webhook.inputs import intents
@@ -25,7 +26,7 @@ from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
 from webhook.mutate import CONCERNS, input_of
 from webhook.mutate.concern import Concern
 from webhook.overlay.launch import LAUNCHER_WORDS
-from webhook.overlay.overlay import Overlay, combine
+from webhook.overlay.overlay import combine
 from webhook.state import Fresh, State, state
 
 ROOT: Final = Path(__file__).parents[3]

@@ -6,9 +6,10 @@ from typing import Final
 
 import pytest
 
-from webhook.overlay import arguments, difference, merge3, patch, put, record
+from intent import tree
+from webhook.overlay import arguments, merge3, patch, put, record
 
-MODULES: Final = (arguments, difference, merge3, patch, put, record)
+MODULES: Final = (arguments, tree, merge3, patch, put, record)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -4,13 +4,13 @@ from typing import Any
 
 import jsonpatch
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.overlay.overlay import Contradiction, combine, merge
+from intent.tree import merge
+from webhook.overlay.overlay import Contradiction, combine
 from webhook.overlay.patch import patch
 from webhook.overlay.put import put
-from webhook.overlay.record import Expansion, Part
 
 
 @pytest.mark.parametrize(
@@ -147,22 +147,6 @@ SPECS = maps(
         "containers": items(CONTAINERS, "name"),
     }
 )
-
-WHOLE = {"schedulerName": "x", "containers": [{"name": "a", "command": ["x"]}]}
-
-
-@given(st.lists(SPECS, min_size=1, max_size=3), SPECS)
-@example([{"containers": [{"name": "a"}]}, WHOLE], WHOLE)
-def test_only_the_parts_with_a_field_that_was_not_injected_are_reduced(
-    wishes: list[Any], original: Any
-) -> None:
-    parts = {str(at): Part(wish) for at, wish in enumerate(wishes)}
-    whole = Expansion(parts, combine(wishes))
-    put_on = put(original, whole.wish, frozenset({"command"})).put_on
-
-    found = whole.reduced(put_on).parts
-
-    assert found == {name: part.reduced(put_on) for name, part in parts.items()}
 
 
 @given(SPECS, SPECS)

@@ -1,13 +1,12 @@
-"""The law of a difference: merging it makes the other object."""
+"""JSON trees: what defaulting changes is equivalent, and merging a difference makes the other object."""
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.overlay.difference import difference
-from webhook.overlay.keyed import LIST_KEYS
-from webhook.overlay.overlay import merge
+from intent.tree import LIST_KEYS, difference, equivalent, merge
 
 _SCALARS = st.integers(0, 2) | st.booleans() | st.text("ab", max_size=1)
 
@@ -58,3 +57,41 @@ def test_a_list_of_other_values_than_items_is_set() -> None:
         assert merge({"env": [{"name": "A"}]}, difference({"env": [{"name": "A"}]}, {"env": other})) == {
             "env": other
         }
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"resources": {"limits": {"cpu": "1000m"}}}, {"resources": {"limits": {"cpu": "1"}}}),
+        ({"resources": {"requests": {"memory": "1024Mi"}}}, {"resources": {"requests": {"memory": "1Gi"}}}),
+        (
+            {"resources": {"limits": {"nvidia.com/gpu": 8}}},
+            {"resources": {"limits": {"nvidia.com/gpu": "8"}}},
+        ),
+        ({"resources": {"requests": {"cpu": 0.5}}}, {"resources": {"requests": {"cpu": "500m"}}}),
+        ({"emptyDir": {"sizeLimit": "2048Mi"}}, {"emptyDir": {"sizeLimit": "2Gi"}}),
+        ({"name": "c"}, {"name": "c", "resources": {}}),
+        ({}, {"metadata": {"labels": {}}}),
+        ({"secretKeyRef": {"key": "k"}}, {"secretKeyRef": {"key": "k", "name": ""}}),
+        ({"resourceFieldRef": {"resource": "r"}}, {"resourceFieldRef": {"resource": "r", "divisor": "0"}}),
+        ({"ports": [{"containerPort": 1}]}, {"ports": [{"containerPort": 1, "protocol": "TCP"}]}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ],
+)
+def test_a_stored_template_is_equivalent_to_the_sent_one(sent: Any, stored: Any) -> None:
+    assert equivalent(sent, stored)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"cpu": "1000m"}, {"cpu": "1"}),
+        ({"limits": {"cpu": "1"}}, {"limits": {"cpu": "2"}}),
+        ({"args": ["a", "b"]}, {"args": ["b", "a"]}),
+        ({"protocol": "UDP"}, {}),
+        ({"hostNetwork": False}, {}),
+        ({"hostNetwork": True}, {"hostNetwork": 1}),
+    ],
+)
+def test_a_semantic_difference_is_one(one: Any, other: Any) -> None:
+    assert not equivalent(one, other)
