@@ -81,15 +81,15 @@ def identity(field: str, item: Any) -> Identity:
 
 def index(field: str, items: Any) -> dict[Identity, int]:
     """Return the positions of items with all keys. The first of duplicates wins, as for the API server."""
-    found: dict[Identity, int] = {}
+    keys, places = MERGE_KEYS[field], dict[Identity, int]()
     for at, item in enumerate(items if isinstance(items, list) else ()):
-        key = identity(field, item)
+        values = [item.get(key, KEY_DEFAULTS.get(key)) for key in keys] if isinstance(item, dict) else [None]
         try:
-            if key is not None and not (isinstance(key, tuple) and None in key):
-                found.setdefault(key, at)
+            if None not in values:
+                places.setdefault(values[0] if len(keys) == 1 else tuple(values), at)
         except TypeError:  # a key that is a map or a list: it is never looked up
             continue
-    return found
+    return places
 
 
 def by_identity(field: str, items: Any) -> dict[Identity, Object]:
@@ -219,7 +219,7 @@ def merge(live: Object, overlay: Overlay, first: Collection[str] = FIRST) -> Obj
         elif isinstance(value, dict):
             have = merged.get(key)
             merged[key] = merge(have if isinstance(have, dict) else NOTHING, value, first)
-        elif is_keyed(key, value):
+        elif key in LIST_KEYS and isinstance(value, list):
             merged[key] = merged_items(key, merged.get(key), value, first)
         elif key not in DIRECTIVES:
             merged[key] = value

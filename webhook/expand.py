@@ -65,6 +65,7 @@ _QUOTES: Final = frozenset(b"'$\\")
 """Bytes that a script or JSON writes as several; a quote of JSON within a text has a backslash."""
 
 DEFAULTS: Final = Settings()
+RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
 def expand(
@@ -81,7 +82,13 @@ def expand(
 def operations(
     live: Object, found: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
 ) -> list[Operation]:
-    """Return the JSON patch that expands an object in the given state."""
+    """Return the JSON patch that expands an object in the given state.
+
+    On a first CREATE that is what is injected. Otherwise the objects are compared, as far as they differ.
+    """
+    if isinstance(found, Fresh) and found.write.is_first:
+        made = _made(found.write, wish(found, settings, concerns))
+        return [] if made is None else [*made.operations]
     wanted = change(live, found, settings, concerns)
     if not isinstance(found, AtOnce | Unreadable) and _is_unproven(live, found, wanted):
         write, recorded = found.write, merge(live, _annotation(records.find(found.write.old)))
@@ -198,11 +205,19 @@ def _noted(live: Object, write: Write) -> Object:
 
 
 def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
-    write, sent = found.write, found.write.sent
-    again = found.again if isinstance(found, Pinned) and wished is write.stored.expansion else None
+    again = found.again if isinstance(found, Pinned) and wished is found.write.stored.expansion else None
+    made = _made(found.write, wished, again)
+    return found.write.sent if made is None else made.result
+
+
+def _made(write: Write, wished: Expansion, again: Injection | None = None) -> Injection | None:
+    """Return the object with what is wished for and its record; None if the record does not fit."""
     made = again or write.inject(wished)
     text = written(write, wished, made)
-    return sent if len(text) > room(sent) else merge(made.result, _annotation(text))
+    if len(text) > room(write.sent):
+        return None
+    added: Operation = {"op": "add", "path": RECORD, "value": text}
+    return made._replace(result=merge(made.result, _annotation(text)), operations=(*made.operations, added))
 
 
 def foreseen_write(
@@ -234,9 +249,9 @@ def wish(found: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] 
     and an item that was removed by hand is added only by the mutators.
     """
     write, intent, recorded = found.write, found.write.reading.intent, found.write.stored.expansion
-    again = found.again if isinstance(found, Pinned) else None if write.is_refresh else write.again()
-    pins, lost = None, frozenset[str]()
-    if again is not None and write.before is not None:
+    again, pins, lost = found.again if isinstance(found, Pinned) else write.again(), None, frozenset[str]()
+    is_anew = isinstance(found, Fresh) and again is not None and write.is_refresh
+    if again is not None and write.before is not None and not is_anew:
         lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
         then = keeping(settings, (sidecar_of(write.old or {}),))
         pins = Pins(recorded, write.before.reading.intent, then, lost)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from intent import Object
-from intent.annotations import BASE_REFS, EXPANSION
+from intent.annotations import BASE_REFS
 from intent.errors import FieldError
 from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
@@ -23,7 +23,7 @@ from intent.shapes import annotations, text
 from intent.template import Templates
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
-from webhook.expand import DEFAULTS, operations
+from webhook.expand import DEFAULTS, RECORD, operations
 from webhook.overlay.patch import Operation
 from webhook.request import VERSION, AdmissionRequest, Malformed, opened, read
 from webhook.state import at_once, inspect
@@ -55,7 +55,6 @@ CHECKS: Final[Mapping[str, Callable[[Object, Object | None, Settings], list[Fiel
     template.KIND: inferencetemplate.check,
 }
 """The check of each kind that is not a LeaderWorkerSet."""
-RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
 
 
 class Wanted(NamedTuple):

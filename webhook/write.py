@@ -119,6 +119,11 @@ class Write:
         return now.put_on != then.put_on
 
     @property
+    def is_first(self) -> bool:
+        """Return whether nothing was injected before: what is injected now is all that changes."""
+        return self.old is None and self.record is NO_RECORD and self.reverted.original is self.sent
+
+    @property
     def has_record(self) -> bool:
         """Return whether the live object itself has a record."""
         return has_record(self.live)

@@ -2,22 +2,27 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
+
+
+def by_file(code: CodeType) -> str:
+    """Return the file of a function."""
+    return code.co_filename
 
 
 @contextmanager
-def counted() -> Iterator[Counter[str]]:
-    """Count the calls of Python functions, and the resumptions of generators, by file."""
-    files = Counter[str]()
+def counted(key: Callable[[CodeType], str] = by_file) -> Iterator[Counter[str]]:
+    """Count the calls of Python functions, and the resumptions of generators, by file or another key."""
+    calls = Counter[str]()
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         if event == "call":
-            files[frame.f_code.co_filename] += 1
+            calls[key(frame.f_code)] += 1
 
     sys.setprofile(note)
     try:
-        yield files
+        yield calls
     finally:
         sys.setprofile(None)

@@ -42,20 +42,20 @@ from intent.tree import (
     same,
 )
 from webhook.overlay.overlay import ENTERED
+from webhook.overlay.patch import Operation, escaped
 
 LEADER: Final = "leaderTemplate"
+_PATH: Final = f"/spec/leaderWorkerTemplate/{LEADER}"
 
 
 class Injection(NamedTuple):
-    """An object with injected fields, the overlay of these, and the one that restores the author's values."""
+    """A value with injected fields, the overlay of these, and the one that restores the author's values."""
 
     result: Any
     put_on: Any
     was: Any
-
-
-Taken = tuple[Any, Any, Any]
-"""Of one field: its value then, the injected part of it, and what restores the author's."""
+    operations: tuple[Operation, ...] = ()
+    """What makes the result of the author's value (RFC 6902)."""
 
 
 def inject(
@@ -74,66 +74,69 @@ def inject(
     made = put(copied, wish, replaceable)
     into = made.put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
     into[COPY] = wished[COPY]
-    return made
+    added = made.result["spec"]["leaderWorkerTemplate"][LEADER]
+    others = [one for one in made.operations if not one["path"].startswith(_PATH)]
+    return made._replace(operations=(*others, {"op": "add", "path": _PATH, "value": added}))
 
 
-def put(original: Object, wish: Overlay, replaceable: Collection[str]) -> Injection:
-    """Inject what of `wish` may be injected into one map."""
-    result = dict(original)
-    put_on: Overlay = {}
-    was: Overlay = {}
+def put(original: Object, wish: Overlay, replaceable: Collection[str], path: str = "") -> Injection:
+    """Inject what of `wish` may be injected into one map, which is at a path."""
+    result, put_on, was, operations = dict(original), Overlay(), Overlay(), list[Operation]()
     for key, value in wish.items():
-        have = original.get(key)
+        have, place = original.get(key), f"{path}/{escaped(key)}"
         if isinstance(value, dict):
-            taken = _put_map(have, value, replaceable)
+            made = _put_map(have, value, replaceable, place)
         elif key in LIST_KEYS and isinstance(value, list):
-            taken = _put_items(key, have, value, replaceable)
+            made = _put_items(key, have, value, replaceable, place)
         else:
-            taken = _put_leaf(key, have, value, replaceable)
-        if taken is None:
+            made = _put_leaf(key, have, value, replaceable, place)
+        if made is None:
             continue
-        result[key], put_on[key], was[key] = taken
+        result[key], put_on[key], was[key], changes = made
+        operations += changes if have is not None else [{"op": "add", "path": place, "value": made.result}]
         if value is None:
             del result[key]
-    return Injection(result, put_on, was)
+    return Injection(result, put_on, was, tuple(operations))
 
 
-def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str]) -> Taken | None:
+def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str], path: str) -> Injection | None:
     if key in DIRECTIVES or (have is not None and key not in replaceable) or same(have, value):
         return None
-    return value, value, have
+    removal: Operation = {"op": "remove", "path": path}
+    return Injection(
+        value, value, have, (removal if value is None else {"op": "replace", "path": path, "value": value},)
+    )
 
 
-def _put_map(have: Any, value: Overlay, replaceable: Collection[str]) -> Taken | None:
+def _put_map(have: Any, value: Overlay, replaceable: Collection[str], path: str) -> Injection | None:
     if have is not None and not isinstance(have, dict):
         return None
-    result, put_on, was = put(have or NOTHING, value, replaceable)
-    if not put_on:
-        return None
-    return result, put_on, None if have is None else was
+    made = put(have or NOTHING, value, replaceable, path)
+    return None if not made.put_on else made if have is not None else made._replace(was=None)
 
 
-def _put_items(field: str, have: Any, wish: list[Any], replaceable: Collection[str]) -> Taken | None:
+def _put_items(
+    field: str, have: Any, wish: list[Any], replaceable: Collection[str], path: str
+) -> Injection | None:
     if not isinstance(have, list):
-        return (merged_items(field, None, wish), wish, None) if wish and have is None else None
-    places = index(field, have)
-    items: list[Any] = list(have)
-    new: list[Any] = []
-    chosen: list[Any] = []
-    before: list[Any] = []
+        return Injection(merged_items(field, None, wish), wish, None) if wish and have is None else None
+    places, items = index(field, have), list[Any](have)
+    new, put_on, was, operations = list[Any](), list[Any](), list[Any](), list[Operation]()
     for item in wish:
         at = places.get(identity(field, item))
         if at is None:
             new.append(merge(NOTHING, item))
-            chosen.append(item)
-        elif field in ENTERED:
-            result, put_on, was = put(have[at], item, replaceable)
-            if put_on:
-                items[at] = result
-                keys = keys_of(field, item)
-                chosen.append(keys | put_on)
-                before.append(keys | was)
-    return (new + items if field in FIRST else items + new, chosen, before) if chosen else None
+            put_on.append(item)
+        elif field in ENTERED and (made := put(have[at], item, replaceable, f"{path}/{at}")).put_on:
+            items[at] = made.result
+            keys = keys_of(field, item)
+            put_on.append(keys | made.put_on)
+            was.append(keys | made.was)
+            operations += made.operations
+    for at, item in enumerate(new):
+        operations.append({"op": "add", "path": f"{path}/{at if field in FIRST else '-'}", "value": item})
+    items = new + items if field in FIRST else items + new
+    return Injection(items, put_on, was, tuple(operations)) if put_on else None
 
 
 # --- the order of lists ---------------------------------------------------------------------------------

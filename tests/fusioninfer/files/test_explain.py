@@ -127,7 +127,7 @@ def written(document: documents.Document) -> dict[str, set[str]]:
         name: {
             field.path
             for field in explain.fields(
-                *inject(found.write.original, combine([copied, overlay]), REPLACEABLE)[1:]
+                *inject(found.write.original, combine([copied, overlay]), REPLACEABLE)[1:3]
             )
         }
         for name, overlay in overlays.items()

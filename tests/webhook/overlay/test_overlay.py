@@ -86,28 +86,28 @@ def test_a_patch_does_not_take_true_for_one() -> None:
 
 
 def test_put_keeps_the_authors_values() -> None:
-    _, put_on, was = put(
-        {"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ()
-    )
+    made = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ())
 
-    assert (put_on, was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
+    assert (made.put_on, made.was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
 
 def test_put_keeps_an_authors_item_unchanged() -> None:
     original = {"env": [{"name": "IP", "value": "9"}]}
 
-    assert put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ()) == (original, {}, {})
+    made = put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ())
+
+    assert made == (original, {}, {}, ())
 
 
 def test_put_replaces_command_and_args() -> None:
     original = {"containers": [{"name": "e", "args": ["a"]}]}
 
-    _, put_on, was = put(
+    made = put(
         original, {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}, ("command", "args")
     )
 
-    assert put_on == {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}
-    assert was == {"containers": [{"name": "e", "command": None, "args": ["a"]}]}
+    assert made.put_on == {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}
+    assert made.was == {"containers": [{"name": "e", "command": None, "args": ["a"]}]}
 
 
 def test_contradicting_mutators_raise() -> None:
@@ -154,3 +154,4 @@ def test_the_result_of_put_is_the_original_with_what_was_injected(wish: Any, ori
     made = put(original, wish, frozenset({"command"}))
 
     assert made.result == merge(original, made.put_on)
+    assert jsonpatch.apply_patch(original, made.operations) == made.result
