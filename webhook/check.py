@@ -19,6 +19,7 @@ from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wi
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
+from webhook.overlay.group import group_of, pod_of, template_of
 from webhook.overlay.proven import has_some
 from webhook.state import (
     Fresh,
@@ -54,10 +55,10 @@ def check(  # noqa: PLR0913 - what a request consists of
     leaves the input unchanged, errors become warnings: a stricter release does not block old objects. On a
     dry run a template that cannot be read is a warning, since it may be applied together with the object.
     """
-    found = state(live, old, templates)
-    match found:
+    write_state = state(live, old, templates)
+    match write_state:
         case NotOurs():
-            return [_EJECTED] if found.is_ejected else []
+            return [_EJECTED] if write_state.is_ejected else []
         case Settled():
             return _scaled(live, old or {})
         case Unreadable(error):
@@ -70,23 +71,25 @@ def check(  # noqa: PLR0913 - what a request consists of
                 *(_about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()),
                 *_unfilled(write),
             ]
-    write = found.write
-    validated = _validated(found, settings)
-    about_record = list(_about_record(found, validated, settings) if mutated else _no_room(found, settings))
+    write = write_state.write
+    validated = _validated(write_state, settings)
+    about_record = list(
+        _about_record(write_state, validated, settings) if mutated else _no_room(write_state, settings)
+    )
     about_input = list(_about_input(write, validated))
-    if any(one.severity == "error" for one in (*about_record, *about_input)):
-        if found.is_same:  # it is stored as it was sent
-            about_record = [replace(one, softened=True) for one in about_record]
+    if any(finding.severity == "error" for finding in (*about_record, *about_input)):
+        if write_state.is_same:  # it is stored as it was sent
+            about_record = [replace(finding, softened=True) for finding in about_record]
             about_input = _softened(about_input, write, settings)
         elif write.before is not None and write.before.has_record:
             about_input = _softened(about_input, write, settings, OF_AUTHORS)
-    return sorted((*about_record, *about_input), key=lambda one: one.severity != "error")
+    return sorted((*about_record, *about_input), key=lambda finding: finding.severity != "error")
 
 
 def _scaled(live: Object, old: Object) -> list[FieldError]:
     """Report what depends on the replicas: a settled update changes nothing else that is checked."""
     known = list(too_long(*pods_of(old)))
-    return [replace(one, softened=one in known) for one in too_long(*pods_of(live))]
+    return [replace(finding, softened=finding in known) for finding in too_long(*pods_of(live))]
 
 
 def _softened(
@@ -97,11 +100,14 @@ def _softened(
     Values of variables, which only validators read, may have changed in this very update.
     """
     if write.before is not None and write.before.reading == write.reading and not codes:
-        return [replace(one, softened=True) for one in errors]
+        return [replace(finding, softened=True) for finding in errors]
     before, known = inspect(write.old or {}, write.old), set[str]()
     if isinstance(before, Inspected):
-        known = {_said(one) for one in _about_input(before.write, _validated(before, settings))}
-    return [replace(one, softened=(not codes or one.code in codes) and _said(one) in known) for one in errors]
+        known = {_said(finding) for finding in _about_input(before.write, _validated(before, settings))}
+    return [
+        replace(finding, softened=(not codes or finding.code in codes) and _said(finding) in known)
+        for finding in errors
+    ]
 
 
 def _said(error: FieldError) -> str:
@@ -114,13 +120,16 @@ def _about_templates(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[
     if mutated and write.filling and write.filling.is_read:
         yield _not_run(f"{EXPANSION} has no content for {BASE_REFS}")
     elif write.filling:
-        yield from (replace(one, softened=dry_run and one.code == MISSING) for one in write.filling.errors)
+        yield from (
+            replace(finding, softened=dry_run and finding.code == MISSING) for finding in write.filling.errors
+        )
 
 
 def _unfilled(write: Write) -> Iterator[FieldError]:
     """Report errors in annotations: without the content of templates nothing else is known."""
     about_all = (
-        one.path.startswith("metadata.annotations") or one.code == budget.CODE for one in write.reading.errors
+        finding.path.startswith("metadata.annotations") or finding.code == budget.CODE
+        for finding in write.reading.errors
     )
     yield from compress(write.reading.errors, about_all)
 
@@ -140,20 +149,20 @@ class _Validated(NamedTuple):
     about_launcher: tuple[FieldError, ...] = ()
 
 
-def _validated(found: Inspected, settings: Settings) -> _Validated:
+def _validated(write_state: Inspected, settings: Settings) -> _Validated:
     """Return the input of validators: on an update with the launcher and the layout of its record."""
-    write = found.write
+    write = write_state.write
     if write.reading.intent is None:
         return _Validated()
     intent, about_launcher = known_launcher(write.reading.intent)
-    given = mutate.input_of(intent, write.keeping(settings), decided=_decided(found))
+    given = mutate.input_of(intent, write.keeping(settings), decided=_decided(write_state))
     return _Validated(given, tuple(about_launcher))
 
 
-def _decided(found: Inspected) -> Mapping[str, Any]:
+def _decided(write_state: Inspected) -> Mapping[str, Any]:
     """Return the decisions in the record; none on CREATE."""
-    write = found.write
-    record = write.stored if isinstance(found, Pinned) else write.record
+    write = write_state.write
+    record = write.stored if isinstance(write_state, Pinned) else write.record
     if write.old is None or record is records.NO_RECORD:
         return UNDECIDED
     taken = record.expansion.decision
@@ -167,16 +176,16 @@ def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:
     if given is not None:
         yield from about_launcher
         absent = (*write.reading.errors, *(() if given.intent.launcher else about_launcher))
-        refused = (CONSEQUENCES.get(one.path, frozenset()) for one in absent)
+        refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in absent)
         known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:
-            yield from (one for one in validator(given) if one.code not in known)
+            yield from (finding for finding in validator(given) if finding.code not in known)
         yield from _edited(write)
 
 
 def _about_arguments(given: Input) -> Iterator[frozenset[str]]:
     """Yield the codes about arguments that the blocks would have written."""
-    if any(one.severity == "error" for one in given.about_blocks):
+    if any(finding.severity == "error" for finding in given.about_blocks):
         yield from (codes for field, codes in UNFILLED.items() if getattr(given.intent, field))
 
 
@@ -184,7 +193,7 @@ def _edited(write: Write) -> Iterator[FieldError]:
     """FI523: launches that were edited by hand."""
     for field, template in write.reverted.kept.items():
         edited = {container["name"] for container in template["spec"]["containers"]}
-        spec = mapping(mapping(mapping(_group(write.live)).get(field)).get("spec"))
+        spec = pod_of(template_of(write.live, field))
         for at, container in enumerate(listed(spec.get("containers"))):
             if mapping(container).get("name") in edited:
                 where = f"{LWT}.{field}.spec.containers[{at}].args"
@@ -217,18 +226,22 @@ _NOT_EXPANDED: Final = FieldError(
 
 
 def _about_record(
-    found: Invalid | Pinned | Fresh, validated: _Validated, settings: Settings
+    write_state: Invalid | Pinned | Fresh, validated: _Validated, settings: Settings
 ) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
-    write = found.write
-    if isinstance(found, Invalid) or write.reading.errors:
+    write = write_state.write
+    if isinstance(write_state, Invalid) or write.reading.errors:
         return
-    if isinstance(found, Pinned) and found.again is None:
+    if isinstance(write_state, Pinned) and write_state.again is None:
         yield _LOST if has_record(write.old) else _NOT_EXPANDED
     elif not write.has_record:
-        yield from _not_written(found, settings, f"there is no annotation {EXPANSION}")
-    elif isinstance(found, Fresh) and not _made_elsewhere(write) and _lacks_part(found, validated, settings):
-        yield from _not_written(found, settings, f"{EXPANSION} does not cover this change")
+        yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
+    elif (
+        isinstance(write_state, Fresh)
+        and not _made_elsewhere(write)
+        and _lacks_part(write_state, validated, settings)
+    ):
+        yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
         message = f"{cause} changes the pod template of a running object, so its groups restart"
@@ -249,32 +262,32 @@ def _made_elsewhere(write: Write) -> bool:
     return is_new and write.record.rules != records.RULES and write.stands()
 
 
-def _lacks_part(found: Fresh, validated: _Validated, settings: Settings) -> bool:
+def _lacks_part(write_state: Fresh, validated: _Validated, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object."""
-    made = mutate.wishes(validated.given).values() if validated.given else ()
-    if all(has_some(found.write.live, one) for one in made if one):
+    overlays = mutate.wishes(validated.given).values() if validated.given else ()
+    if all(has_some(write_state.write.live, overlay) for overlay in overlays if overlay):
         return False
-    wished = wish(found, settings)
-    parts = wished.reduced(found.write.inject(wished).put_on).parts.values()
-    return not all(has_some(found.write.live, part.put_on) for part in parts if part.put_on)
+    wished = wish(write_state, settings)
+    parts = wished.reduced(write_state.write.inject(wished).put_on).parts.values()
+    return not all(has_some(write_state.write.live, part.put_on) for part in parts if part.put_on)
 
 
-def _not_written(found: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:
+def _not_written(write_state: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:
     """Report why there is no record of this input: it does not fit, or /mutate was not called."""
-    no_room = list(_no_room(found, settings))
+    no_room = list(_no_room(write_state, settings))
     yield from no_room or [_not_run(why)]
 
 
-def _no_room(found: Inspected, settings: Settings) -> Iterator[FieldError]:
+def _no_room(write_state: Inspected, settings: Settings) -> Iterator[FieldError]:
     """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
-    write = found.write
-    is_left = isinstance(found, Pinned) and (write.has_record or found.again is None)
-    if not isinstance(found, Pinned | Fresh) or is_left or write.reading.errors:
+    write = write_state.write
+    is_left = isinstance(write_state, Pinned) and (write.has_record or write_state.again is None)
+    if not isinstance(write_state, Pinned | Fresh) or is_left or write.reading.errors:
         return
     left = room(write.live)
     if write.filling is None and longest_record(write.live) <= left:
         return
-    wished = wish(found, settings)
+    wished = wish(write_state, settings)
     need = len(written(write, wished, write.inject(wished)))
     if need > left:
         message = (
@@ -296,9 +309,4 @@ def _same_templates(live: Object, old: Object | None) -> bool:
     """Return whether an update left the templates and the record unchanged."""
     if old is None or records.find(live) != records.find(old):
         return False
-    return same(_group(live), _group(old))
-
-
-def _group(lws: Object) -> object:
-    spec = lws.get("spec")
-    return spec.get("leaderWorkerTemplate") if isinstance(spec, dict) else None
+    return same(group_of(live), group_of(old))

@@ -29,12 +29,13 @@ from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
+from webhook.overlay.group import LEADER, WORKER, template_of
 from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import LEADER, WORKER, with_kept, with_own_leader
+from webhook.overlay.revert import with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
     Fresh,
@@ -48,7 +49,6 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.templates.separate import template_of
 from webhook.templates.unfilled import with_containers, with_reason
 from webhook.write import Write, record_of
 
@@ -80,42 +80,42 @@ def expand(
 
 
 def operations(
-    live: Object, found: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
+    live: Object, write_state: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
 ) -> list[Operation]:
     """Return the JSON patch that expands an object in the given state.
 
     On a first CREATE that is what is injected. Otherwise the objects are compared, as far as they differ.
     """
-    if isinstance(found, Fresh) and found.write.is_first:
-        made = _made(found.write, wish(found, settings, concerns))
-        return [] if made is None else [*made.operations]
-    wanted = change(live, found, settings, concerns)
-    if not isinstance(found, AtOnce | Unreadable) and _is_unproven(live, found, wanted):
-        write, recorded = found.write, merge(live, _annotation(records.find(found.write.old)))
-        found = state(recorded, write.old, write.templates)
-        wanted = change(recorded, found, settings, concerns)
+    if isinstance(write_state, Fresh) and write_state.write.is_first:
+        injection = _with_record(write_state.write, wish(write_state, settings, concerns))
+        return [] if injection is None else [*injection.operations]
+    wanted = change(live, write_state, settings, concerns)
+    if not isinstance(write_state, AtOnce | Unreadable) and _is_unproven(live, write_state, wanted):
+        write, recorded = write_state.write, merge(live, _annotation(records.find(write_state.write.old)))
+        write_state = state(recorded, write.old, write.templates)
+        wanted = change(recorded, write_state, settings, concerns)
     if wanted is live:
         return []
-    is_filled_anew = isinstance(found, Pinned | Fresh | Withdrawn) and found.write.is_filled_anew
+    is_filled_anew = isinstance(write_state, Pinned | Fresh | Withdrawn) and write_state.write.is_filled_anew
     return patch(live, wanted, is_unwritten if is_filled_anew else is_default)
 
 
-def _is_unproven(live: Object, found: Inspected, wanted: Object) -> bool:
+def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:
     """Return whether an update that leaves the launches as they are stored changes one by its record alone.
 
     Then the stored record counts: one that a write brings may be forged, and no object shows what a launch
     replaced. A record with another launch, or without one, changes what depends on it. An earlier call of the
     write may have made it: then it has the launch that the rules give for what it says was replaced.
     """
-    write = found.write
+    write = write_state.write
     if write.old is None or not write.has_record or records.find(write.live) == records.find(write.old):
         return False
-    now, then, made = map(_launches, (live, write.old, wanted))
+    now, then, result = map(_launches, (live, write.old, wanted))
     recorded = (write.record, write.stored, record_of(wanted))
     mine, stored, given = ([part for part in _launches(one.put_on) if part] for one in recorded)
     is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
     is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
-    return now == then and (now != made or is_other or isinstance(found, Invalid))
+    return now == then and (now != result or is_other or isinstance(write_state, Invalid))
 
 
 def _launches(lws: Object) -> list[Object]:
@@ -138,19 +138,19 @@ def foreseen(live: Object, settings: Settings = DEFAULTS, templates: Templates |
 
     Where other fields are wrong, or the service itself, it stays as it is.
     """
-    found = state(live, None, templates)
-    reading = found.write.reading if isinstance(found, Invalid) else NOTHING
+    write_state = state(live, None, templates)
+    reading = write_state.write.reading if isinstance(write_state, Invalid) else NOTHING
     is_whole = all(one.path.startswith("metadata.annotations[") for one in reading.errors)
-    if isinstance(found, Invalid) and reading.intent is not None and is_whole:
-        found = Fresh(found.write, reading.intent)
-    return change(live, found, settings)
+    if isinstance(write_state, Invalid) and reading.intent is not None and is_whole:
+        write_state = Fresh(write_state.write, reading.intent)
+    return change(live, write_state, settings)
 
 
 def change(
-    live: Object, found: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
+    live: Object, write_state: State, settings: Settings = DEFAULTS, concerns: Iterable[Concern] = CONCERNS
 ) -> Object:
     """Return the object as /mutate leaves it. The service label is only fixed together with the others."""
-    match found:
+    match write_state:
         case NotOurs() | Settled() | Unreadable():
             return live
         case Invalid(write):
@@ -160,24 +160,24 @@ def change(
         case Pinned(write, None):
             return write.live
         case Pinned():
-            return _injected(found, wish(found, settings, concerns))
+            return _injected(write_state, wish(write_state, settings, concerns))
         case Fresh():
-            return _made_anew(found, settings, concerns)
-    assert_never(found)
+            return _made_anew(write_state, settings, concerns)
+    assert_never(write_state)
 
 
-def _made_anew(found: Fresh, settings: Settings, concerns: Iterable[Concern]) -> Object:
+def _made_anew(write_state: Fresh, settings: Settings, concerns: Iterable[Concern]) -> Object:
     """Return the object of other input than the stored one.
 
     An edited launch that stays (`Reverted.kept`) is its author's where none is injected any more. Then the
     object is read again with it, so that the record is right, and a second call of the write changes nothing.
     """
-    write = found.write
-    settled, wished = foreseen_write(found, settings, concerns)
-    made, had = _injected(settled, wished), write.record.expansion.decision.launcher
-    if not (had and write.reverted.kept) or wished.decision.launcher or made is write.sent:
-        return made
-    return change(made, state(made, write.old, write.templates), settings, concerns)
+    write = write_state.write
+    settled, wished = foreseen_write(write_state, settings, concerns)
+    result, had = _injected(settled, wished), write.record.expansion.decision.launcher
+    if not (had and write.reverted.kept) or wished.decision.launcher or result is write.sent:
+        return result
+    return change(result, state(result, write.old, write.templates), settings, concerns)
 
 
 def _withdrawn(write: Write) -> Object:
@@ -204,58 +204,73 @@ def _noted(live: Object, write: Write) -> Object:
     return live if len(text) > room(live) else merge(live, _annotation(text))
 
 
-def _injected(found: Pinned | Fresh, wished: Expansion) -> Object:
-    again = found.again if isinstance(found, Pinned) and wished is found.write.stored.expansion else None
-    made = _made(found.write, wished, again)
-    return found.write.sent if made is None else made.result
+def _injected(write_state: Pinned | Fresh, wished: Expansion) -> Object:
+    again = (
+        write_state.again
+        if isinstance(write_state, Pinned) and wished is write_state.write.stored.expansion
+        else None
+    )
+    injection = _with_record(write_state.write, wished, again)
+    return write_state.write.sent if injection is None else injection.result
 
 
-def _made(write: Write, wished: Expansion, again: Injection | None = None) -> Injection | None:
-    """Return the object with what is wished for and its record; None if the record does not fit."""
-    made = again or write.inject(wished)
-    text = written(write, wished, made)
+def _with_record(write: Write, wished: Expansion, again: Injection | None = None) -> Injection | None:
+    """Return the injection of what is wished for, with the record; None if the record does not fit."""
+    injection = again or write.inject(wished)
+    text = written(write, wished, injection)
     if len(text) > room(write.sent):
         return None
     added: Operation = {"op": "add", "path": RECORD, "value": text}
-    return made._replace(result=merge(made.result, _annotation(text)), operations=(*made.operations, added))
+    result = merge(injection.result, _annotation(text))
+    return injection._replace(result=result, operations=(*injection.operations, added))
 
 
 def foreseen_write(
-    found: Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
+    write_state: Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
 ) -> tuple[Fresh, Expansion]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
-    wished = wish(found, settings, concerns)
-    if found.write.reverted.copied is None or wished.decision.splits:
-        return found, wished
-    own = found.write.with_own_leader()
-    if own is found.write or own.reading.intent is None:
-        return found, wished
-    found = replace(found, write=own, intent=own.reading.intent)
-    return found, wish(found, settings, concerns)
+    wished = wish(write_state, settings, concerns)
+    if write_state.write.reverted.copied is None or wished.decision.splits:
+        return write_state, wished
+    own = write_state.write.with_own_leader()
+    if own is write_state.write or own.reading.intent is None:
+        return write_state, wished
+    write_state = replace(write_state, write=own, intent=own.reading.intent)
+    return write_state, wish(write_state, settings, concerns)
 
 
-def written(write: Write, wished: Expansion, made: Injection) -> str:
+def written(write: Write, wished: Expansion, injection: Injection) -> str:
     """Return the text of the record. What is pinned keeps the text that is stored."""
     if wished is write.stored.expansion and write.base == write.stored.base:
         text: str = records.find(write.old, write.live)
         return text
-    return records.write(wished.reduced(made.put_on), made.was, write.base, write.refresh)
+    return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh)
 
 
-def wish(found: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> Expansion:
+def wish(
+    write_state: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS
+) -> Expansion:
     """Return the recorded expansion if the object is pinned, else that of the mutators, with its pins.
 
     The recorded part of a concern stays only if the object has it. So a record that was forged adds nothing,
     and an item that was removed by hand is added only by the mutators.
     """
-    write, intent, recorded = found.write, found.write.reading.intent, found.write.stored.expansion
-    again, pins, lost = found.again if isinstance(found, Pinned) else write.again(), None, frozenset[str]()
-    is_anew = isinstance(found, Fresh) and again is not None and write.is_refresh
+    write, intent, recorded = (
+        write_state.write,
+        write_state.write.reading.intent,
+        write_state.write.stored.expansion,
+    )
+    again, pins, lost = (
+        write_state.again if isinstance(write_state, Pinned) else write.again(),
+        None,
+        frozenset[str](),
+    )
+    is_anew = isinstance(write_state, Fresh) and again is not None and write.is_refresh
     if again is not None and write.before is not None and not is_anew:
         lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
         then = keeping(settings, (sidecar_of(write.old or {}),))
         pins = Pins(recorded, write.before.reading.intent, then, lost)
-    if intent is None or (isinstance(found, Pinned) and not lost):
+    if intent is None or (isinstance(write_state, Pinned) and not lost):
         return recorded.without(lost)
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 

@@ -35,22 +35,14 @@ from intent.tree import Overlay, equivalent, merge, same
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
+from webhook.overlay.group import LEADER
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
-from webhook.overlay.revert import (
-    LEADER,
-    NO_LAYER,
-    Reverted,
-    revert,
-    with_kept,
-    with_own_leader,
-    without_mounted,
-)
+from webhook.overlay.revert import NO_LAYER, Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
 from webhook.templates.fill import FilledObject
-from webhook.templates.refill import WriteContext, refill
-from webhook.templates.separate import Layers, layers
+from webhook.templates.refill import Layers, WriteContext, layers, refill
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +141,13 @@ class Write:
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
         original = without_mounted(self.reverted, wished.wish)
-        made = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
+        injection = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
         edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.edits}}}
-        added = merge(made.put_on, edits) if self.reverted.edits else made.put_on
-        result = made.result if is_new else in_order_of(stored, made.result, added)
-        return made._replace(result=with_kept(result, self.reverted))
+        added = merge(injection.put_on, edits) if self.reverted.edits else injection.put_on
+        result = injection.result if is_new else in_order_of(stored, injection.result, added)
+        return injection._replace(result=with_kept(result, self.reverted))
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""

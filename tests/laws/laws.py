@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
-from intent.errors import FieldError
 from intent.lws import Template
 from intent.settings import Settings
 from intent.tree import COPY, FIRST, Overlay, identity, index, is_keyed, name_of
@@ -33,7 +32,6 @@ from webhook.mutate.startup import STARTUP
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import RULES
 from webhook.state import Fresh, state
-from webhook.write import Write, read_write
 
 
 def rewrite(given: Input) -> Overlay:
@@ -70,7 +68,6 @@ class Engine:
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Object], list[Operation]] = patch
-    read_write: Callable[..., Write | FieldError] = read_write
     mutate: Callable[[bytes], review.AdmissionAnswer] = review.mutate
     validate: Callable[[bytes], review.AdmissionAnswer] = review.validate
     concerns: tuple[Concern, ...] = TEST_CONCERNS
@@ -144,28 +141,6 @@ def withdraws(engine: Engine, lws: Object) -> bool:
     return once != lws
 
 
-def resizes(engine: Engine, lws: Object, size: int) -> bool:
-    """Check that a changed size gives the same object as a file of that size."""
-    once = engine.put(lws)
-    grown, file = (copy.deepcopy(one) for one in (once, lws))
-    for one in (grown, file):
-        one["spec"]["leaderWorkerTemplate"]["size"] = size
-
-    assert _without_order(engine.put(grown, once)) == _without_order(engine.put(file))
-    return once != lws
-
-
-def reverts(engine: Engine, lws: Object) -> bool:
-    """Check that reverting gives the author's object, after each tool has applied the file again."""
-    once = engine.put(lws)
-
-    for apply in TOOLS.values():
-        found = engine.read_write(apply(once, lws), once)
-        assert isinstance(found, Write)
-        assert _without_record(found.original) == lws
-    return once != lws
-
-
 def patches_as_merged(engine: Engine, lws: Object) -> bool:
     """Check that the patch gives the wanted object, and that this equals a naive merge of the overlay."""
     found = state(lws)
@@ -189,11 +164,6 @@ def _with_copies(original: Object, overlay: Overlay) -> Object:
         if COPY in template:
             group[field] = group[template[COPY]]
     return copied
-
-
-def _without_record(lws: Object) -> Object:
-    annotations = {key: value for key, value in lws["metadata"]["annotations"].items() if key != EXPANSION}
-    return {**lws, "metadata": {**lws["metadata"], "annotations": annotations}}
 
 
 def spares(engine: Engine, lws: Object) -> bool:

@@ -3,7 +3,6 @@
 import copy
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import settings as bounded
 from hypothesis import strategies as st
 
 from intent import Object
-from intent.errors import FieldError
 from tests.laws import laws
 from tests.laws.laws import TEST_CONCERNS, Engine
 from tests.laws.strategies import JSON, leaderworkersets
@@ -21,9 +19,7 @@ from webhook.expand import expand
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import Concern
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.revert import Reverted
 from webhook.request import read as read_review
-from webhook.write import Write, read_write
 
 Law = Callable[..., bool]
 SHARE: Final = 0.6
@@ -32,7 +28,6 @@ SHARE: Final = 0.6
 ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderworkersets()
 MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
     laws.converges: lambda data: data,
-    laws.resizes: lambda data: data.draw(st.integers(1, 4)),
 }
 """Further arguments of a law, after the engine and the example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
@@ -40,8 +35,6 @@ LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.converges: leaderworkersets(),
     laws.carries_on: leaderworkersets(),
     laws.withdraws: leaderworkersets(),
-    laws.resizes: leaderworkersets(),
-    laws.reverts: leaderworkersets(),
     laws.patches_as_merged: leaderworkersets(),
     laws.spares: leaderworkersets(),
     laws.answers: ANY_JSON,
@@ -92,11 +85,6 @@ def keeps_when_withdrawn(live: Object, old: Object | None, *rest: Any) -> list[O
     return expand(live, old, *rest) if opted_in else []
 
 
-def expands_only_new_objects(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
-    """Expand new objects only."""
-    return expand(live, old, *rest) if old is None else []
-
-
 def wraps_again(live: Object, old: Object | None, *rest: Any) -> list[Operation]:
     """Add one more argument each time."""
     note = live["metadata"]["annotations"].get("again", "")
@@ -119,12 +107,6 @@ def changes_its_argument(live: Object, old: Object | None, *rest: Any) -> list[O
     return operations
 
 
-def reverts_nothing(live: Object, old: Object | None) -> Write | FieldError:
-    """Take the live object for the author's."""
-    found = read_write(live, old)
-    return replace(found, reverted=Reverted(live)) if isinstance(found, Write) else found
-
-
 def adds_in_front(live: Object, wanted: Object) -> list[Operation]:
     """Prepend to every list."""
     return [operation | {"path": operation["path"].replace("/-", "/0")} for operation in patch(live, wanted)]
@@ -143,8 +125,6 @@ BROKEN: Final[dict[Law, Engine]] = {
     laws.converges: Engine(expand=always_as_new),
     laws.carries_on: Engine(expand=always_as_new),
     laws.withdraws: Engine(expand=keeps_when_withdrawn),
-    laws.resizes: Engine(expand=expands_only_new_objects),
-    laws.reverts: Engine(read_write=reverts_nothing),
     laws.patches_as_merged: Engine(patch=adds_in_front),
     laws.spares: Engine(expand=drops_a_label),
     laws.answers: Engine(mutate=requires_a_spec),

@@ -35,7 +35,7 @@ def function(code: CodeType) -> str:
 
 @pytest.mark.parametrize(
     ("answer", "body", "functions", "modules"),
-    [(review.mutate, request(FILE), 226, 54), (review.validate, request(put(FILE)), 398, 81)],
+    [(review.mutate, request(FILE), 227, 55), (review.validate, request(put(FILE)), 401, 82)],
     ids=["mutate", "validate"],
 )
 def test_a_create_calls_few_functions_of_few_modules(

@@ -14,7 +14,8 @@ from typing import Any
 
 from intent import Object
 from intent.shapes import mapping
-from intent.tree import COPY, LIST_KEYS, Overlay, by_identity, identity, index, is_keyed, merge, same
+from intent.tree import COPY, LIST_KEYS, Overlay, identity, index, is_keyed, merge, same
+from webhook.overlay.group import containers_of, template_of, templates_of
 from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.overlay import ENTERED
 from webhook.overlay.patch import Operation, patch
@@ -30,9 +31,10 @@ def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -
     """
     if is_on(live, put_on):
         return frozenset()
-    whole, now = (mapping(mapping(one.get("spec")).get("leaderWorkerTemplate")) for one in (put_on, live))
-    pairs = ((field, mapping(part), mapping(now.get(field))) for field, part in whole.items())
-    edited = tuple(f"/spec/leaderWorkerTemplate/{one}/" for one, *pair in pairs if _is_expanded(*pair))
+    parts_of = {field: (part, template_of(live, field)) for field, part in templates_of(put_on).items()}
+    edited = tuple(
+        f"/spec/leaderWorkerTemplate/{field}/" for field, pair in parts_of.items() if _is_expanded(*pair)
+    )
 
     def stands(part: Overlay) -> bool:
         lost = patch(live, merge(live, part))
@@ -81,9 +83,7 @@ def _adds_item(operation: Operation) -> bool:
 
 def _is_expanded(injected: Overlay, live: Object) -> bool:
     """Return whether some of what was injected into containers is still there; also if nothing was."""
-    ours, now = (
-        by_identity("containers", mapping(one.get("spec")).get("containers")) for one in (injected, live)
-    )
+    ours, now = containers_of(injected), containers_of(live)
     return not ours or any(
         is_on(mapping(now.get(name)), {key: piece})
         for name, item in ours.items()

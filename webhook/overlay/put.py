@@ -23,7 +23,7 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from intent import Object
-from intent.shapes import listed, mapping
+from intent.shapes import listed
 from intent.tree import (
     COPY,
     DIRECTIVES,
@@ -41,10 +41,10 @@ from intent.tree import (
     merged_items,
     same,
 )
+from webhook.overlay.group import LEADER, group_of, template_of, with_group
 from webhook.overlay.overlay import ENTERED
 from webhook.overlay.patch import Operation, escaped
 
-LEADER: Final = "leaderTemplate"
 _PATH: Final = f"/spec/leaderWorkerTemplate/{LEADER}"
 
 
@@ -65,13 +65,11 @@ def inject(
 
     A leader's template that is a copy starts as `leader`, or as the workers'.
     """
-    group = mapping(mapping(original.get("spec")).get("leaderWorkerTemplate"))
-    wished = mapping(mapping(mapping(wish.get("spec")).get("leaderWorkerTemplate")).get(LEADER))
+    group, wished = group_of(original), template_of(wish, LEADER)
     if COPY not in wished or LEADER in group or not group:
         return put(original, wish, replaceable)
     source = group.get(str(wished[COPY])) if leader is None else leader
-    copied = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": {**group, LEADER: source}}}
-    made = put(copied, wish, replaceable)
+    made = put(with_group(original, {**group, LEADER: source}), wish, replaceable)
     into = made.put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
     into[COPY] = wished[COPY]
     added = made.result["spec"]["leaderWorkerTemplate"][LEADER]

@@ -46,9 +46,10 @@ from intent.annotations import EXPANSION
 from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import SERVES, Served, bounded, of_record, to_record
-from intent.shapes import annotations, listed, mapping
+from intent.shapes import annotations, listed
 from intent.tree import Overlay
 from webhook.overlay.base import Base, base_to_record, read_base
+from webhook.overlay.group import pod_of, templates_of
 from webhook.overlay.overlay import Contradiction, combine, remainder
 from webhook.overlay.shape import fits
 
@@ -247,6 +248,5 @@ def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Ove
 
 def _launches_one(put_on: Overlay) -> bool:
     """Return whether each template has at most one launch, the engine's. To revert a launch takes long."""
-    templates = mapping(mapping(put_on.get("spec")).get("leaderWorkerTemplate")).values()
-    containers = (listed(mapping(mapping(one).get("spec")).get("containers")) for one in templates)
+    containers = (listed(pod_of(one).get("containers")) for one in templates_of(put_on).values())
     return all(sum("command" in item or "args" in item for item in items) <= 1 for items in containers)

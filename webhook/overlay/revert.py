@@ -23,12 +23,19 @@ from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.shapes import annotations, listed, mapping, text
 from intent.tree import COPY, NOTHING, Overlay, by_identity, canonical, difference, equivalent, merge, same
+from webhook.overlay.group import (
+    LEADER,
+    WORKER,
+    containers_of,
+    group_of,
+    pod_of,
+    template_of,
+    templates_of,
+    with_group,
+)
 from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, with_arguments
 from webhook.overlay.merge3 import ABSENT, Sides, merge3
 from webhook.overlay.overlay import remainder
-
-LEADER: Final = "leaderTemplate"
-WORKER: Final = "workerTemplate"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +83,7 @@ class Layer:
     @property
     def is_made(self) -> bool:
         """Return whether the leader's template was made from the workers', with edits of its own."""
-        return COPY in mapping(group_of(self.put_on).get(LEADER)) and LEADER in self.base
+        return COPY in template_of(self.put_on, LEADER) and LEADER in self.base
 
 
 NO_LAYER: Final = Layer()
@@ -119,7 +126,7 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
         if copied is not None:
             del group[LEADER]
-        original = {**original, "spec": {**original["spec"], "leaderWorkerTemplate": group}}
+        original = with_group(original, group)
     kept = {name: found for name, one in templates.items() if (found := _kept(one))}
     return Reverted(original, copied, kept, {name: one.mounted for name, one in templates.items()})
 
@@ -128,8 +135,8 @@ def layer(stored: Object, put_on: Overlay, was: Overlay) -> Layer:
     """Return what was injected into the stored object, by the values that it replaced."""
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
     for name, template in base.items():
-        replaced = merge(NOTHING, mapping(group_of(was).get(name)))
-        emitted = merge(replaced, mapping(group_of(put_on).get(name)))
+        replaced = merge(NOTHING, template_of(was, name))
+        emitted = merge(replaced, template_of(put_on, name))
         ours[name], launches[name] = _merged(Sides(emitted, replaced, template), {})
     return Layer(put_on, base, ours, launches)
 
@@ -141,7 +148,7 @@ def _template(
     template = group_of(live).get(name)
     if not isinstance(template, dict) or name not in before.base:
         return None
-    held = mapping(group_of(file).get(name))
+    held = template_of(file, name)
     sides = Sides(before.base[name], before.ours[name], template, held or ABSENT)
     if is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
         return _Template(sides, template, {})
@@ -178,14 +185,12 @@ def _launched(sides: Sides) -> list[str]:
 
 def _with_edited_volumes(sides: Sides) -> Sides:
     """Return the sides without the mounts of added volumes that were edited: both are the author's."""
-    base, ours, theirs, file = (
-        by_identity("volumes", mapping(mapping(one).get("spec")).get("volumes")) for one in sides
-    )
+    base, ours, theirs, file = (by_identity("volumes", pod_of(mapping(one)).get("volumes")) for one in sides)
     added = base.keys() - ours.keys() - file.keys()
     edited = {name for name in added if name in theirs and not equivalent(theirs[name], base[name])}
     if not edited:
         return sides
-    spec = mapping(sides.base.get("spec"))
+    spec = pod_of(sides.base)
     containers = [
         {
             **item,
@@ -210,7 +215,7 @@ def _renamed(sides: Sides) -> Renaming | None:
 
 def with_name(template: Object, old: str, name: str) -> Object:
     """Return a template with another name of one container."""
-    spec = mapping(template.get("spec"))
+    spec = pod_of(template)
     items = [
         {**one, "name": name} if text(mapping(one).get("name")) == old else one
         for one in listed(spec.get("containers"))
@@ -298,7 +303,7 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
     sources = containers_of(source)
     if not names or not sources:
         return template
-    spec = mapping(template.get("spec"))
+    spec = pod_of(template)
     items = [
         with_arguments(item, arguments(sources[name]))
         if (name := text(mapping(item).get("name"))) and name in names and name in sources
@@ -315,7 +320,7 @@ def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
     """Return the original without the volumes that only its mounts keep and that are wished for again."""
     templates, made = group_of(reverted.original), {}
     for name, mounted in reverted.mounted.items():
-        spec = mapping(mapping(group_of(wish).get(name)).get("spec"))
+        spec = pod_of(template_of(wish, name))
         again = mounted & by_identity("volumes", spec.get("volumes")).keys()
         if again and name in templates:
             left = [
@@ -327,16 +332,13 @@ def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
             made[name] = {**templates[name], "spec": {**spec, "volumes": left} if left else spec}
     if not made:
         return reverted.original
-    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**templates, **made}}
-    return {**reverted.original, "spec": spec}
+    return with_group(reverted.original, {**templates, **made})
 
 
 def _lost_volumes(template: Object, live: Object) -> list[Object]:
     """Return the volumes of the live template that another one mounts and lacks: none goes while mounted."""
-    spec = mapping(template.get("spec"))
-    known, found = (
-        by_identity("volumes", mapping(one.get("spec")).get("volumes")) for one in (template, live)
-    )
+    spec = pod_of(template)
+    known, found = (by_identity("volumes", pod_of(one).get("volumes")) for one in (template, live))
     lost = {name: found[name] for name in found.keys() - known.keys()}
     mounts = (
         text(mapping(mount).get("name"))
@@ -358,27 +360,8 @@ def with_own_leader(reverted: Reverted) -> Reverted:
     group = group_of(reverted.original)
     if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(WORKER)):
         return reverted
-    spec = {**reverted.original["spec"], "leaderWorkerTemplate": {**group, LEADER: reverted.leader}}
-    return replace(reverted, original={**reverted.original, "spec": spec}, copied=None)
-
-
-# --- parts of an object ---------------------------------------------------------------------------------
-
-
-def group_of(lws: Object | None) -> Object:
-    """Return the LeaderWorkerTemplate of an object or an overlay."""
-    return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
-
-
-def containers_of(template: Object) -> dict[str, Object]:
-    """Return the containers of a pod template by name."""
-    return by_identity("containers", mapping(template.get("spec")).get("containers"))
-
-
-def templates_of(lws: Object) -> Object:
-    """Return the pod templates of an object by field."""
-    group = group_of(lws)
-    return {name: group[name] for name in (WORKER, LEADER) if isinstance(group.get(name), dict)}
+    original = with_group(reverted.original, {**group, LEADER: reverted.leader})
+    return replace(reverted, original=original, copied=None)
 
 
 def _without_templates(put_on: Overlay) -> Overlay:

@@ -1,6 +1,6 @@
 """Fill an object: put the content of its templates under what its author wrote.
 
-`fill` returns content ⊕ author, and what that added as one overlay; `separate` takes it out again.
+`fill` returns content ⊕ author, and what that added as one overlay; `refill` takes it out again.
 
 Everything after it sees the filled object only, so that the fields of a template are checked, launched and
 recorded like those of an author. An author's own value always wins, also `0`, `""`, `[]` and `false`.
@@ -24,10 +24,10 @@ from intent.shapes import annotations, listed, mapping, metadata
 from intent.tree import COPY, by_identity, difference, digest_of_file, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
+from webhook.overlay.group import LEADER, WORKER, group_of, with_group
 from webhook.overlay.put import in_order_of
-from webhook.overlay.revert import LEADER, WORKER, Reverted, group_of
+from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
-from webhook.templates.separate import with_group
 from webhook.templates.values import port_value, size_of, values
 
 UNMATCHED: Final = "FI953"

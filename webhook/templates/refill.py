@@ -1,4 +1,9 @@
-"""Take an object apart, and fill it again: with the content in a record, or with the templates themselves."""
+"""Take an object apart, and fill it again: with the content in a record, or with the templates themselves.
+
+What templates added is taken out by the same merge as what concerns inject (`webhook.overlay.revert`), as a
+layer of its own: by unit, with edits of arguments made to the author's, and with a leader that follows the
+workers.
+"""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -6,11 +11,45 @@ from typing import NamedTuple
 from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
+from webhook.overlay.group import LEADER, WORKER, group_of, template_of, with_group
 from webhook.overlay.patch import patch
-from webhook.overlay.revert import Layer, Reverted
+from webhook.overlay.record import Record
+from webhook.overlay.revert import NO_LAYER, Layer, Reverted, is_exported, layer, revert, without_mounted
 from webhook.templates.content import bypassed, content, key_of
 from webhook.templates.fill import FilledObject, fill
-from webhook.templates.separate import Layers, separate, with_group
+
+
+class Layers(NamedTuple):
+    """What the write before injected into an object: concerns, and below them templates."""
+
+    concerns: Layer = NO_LAYER
+    templates: Layer = NO_LAYER
+
+
+def layers(record: Record, stored: Object) -> Layers:
+    """Return what the write before injected into the stored object, whose record this is."""
+    if not record.put_on:
+        return Layers()
+    base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was)
+    if not base.put_on:
+        return Layers(concerns)
+    ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
+    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
+
+
+def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
+    """Take out what templates added; `found` is the object without what concerns injected."""
+    concerns, below = before
+    if not below.base:
+        return found
+    base, ours = below.base, below.ours
+    if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
+        base, ours = ({**one, LEADER: one[WORKER]} for one in (base, ours))
+    theirs = [name for name in base if is_exported(concerns, name, template_of(file, name))]
+    base = {name: one for name, one in base.items() if name not in theirs}
+    made = revert(found.original, replace(below, base=base, ours=ours), file)
+    copied = found.copied if made.copied is None else made.copied
+    return replace(made, original=without_mounted(made, below.put_on), copied=copied)
 
 
 class WriteContext(NamedTuple):

@@ -10,8 +10,7 @@ from intent.annotations import NOT_EXPANDED, SERVICE, UNANSWERED
 from intent.errors import FieldError
 from intent.shapes import labels, mapping
 from intent.tree import merge
-from webhook.overlay.revert import LEADER, WORKER, group_of
-from webhook.templates.separate import with_group
+from webhook.overlay.group import LEADER, WORKER, group_of, with_group
 
 
 def with_containers(live: Object) -> Object:

@@ -9,6 +9,7 @@ from intent.parallelism import SIZES
 from intent.read import engine_index
 from intent.shapes import listed, mapping, metadata, text
 from intent.variables import ROLE_PORT
+from webhook.overlay.group import group_of
 from webhook.serving import port_of
 
 
@@ -53,5 +54,5 @@ def _port(template: Object, asked: str) -> int:
 
 def size_of(lws: Object) -> int:
     """Return the size of the group; the API's default is 1."""
-    size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
+    size = group_of(lws).get("size")
     return size if type(size) is int and size >= 1 else 1

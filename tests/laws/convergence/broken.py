@@ -19,7 +19,7 @@ from tests.laws.convergence.server import Engine, allow
 from webhook.overlay import launch, merge3, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
-from webhook.templates import fill, refill, separate
+from webhook.templates import fill, refill
 from webhook.templates.content import key_of
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -90,13 +90,13 @@ def _with_no_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revert, "_lost_volumes", lambda *_: [])
 
 
-_separate: Final = separate.separate
+_separate: Final = refill.separate
 
 
 def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take what templates added out of a leader's template only where they were asked for it."""
 
-    def separated(found: revert.Reverted, before: separate.Layers, file: Object) -> revert.Reverted:
+    def separated(found: revert.Reverted, before: refill.Layers, file: Object) -> revert.Reverted:
         concerns = replace(before.concerns, put_on={})
         return _separate(found, before._replace(concerns=concerns), file)
 
@@ -137,7 +137,7 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
     "the edits of a leader are lost": Broken(_replaced(fill, "_copy", _none), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
-    "an exported object is reverted": Broken(_replaced(separate, "is_exported", _never), 123),
+    "an exported object is reverted": Broken(_replaced(refill, "is_exported", _never), 123),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
     "a container stays without its image": Broken(_replaced(merge3, "_lost_image", _never), 795),
 }
