@@ -15,7 +15,7 @@ from intent.shapes import labels, listed, mapping
 from intent.template import Templates
 from intent.tree import same
 from webhook import mutate
-from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, longest_record, room, wish, written
+from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
@@ -285,8 +285,6 @@ def _no_room(write_state: Inspected, settings: Settings) -> Iterator[FieldError]
     if not isinstance(write_state, Pinned | Fresh) or is_left or write.reading.errors:
         return
     left = room(write.live)
-    if write.filling is None and longest_record(write.live) <= left:
-        return
     wished = wish(write_state, settings)
     need = len(written(write, wished, write.inject(wished)))
     if need > left:

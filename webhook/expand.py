@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 import msgspec
-import orjson
 
 from intent import Object
 from intent.annotations import EXPANSION
@@ -21,7 +20,7 @@ from intent.read import NOTHING
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
-from intent.shapes import annotations, listed, mapping, metadata
+from intent.shapes import annotations, listed, mapping
 from intent.template import Templates
 from intent.tree import Overlay, is_default, is_unwritten, merge
 from webhook import mutate
@@ -54,15 +53,6 @@ from webhook.write import Write, record_of
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
-
-_PLAIN: Final = 64 * 1024
-"""More bytes than the record has of an object without arguments."""
-_TIMES: Final = 4
-"""How often the record has a byte of the object: of two templates, as it is and as it was."""
-_QUOTED: Final = 20
-"""More bytes than the record has of a quote: it is seven in a script, in two templates."""
-_QUOTES: Final = frozenset(b"'$\\")
-"""Bytes that a script or JSON writes as several; a quote of JSON within a text has a backslash."""
 
 DEFAULTS: Final = Settings()
 RECORD: Final = "/metadata/annotations/" + EXPANSION.replace("/", "~1")
@@ -230,7 +220,7 @@ def foreseen_write(
 ) -> tuple[Fresh, Expansion]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
     wished = wish(write_state, settings, concerns)
-    if write_state.write.reverted.copied is None or wished.decision.splits:
+    if write_state.write.reverted.edits is None or wished.decision.splits:
         return write_state, wished
     own = write_state.write.with_own_leader()
     if own is write_state.write or own.reading.intent is None:
@@ -280,19 +270,6 @@ def room(live: Object) -> int:
     others = {key: value for key, value in annotations(live).items() if key != EXPANSION}
     used = sum(len(key) + len(value) for key, value in others.items() if isinstance(value, str))
     return ANNOTATIONS_LIMIT - used - len(EXPANSION)
-
-
-def longest_record(live: Object) -> int:
-    """Return a number of bytes that the record of an object without templates never exceeds.
-
-    Apart from fields that do not depend on the author's, it has their command and args, which a launcher
-    may have to quote, for two templates, and for each as they were.
-    """
-    try:
-        sent = orjson.dumps([metadata(live).get("annotations"), live.get("spec")])
-    except orjson.JSONEncodeError:  # it is nested deep, or has a number of more than 64 bits
-        return ANNOTATIONS_LIMIT
-    return _PLAIN + _TIMES * len(sent) + _QUOTED * sum(map(sent.count, _QUOTES))
 
 
 def _annotation(text: str | None) -> Overlay:

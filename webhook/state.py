@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from intent import Object
-from intent.annotations import EXCLUSIVE_TOPOLOGY, INJECT, KUEUE_QUEUE, LLM_D_ROLE, PREFIX
+from intent.annotations import INJECT, PREFIX
 from intent.errors import FieldError
 from intent.lws import Intent
 from intent.read import NOTHING
@@ -42,7 +42,7 @@ from webhook.overlay.record import NO_RECORD
 from webhook.overlay.revert import revert
 from webhook.overlay.written import LAST_APPLIED
 from webhook.templates.content import bypassed
-from webhook.write import Write, asks_the_same, has_record, read_write, scaled_spec
+from webhook.write import READ, Write, asks_the_same, has_record, read_write, scaled_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,6 @@ Inspected = Invalid | Withdrawn | Pinned | Fresh
 State = AtOnce | Unreadable | Inspected
 
 
-_READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LAST_APPLIED, LLM_D_ROLE})
-"""Labels and annotations without our prefix that admission reads."""
-
-
 def state(live: Object, old: Object | None = None, templates: Templates | None = None) -> State:
     """Return the state of a write; `old` is None on CREATE."""
     return at_once(live, old) or inspect(live, old, templates)
@@ -140,7 +136,10 @@ def _read(value: Any) -> Any:
     """Return what admission reads of labels or annotations, any other value as it is."""
     if not isinstance(value, dict):
         return value or {}
-    return {key: item for key, item in value.items() if key.startswith(PREFIX) or key in _READ}
+    return {key: value[key] for key in value if key.startswith(PREFIX) or key in _READ}
+
+
+_READ: Final = READ | {LAST_APPLIED}
 
 
 def inspect(

@@ -264,17 +264,17 @@ _LONG: Final = 32
 
 def asks_the_same(one: Object, other: Object) -> bool:
     """Return whether two authors ask for the same: in annotations, labels and spec."""
-    keys = ((read_keys(read(one)), read_keys(read(other))) for read in (annotations, labels))
+    keys = ((_read_keys(read(one)), _read_keys(read(other))) for read in (annotations, labels))
     return all(mine == theirs for mine, theirs in keys) and equivalent(scaled_spec(one), scaled_spec(other))
 
 
-_READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})
+READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})
 """Labels and annotations without our prefix that admission reads."""
 
 
-def read_keys(keys: Object) -> Object:
+def _read_keys(keys: Object) -> Object:
     """Return what admission reads of labels or annotations."""
-    return {key: keys[key] for key in keys if (key.startswith(PREFIX) and key not in UNREAD) or key in _READ}
+    return {key: keys[key] for key in keys if (key.startswith(PREFIX) and key not in UNREAD) or key in READ}
 
 
 def scaled_spec(lws: Object) -> Object | None:

@@ -134,9 +134,3 @@ def _size(base: Base) -> int:
     """Return the bytes of the content as JSON."""
     content: Object = {"pods": base.pods, "leader": base.leader, "annotations": base.annotations}
     return len(orjson.dumps(content))
-
-
-def base_to_record(base: Base) -> Object:
-    """Return the member of the record."""
-    made: Object = msgspec.to_builtins(base)
-    return made

@@ -48,7 +48,7 @@ from intent.launch import Decision
 from intent.served import SERVES, Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed
 from intent.tree import Overlay
-from webhook.overlay.base import Base, base_to_record, read_base
+from webhook.overlay.base import Base, read_base
 from webhook.overlay.group import pod_of, templates_of
 from webhook.overlay.overlay import Contradiction, combine, remainder
 from webhook.overlay.shape import fits
@@ -147,7 +147,7 @@ def write(expansion: Expansion, was: Overlay, base: Base | None = None, refresh:
     if refresh:
         whole["refresh"] = refresh
     if base is not None:
-        whole["base"] = base_to_record(base)
+        whole["base"] = msgspec.to_builtins(base)
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 

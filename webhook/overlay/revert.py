@@ -14,9 +14,9 @@
   was edited on it alone (`Reverted.leader`).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final
 
 from intent import Object
@@ -43,8 +43,8 @@ class Reverted:
     """An object without what was injected."""
 
     original: Object
-    copied: Callable[[Object], Object] | None = None
-    """Returns the leader's template from that of the workers: a copy, with edits; None if it is no copy."""
+    edits: Overlay | None = None
+    """What a leader's template that is a copy has by edits of its own; None if it is no copy."""
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -53,14 +53,7 @@ class Reverted:
     @cached_property
     def leader(self) -> Object | None:
         """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
-        return None if self.copied is None else self.copied(group_of(self.original)[WORKER])
-
-    @property
-    def edits(self) -> Overlay:
-        """What the leader has by edits of its own, as an overlay of its template."""
-        if self.leader is None:
-            return NOTHING
-        return difference(group_of(self.original)[WORKER], self.leader)
+        return None if self.edits is None else merge(group_of(self.original)[WORKER], self.edits, first=())
 
 
 # --- templates -------------------------------------------------------------------------------------------
@@ -113,22 +106,22 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
     worker = _template(WORKER, live, before, file)
     renamed = worker.renamed if worker and before.is_made else None
     leader = _template(LEADER, live, before, file, renamed)
-    copied = None
+    edits = None
     if worker and leader and leader.is_copy:
         if any("image" in one for one in containers_of(leader.held).values()):
             leader = _taken_over(leader, worker)
         elif one := _with_one_launch(worker, leader):
-            worker, copied = one, _copied(worker, leader)
+            worker, edits = one, _edits(worker, leader)
     top = merge3("", Sides(_without_templates(before.put_on), ABSENT, live, file or ABSENT), {})
     templates = {name: one for name, one in ((WORKER, worker), (LEADER, leader)) if one}
     original = live if top is ABSENT else top
     if templates:
         group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
-        if copied is not None:
+        if edits is not None:
             del group[LEADER]
         original = with_group(original, group)
     kept = {name: found for name, one in templates.items() if (found := _kept(one))}
-    return Reverted(original, copied, kept, {name: one.mounted for name, one in templates.items()})
+    return Reverted(original, edits, kept, {name: one.mounted for name, one in templates.items()})
 
 
 def layer(stored: Object, put_on: Overlay, was: Overlay) -> Layer:
@@ -287,15 +280,14 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
     return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 
 
-def _copied(worker: _Template, leader: _Template) -> Callable[[Object], Object]:
-    """Return the function that makes the leader's template from that of the workers, with its own edits.
+def _edits(worker: _Template, leader: _Template) -> Overlay:
+    """Return what the leader's template has by edits of its own.
 
     The leader is compared with what the workers had before this write. So a field that was removed from the
     leader does not come back where the write removes it from the workers, and templates put it back there.
     """
     workers = worker.sides.ours
-    edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
-    return partial(merge, overlay=edits, first=())
+    return difference(workers, _with_arguments(leader.original, workers, leader.launches))
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
@@ -361,7 +353,7 @@ def with_own_leader(reverted: Reverted) -> Reverted:
     if reverted.leader is None or canonical(reverted.leader) == canonical(group.get(WORKER)):
         return reverted
     original = with_group(reverted.original, {**group, LEADER: reverted.leader})
-    return replace(reverted, original=original, copied=None)
+    return replace(reverted, original=original, edits=None)
 
 
 def _without_templates(put_on: Overlay) -> Overlay:

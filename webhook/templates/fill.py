@@ -21,7 +21,7 @@ from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.shapes import annotations, listed, mapping, metadata
-from intent.tree import COPY, by_identity, difference, digest_of_file, merge, replaced
+from intent.tree import COPY, Overlay, by_identity, difference, digest_of_file, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
 from webhook.overlay.group import LEADER, WORKER, group_of, with_group
@@ -74,7 +74,7 @@ def fill(
     author = parts.original
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
-        reverted = replace(found, original=author, copied=_copy(author, parts))
+        reverted = replace(found, original=author, edits=_edits(author, parts))
         return _with_kept(reverted, parts), FilledObject(author, base, errors)
     copied = _copied(parts, base)
     is_copied = copied is not author
@@ -91,7 +91,7 @@ def fill(
             put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
         done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
     filled = reduce(lambda made, like: in_order_of(like, made, put_on), order, merge(copied, put_on))
-    reverted = replace(found, original=filled, copied=_copy(filled, parts))
+    reverted = replace(found, original=filled, edits=_edits(filled, parts))
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
         return fill(found, replace(parts, original=_with_leader(parts)), base, known, then)
@@ -99,9 +99,9 @@ def fill(
     return _with_kept(reverted, parts), FilledObject(author, done, errors, with_own_leader=with_own_leader)
 
 
-def _copy(lws: Object, parts: Reverted) -> Callable[[Object], Object] | None:
-    """Return the function that copies the leader's template of an object that has none of its own."""
-    return None if LEADER in group_of(lws) else parts.copied
+def _edits(lws: Object, parts: Reverted) -> Overlay | None:
+    """Return the edits of the leader's template of an object that has none of its own."""
+    return None if LEADER in group_of(lws) else parts.edits
 
 
 def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
@@ -120,8 +120,7 @@ def _copied(parts: Reverted, base: Base) -> Object:
 def _with_leader(parts: Reverted) -> Object:
     """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
     group = group_of(parts.original)
-    leader = group[WORKER] if parts.copied is None else parts.copied(group[WORKER])
-    return with_group(parts.original, {**group, LEADER: leader})
+    return with_group(parts.original, {**group, LEADER: parts.leader or group[WORKER]})
 
 
 def _read(author: Object) -> Object:

@@ -48,8 +48,8 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
     theirs = [name for name in base if is_exported(concerns, name, template_of(file, name))]
     base = {name: one for name, one in base.items() if name not in theirs}
     made = revert(found.original, replace(below, base=base, ours=ours), file)
-    copied = found.copied if made.copied is None else made.copied
-    return replace(made, original=without_mounted(made, below.put_on), copied=copied)
+    edits = found.edits if made.edits is None else made.edits
+    return replace(made, original=without_mounted(made, below.put_on), edits=edits)
 
 
 class WriteContext(NamedTuple):

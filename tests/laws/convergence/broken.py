@@ -33,12 +33,12 @@ def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Argu
     return author
 
 
-def _leader(_worker: Any, leader: Any) -> Any:
-    return lambda _workers: leader.original
+def _leader(_worker: Any, leader: Any) -> Object:
+    return leader.original  # type: ignore[no-any-return]
 
 
-def _workers(_worker: Any, _leader: Any) -> Any:
-    return lambda workers: workers
+def _workers(_worker: Any, _leader: Any) -> Object:
+    return {}
 
 
 def _nothing(_live: Object, _old: Object | None) -> Object:
@@ -123,8 +123,8 @@ class Broken:
 
 
 ENGINES: Final[dict[str, Broken]] = {
-    "the leader keeps its old copy": Broken(_replaced(revert, "_copied", _leader), 19),
-    "the leader's edits are lost": Broken(_replaced(revert, "_copied", _workers), 12),
+    "the leader keeps its old copy": Broken(_replaced(revert, "_edits", _leader), 19),
+    "the leader's edits are lost": Broken(_replaced(revert, "_edits", _workers), 12),
     "an edit of launched arguments is dropped": Broken(_replaced(launch, "transferred", _author), 76),
     "a volume is removed while mounted": Broken(_with_no_volumes, 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
@@ -135,7 +135,7 @@ ENGINES: Final[dict[str, Broken]] = {
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),
     "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
-    "the edits of a leader are lost": Broken(_replaced(fill, "_copy", _none), 85),
+    "the edits of a leader are lost": Broken(_replaced(fill, "_edits", _none), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(refill, "is_exported", _never), 123),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
