@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from catalog.pickers.generations import ADVISED, PICKERS, SPLITTING, Picker, is_gone, pulled_from
@@ -77,10 +78,15 @@ def merged_routing(members: tuple[Member, ...]) -> Routing:
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
     for name, row in ROUTING_KEYS.items():
-        values = disagreement(members, row.noun, lambda one, name=name: _as_text(getattr(one.routing, name)))
+        values = disagreement(members, row.noun, partial(_asked, name))
         for one, _, says in values:
             message = f"{says}; the routes stay as they are until they agree"
             yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
+
+
+def _asked(name: str, member: Member) -> str:
+    """Return what a member asks for, as text."""
+    return _as_text(getattr(member.routing, name))
 
 
 def _as_text(value: str | int | tuple[str, ...]) -> str:

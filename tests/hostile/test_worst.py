@@ -10,11 +10,12 @@ import orjson
 import pytest
 
 from intent import Object, budget
-from tests.builders.lws import container, lws, template
+from tests.builders.lws import container, lws, put, template
 from tests.builders.reviews import review
 from tests.hostile import tiny, worst
 from tests.hostile.fuzz import MEASURED, PATHS, outcome
 from tests.hostile.server import Server
+from tests.laws.convergence.schema import copied
 from tests.tiers import WHOLE, some
 
 GROWS: Final = 3.2
@@ -106,6 +107,23 @@ def test_the_cost_does_not_grow_quadratically(name: str, path: str) -> None:
         return min(costs[1]) > GROWS * min(costs[0]) + worst.reference(2)
 
     assert not all(grows() for _ in range(MEASURED))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_cost_does_not_grow_quadratically_with_containers_that_go(path: str) -> None:
+    """The budget counts what is sent. What was stored may be larger: `inject: disabled` has no budget."""
+    plain = put(lws(launcher="vllm-native"))
+
+    def sent(containers: int) -> bytes:
+        old: Object = copied(plain)
+        for name in ("leaderTemplate", "workerTemplate"):
+            pods = old["spec"]["leaderWorkerTemplate"][name]["spec"]
+            pods["containers"] += [{"name": f"c{at}", "image": "x"} for at in range(containers)]
+        return orjson.dumps(review(plain, old))
+
+    half, whole = (worst.cost(PATHS[path], sent(many), 3) for many in (400, 800))
+
+    assert whole <= GROWS * half + worst.reference(2)
 
 
 def _memory(server: Server) -> int:

@@ -102,7 +102,8 @@ def _items(field: str, sides: Sides, launches: Launches) -> Any:
         found = _item(field, of_item, launches)
         if found is not ABSENT:
             made.append(found)
-    return ABSENT if sides.theirs and not made and sides.ours is ABSENT else made
+    # an empty list that is left of injected items is the author's only if it was
+    return ABSENT if sides.theirs and not made and sides.ours != [] else made
 
 
 def _item(field: str, sides: Sides, launches: Launches) -> Any:

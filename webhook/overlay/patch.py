@@ -22,9 +22,9 @@ from intent.tree import QUANTITIES, Identity, by_identity, canonical, is_default
 
 Operation = dict[str, Any]
 
-UNIONS: Final = frozenset({"volumes"})
+UNIONS: Final = frozenset({"env", "volumes"})
 """Lists whose items have one field of several: one of another kind replaces the item, with an empty field too
-(`emptyDir: {}`)."""
+(`emptyDir: {}`, `value: ""`)."""
 _ABSENT: Final = object()
 
 

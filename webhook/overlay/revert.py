@@ -23,6 +23,7 @@ from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.shapes import annotations, listed, mapping, text
 from intent.tree import COPY, NOTHING, Overlay, by_identity, canonical, difference, equivalent, merge, same
+from webhook.overlay.edits import carried
 from webhook.overlay.group import (
     LEADER,
     WORKER,
@@ -201,7 +202,8 @@ def _renamed(sides: Sides) -> Renaming | None:
     base, theirs = containers_of(sides.base), containers_of(sides.theirs)
     gone, new = ([*one.keys() - other.keys()] for one, other in ((base, theirs), (theirs, base)))
     if len(gone) != 1 or len(new) != 1:  # others too: the one with a launch
-        gone = [name for name in gone if name in _launched(sides)]
+        launched = _launched(sides)
+        gone = [name for name in gone if name in launched]
         new = [name for name in new if is_launched(arguments(theirs[name]))]
     return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
 
@@ -259,7 +261,8 @@ def _taken_over(leader: _Template, worker: _Template) -> _Template:
 
     What the workers have and their file does not, another webhook adds to every template.
     """
-    file = merge(remainder(worker.original, worker.held), leader.held)
+    added = carried(remainder(worker.original, worker.held), worker.held, leader.held)
+    file = merge(added, leader.held)
     made = merge3("", Sides(leader.sides.ours, ABSENT, leader.original, file), {})
     return replace(leader, original=made)
 
@@ -267,8 +270,11 @@ def _taken_over(leader: _Template, worker: _Template) -> _Template:
 def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
     """Return the workers' template with the edits of the leader's launches; None if the leader is no copy.
 
-    A file has its arguments then, or both launches were edited, each in its own way.
+    A file has its arguments then, its engine has another name, or both launches were edited, each in its own
+    way.
     """
+    if leader.renamed != worker.renamed and leader.renamed and leader.renamed[1] in leader.launches:
+        return None
     leaders, workers = containers_of(leader.original), containers_of(worker.original)
     edited = [name for name, origin in leader.launches.items() if origin == "edited" and name in workers]
     own = [name for name in edited if worker.launches.get(name, "injected") != "injected"]
@@ -287,7 +293,8 @@ def _edits(worker: _Template, leader: _Template) -> Overlay:
     leader does not come back where the write removes it from the workers, and templates put it back there.
     """
     workers = worker.sides.ours
-    return difference(workers, _with_arguments(leader.original, workers, leader.launches))
+    edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
+    return carried(edits, workers, worker.original)
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from intent import Object
 from intent.annotations import EXPANSION
+from intent.merge import UNIONS
 from tests.laws.convergence.hands import engine_of
 from tests.laws.convergence.managed import LAST_APPLIED
 from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_of, templates
@@ -142,6 +143,32 @@ def _not_of_others(items: dict[Any, Object]) -> list[Any]:
 # --- the laws -------------------------------------------------------------------------------------------
 
 
+HANDLED: Final = UNIONS.keys() - {"env"}
+"""Probes and hooks."""
+
+
+def incomplete(lws: Object) -> str:
+    """Return why no pod can be made: no image, two members of a union, or a mount of nothing."""
+    for field, template in templates(lws):
+        spec = template["spec"]
+        for item in (*spec["containers"], *spec.get("initContainers", ())):
+            where, hooks = f"{field}: {item['name']}", item.get("lifecycle", {})
+            if "image" not in item:
+                return f"{where} has no image"
+            unions = [("env", one) for one in item.get("env", ())]
+            unions += [(key, one[key]) for one in (item, hooks) for key in HANDLED & one.keys()]
+            for key, one in unions:
+                members = UNIONS[key] & one.keys()
+                if len(members) > 1 or not (members or key == "env"):
+                    return f"{where} has a {key} of {sorted(members)}"
+            if any("name" not in one for one in item.get("volumeMounts", ())):
+                return f"{where} has a mount of nothing"
+        for volume in spec.get("volumes", ()):
+            if len(volume) > 2:  # its name and one source
+                return f"{field}: the volume {volume['name']} has {len(volume) - 1} sources"
+    return ""
+
+
 def mounts(lws: Object) -> str:
     """Return the mount that has no volume, or nothing."""
     for field, template in templates(lws):
@@ -198,6 +225,7 @@ def converges(expected: Object, stored: Object) -> tuple[str, str]:
 
 SIDE_LAWS: Final[dict[str, Callable[[Object], str]]] = {
     "mount without volume": mounts,
+    "incomplete": incomplete,
     "image or model differs": images,
     "launch on one side": launches,
 }

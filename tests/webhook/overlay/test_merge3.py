@@ -48,3 +48,19 @@ def test_what_was_added_as_a_whole_is_removed_but_for_what_a_file_holds(
 ) -> None:
     """So is the rest of a leader's template that was made, when the file has one of its own."""
     assert merge3("", Sides(copy, ABSENT, live, file), {}) == wanted
+
+
+OWN: Final = {"name": "A", "value": "1"}
+LOG: Final = {"name": "LOG", "value": "2"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "live", "left"),
+    [([OWN], [LOG], ABSENT), ([], [LOG], []), (ABSENT, [LOG], ABSENT), ([OWN], [], [])],
+)
+def test_a_list_that_only_injected_items_are_left_of_is_no_empty_list_of_its_author(
+    ours: Any, live: Any, left: Any
+) -> None:
+    base = [LOG, *([] if ours is ABSENT else ours)]
+
+    assert merge3("env", Sides(base, ours, live), {}) == left
