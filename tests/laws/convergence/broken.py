@@ -123,7 +123,7 @@ class Broken:
 
 
 ENGINES: Final[dict[str, Broken]] = {
-    "the leader keeps its old copy": Broken(_replaced(revert, "_edits", _leader), 19),
+    "the leader keeps its old copy": Broken(_replaced(revert, "_edits", _leader), 11),
     "the leader's edits are lost": Broken(_replaced(revert, "_edits", _workers), 12),
     "an edit of launched arguments is dropped": Broken(_replaced(launch, "transferred", _author), 76),
     "a volume is removed while mounted": Broken(_with_no_volumes, 61),
