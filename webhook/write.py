@@ -144,8 +144,8 @@ class Write:
         injection = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
-        edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.edits}}}
-        added = merge(injection.put_on, edits) if self.reverted.edits else injection.put_on
+        edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.delta}}}
+        added = merge(injection.put_on, edits) if self.reverted.delta else injection.put_on
         result = injection.result if is_new else in_order_of(stored, injection.result, added)
         return injection._replace(result=with_kept(result, self.reverted))
 

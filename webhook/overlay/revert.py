@@ -56,6 +56,11 @@ class Reverted:
         """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
         return None if self.edits is None else merge(group_of(self.original)[WORKER], self.edits, first=())
 
+    @property
+    def delta(self) -> Overlay:
+        """What that leader's template has beside the workers', which may have got the same edits."""
+        return NOTHING if self.leader is None else difference(group_of(self.original)[WORKER], self.leader)
+
 
 # --- templates -------------------------------------------------------------------------------------------
 
