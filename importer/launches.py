@@ -9,7 +9,8 @@ Each template runs one of these, in a list of arguments or in the script of a sh
 - SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
 
 A launch is only recognised if every word is: ranks, addresses and sizes that are not those of LWS, or any
-other command in the script, leave it as it is.
+other command in the script, leave it as it is. What a launcher of ours writes otherwise, such as another port
+of Ray, is `GroupLaunch.changed`.
 """
 
 import re
@@ -18,12 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 from intent import Object
+from intent.accelerators import is_accelerator
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import BACKEND, END, MODEL, Flag
 from intent.command_line.merge import setting
 from intent.command_line.shell import steps
 from intent.image import facts, read_image
-from intent.shapes import strings, text
+from intent.shapes import mapping, strings, text
 
 GroupRole = Literal["leader", "worker", "any"]
 RAY_START: Final = "ray-start"
@@ -47,6 +49,8 @@ class GroupLaunch:
     """The launcher that does what the author wrote."""
     command: tuple[Word, ...]
     args: tuple[Word, ...]
+    changed: tuple[tuple[Word, ...], tuple[Word, ...]] = ((), ())
+    """Words of leader and workers for which the launcher writes another value, or nothing."""
 
 
 class Stays(NamedTuple):
@@ -63,6 +67,7 @@ class _Start:
     launcher: str
     engine: tuple[Word, ...] = ()
     command: Command | None = None
+    changed: tuple[Word, ...] = ()
 
 
 class _StaysError(Exception):
@@ -86,10 +91,11 @@ def _together(first: _Start, others: _Start, *, is_one: bool) -> GroupLaunch:
         raise _StaysError("all pods of a group run the same, and it is for one part of them")
     if first.part == "worker" or others.part == "leader" or first.command is None:
         raise _StaysError("the leader joins and the workers lead: the other way round is expected")
+    changed = others.changed
     if others.command is not None:
-        _same_engine(first.command, others.command)
+        changed += tuple(others.engine[flag.at] for flag in _of_workers(first.command, others.command))
     at = first.command.arguments
-    return GroupLaunch(first.launcher, first.engine[:at], first.engine[at:])
+    return GroupLaunch(first.launcher, first.engine[:at], first.engine[at:], (first.changed, changed))
 
 
 def _runnable(made: GroupLaunch, image: str) -> GroupLaunch:
@@ -101,19 +107,22 @@ def _runnable(made: GroupLaunch, image: str) -> GroupLaunch:
     flags = read_command(texts[0], texts[1], read).flags.given
     gone = {at for flag in flags if flag.name == BACKEND for at in range(flag.at, flag.at + flag.width)}
     kept = tuple(one for at, one in enumerate((*made.command, *made.args)) if at not in gone)
-    return GroupLaunch(VLLM_NATIVE, kept[: len(made.command)], kept[len(made.command) :])
+    return replace(
+        made, launcher=VLLM_NATIVE, command=kept[: len(made.command)], args=kept[len(made.command) :]
+    )
 
 
 API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})
 """Flags that only the API needs: those of the leader count."""
 
 
-def _same_engine(first: Command, others: Command) -> None:
-    """Check that the workers' engine has no argument that the leader's has not."""
+def _of_workers(first: Command, others: Command) -> tuple[Flag, ...]:
+    """Return the workers' flags of an API; check that their engine has no other that the leader's has not."""
     known, more = _settings(first), _settings(others)
-    for name, value in more.items():
-        if name not in API and known.get(name) != value:
-            raise _StaysError(f"leader and workers start different engines: {name} differs")
+    own = {name for name, value in more.items() if known.get(name) != value}
+    if different := sorted(own - API):
+        raise _StaysError(f"leader and workers start different engines: {different[0]} differs")
+    return tuple(flag for flag in others.flags.given if setting(others, flag) in own)
 
 
 def engine_settings(words: Sequence[str], image: str = "") -> dict[str, tuple[str, ...]]:
@@ -141,16 +150,16 @@ def _start(container: Object, size: int, *, leads: bool) -> _Start:
     image = text(container.get("image"))
     words = tuple(Word(one, at) for at, one in enumerate((*command, *args)))
     read = read_command(command, args, read_image(image))
+    group = _Group(image, size, leads, _devices(container))
     if read.shell is None:
-        return _of_command(words, image, has_command=bool(command), size=size, leads=leads)
+        return _of_command(words, group, has_command=bool(command))
     at = read.shell.index
     if len(words) > at + 1:
         raise _StaysError("arguments follow the script of a shell")
     lines = steps(words[at].text)
     if lines is None:
         raise _StaysError("the script is more than commands one after the other, or the shell expands a word")
-    found = [one for line in lines if (one := _of_line(line, at, image, size, leads=leads))]
-    return _joined(found)
+    return _joined([one for line in lines if (one := _of_line(line, at, group))])
 
 
 def _joined(found: Sequence[_Start]) -> _Start:
@@ -167,36 +176,54 @@ def _joined(found: Sequence[_Start]) -> _Start:
         return nodes[0]
     if nodes[0].part != "leader" or engines[0].launcher:
         raise _StaysError("the script launches the nodes in two ways")
-    return replace(engines[0], part="leader", launcher=RAY_START)
+    changed = (*nodes[0].changed, *engines[0].changed)
+    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
 
 
-WITHOUT_EFFECT: Final = frozenset({"set", "sleep", "true", ":"})
-"""Commands of scripts on which nothing depends: `set` ends a script at an error, `sleep` waits for Ray."""
+WITHOUT_EFFECT: Final = frozenset({"set", "true", ":"})
+"""Commands of scripts on which nothing depends: `set` ends a script at an error."""
+_WAIT: Final = re.compile(r"sleep [0-9.]+[sm]?|ray status")
+"""Commands that wait for Ray, as a launcher does."""
 
 
-def _of_line(line: tuple[str, ...], item: int, image: str, size: int, *, leads: bool) -> _Start | None:
-    if line[0] in WITHOUT_EFFECT or line[:2] == ("ray", "status"):
+def _of_line(line: tuple[str, ...], item: int, group: "_Group") -> _Start | None:
+    if line[0] in WITHOUT_EFFECT or _WAIT.fullmatch(" ".join(line)) or line[:2] == ("ray", "status"):
         return None
     own = line[1:] if line[0] == "exec" else line
     words = tuple(Word(one, item) for one in own)
-    return _of_command(words, image, has_command=True, size=size, leads=leads)
+    return _of_command(words, group, has_command=True)
 
 
-def _of_command(words: tuple[Word, ...], image: str, *, has_command: bool, size: int, leads: bool) -> _Start:
+class _Group(NamedTuple):
+    """What of a container's group its launch is compared with."""
+
+    image: str
+    size: int
+    leads: bool
+    devices: tuple[str, ...]
+    """The counts of accelerators that the container asks for."""
+
+
+def _devices(container: Object) -> tuple[str, ...]:
+    limits = mapping(mapping(container.get("resources")).get("limits"))
+    return tuple(str(count) for name, count in limits.items() if is_accelerator(name))
+
+
+def _of_command(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> _Start:
     """Read a command: of Ray, or of an engine."""
     texts = tuple(one.text for one in words)
     if texts[:1] and texts[0] in {"bash", "sh"} and texts[1:] and texts[1].endswith(_SERVING):
-        texts = texts[1:]
+        texts, words = texts[1:], words[1:]
     if texts[:1] and texts[0].endswith(_SERVING):
-        return _ray_node(texts[1:2] == ("leader",), texts[2:], _SERVING_FLAGS)
+        return _ray_node(texts[1:2] == ("leader",), words[2:], _SERVING_FLAGS, group)
     if texts[:2] == ("ray", "start"):
-        return _ray_node("--head" in texts, texts[2:], _RAY_FLAGS)
+        return _ray_node("--head" in texts, words[2:], _RAY_FLAGS, group)
     if texts[:2] == ("ray", "symmetric-run") and END in texts:
         at = texts.index(END)
-        _check_flags(texts[2:at], _SYMMETRIC_FLAGS, size)
-        engine = _engine(words[at + 1 :], image, has_command=True)
-        return replace(engine, part="any", launcher=RAY_SYMMETRIC)
-    return _native(words, image, has_command=has_command, size=size, leads=leads)
+        changed = _changed(words[2:at], _SYMMETRIC_FLAGS, group)
+        engine = _engine(words[at + 1 :], group.image, has_command=True)
+        return replace(engine, part="any", launcher=RAY_SYMMETRIC, changed=changed)
+    return _native(words, group, has_command=has_command)
 
 
 # --- Ray ----------------------------------------------------------------------------------------------
@@ -230,26 +257,50 @@ _SYMMETRIC_FLAGS: Final[FlagValues] = {
 }
 
 
-def _ray_node(leads: bool, flags: tuple[str, ...], shape: FlagValues) -> _Start:  # noqa: FBT001 - read from words
-    _check_flags(flags, shape, 0)
-    joins = any("LWS_LEADER_ADDRESS" in one for one in flags)
+_WRITTEN: Final[FlagValues] = {
+    **dict.fromkeys(
+        ("--head", "--block", "--disable-usage-stats", "--min-nodes", "--ray_cluster_size"), _ANYTHING
+    ),
+    **dict.fromkeys(("--port", "--ray_port"), "6379"),
+    **dict.fromkeys(("--address", "--ray_address"), r"[^:]*(:6379)?"),
+    "master-port": "29501",
+    "master-addr": r"[^:]*",
+    "dist-init-addr": r"[^:]*:20000",
+    **dict.fromkeys(("nnodes", "node-rank", "headless"), _ANYTHING),
+}
+"""The values with which a launcher of ours does the same, of the flags that are not an engine's own."""
+
+
+def _ray_node(leads: bool, flags: tuple[Word, ...], shape: FlagValues, group: _Group) -> _Start:  # noqa: FBT001 - read from words
+    changed = _changed(flags, shape, group)
+    joins = any("LWS_LEADER_ADDRESS" in one.text for one in flags)
     if leads == joins:
         raise _StaysError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
-    return _Start("leader" if leads else "worker", RAY_START)
+    return _Start("leader" if leads else "worker", RAY_START, changed=changed)
 
 
-def _check_flags(words: tuple[str, ...], shape: FlagValues, size: int) -> None:
-    at = 0
+def _changed(words: tuple[Word, ...], shape: FlagValues, group: _Group) -> tuple[Word, ...]:
+    """Check the flags of a command of Ray, and return those that a launcher writes otherwise."""
+    at, found = 0, []
     while at < len(words):
-        name, _, value = words[at].partition("=")
+        begun = at
+        name, _, value = words[at].text.partition("=")
         form = shape.get(name)
         if form and not value:
-            value, at = "".join(words[at + 1 : at + 2]), at + 1
+            value, at = "".join(one.text for one in words[at + 1 : at + 2]), at + 1
         if form is None or not re.fullmatch(form, value):
-            raise _StaysError(f"{words[at][:60]} of Ray is not recognised")
-        if form == _SIZE and value.isdecimal() and size and int(value) != size:
-            raise _StaysError(f"{name} is {value}, and the size of the group {size}")
+            raise _StaysError(f"{words[begun].text[:60]} of Ray is not recognised")
+        if form == _SIZE and value.isdecimal() and int(value) != group.size:
+            raise _StaysError(f"{name} is {value}, and the size of the group {group.size}")
+        is_same = (
+            value in group.devices
+            if name == "--num-gpus"
+            else re.fullmatch(_WRITTEN.get(name, "(?!)"), value)
+        )
+        if not is_same:
+            found.append(Word(f"{name}={value}", words[begun].item))
         at += 1
+    return tuple(found)
 
 
 # --- engines ------------------------------------------------------------------------------------------
@@ -281,9 +332,9 @@ def _engine(words: tuple[Word, ...], image: str, *, has_command: bool) -> _Start
     return _Start("any", "", words, read)
 
 
-def _native(words: tuple[Word, ...], image: str, *, has_command: bool, size: int, leads: bool) -> _Start:
+def _native(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> _Start:
     """Read an engine, and drop the flags by which it launches the nodes itself."""
-    start = _engine(words, image, has_command=has_command)
+    start = _engine(words, group.image, has_command=has_command)
     read = start.command
     if read is None or read.kind != "distributed":
         return start
@@ -296,14 +347,19 @@ def _native(words: tuple[Word, ...], image: str, *, has_command: bool, size: int
             f"{named} is not recognised: it starts data-parallel ranks, or is of another engine"
         )
     for flag in dropped:
-        _check_native(flag, shape[flag.name], size, leads=leads)
+        _check_native(flag, shape[flag.name], group.size, leads=group.leads)
     gone = {at for flag in dropped for at in range(flag.at, flag.at + flag.width)}
     kept = tuple(one for at, one in enumerate(words) if at not in gone)
-    plain = _engine(kept, image, has_command=has_command)
+    plain = _engine(kept, group.image, has_command=has_command)
     if plain.command is None or plain.command.kind == "distributed":
         raise _StaysError("flags remain by which the engine launches the nodes itself")
     part: GroupRole = "worker" if read.flags.last("headless") else "any"
-    return replace(plain, part=part, launcher=_LAUNCHERS[read.within])
+    changed = tuple(
+        Word(f"--{flag.name}={flag.value}", words[flag.at].item)
+        for flag in dropped
+        if not re.fullmatch(_WRITTEN[flag.name], flag.value or "")
+    )
+    return replace(plain, part=part, launcher=_LAUNCHERS[read.within], changed=changed)
 
 
 def _check_native(flag: Flag, form: str, size: int, *, leads: bool) -> None:

@@ -4,11 +4,11 @@ The objects stay what they are. Annotations make them members of a service, and 
 recognised, the engine's containers get the plain command of one node; the launcher adds the rest again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, recognised
+from importer.launches import SGLANG, GroupLaunch, Stays, Word, is_launch, recognised
 from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, without, written
 from importer.report import (
     KEPT_LAUNCH,
@@ -234,10 +234,16 @@ def _group(tree: Tree, path: LeafPath) -> _Group:
         is_known = all(map(_is_engine, containers))
         return _Group(tree, {}) if is_known else _stays(tree, paths, "no engine is known in the containers")
     launch = recognised(containers[0], containers[-1], size)
-    return _stays(tree, paths, launch.why) if isinstance(launch, Stays) else _replaced(tree, paths, launch)
+    return (
+        _stays(tree, paths, launch.why)
+        if isinstance(launch, Stays)
+        else _replaced(tree, paths, containers, launch)
+    )
 
 
-def _replaced(tree: Tree, paths: Sequence[LeafPath], launch: GroupLaunch) -> _Group:
+def _replaced(
+    tree: Tree, paths: Sequence[LeafPath], containers: Sequence[Object], launch: GroupLaunch
+) -> _Group:
     container = at(tree, *paths[0])
     items = [*items_at(container, "command"), *items_at(container, "args")]
     new = {
@@ -248,8 +254,21 @@ def _replaced(tree: Tree, paths: Sequence[LeafPath], launch: GroupLaunch) -> _Gr
     for path in paths:
         old = {key: one for key, one in at(tree, *path).items() if key not in {"command", "args"}}
         tree = put(tree, path, _beside_image({**old, **new}))
-    rules = tuple(OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args"))
-    return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, rules)
+    rules = [OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args")]
+    for path, words, container in zip(paths, launch.changed, containers, strict=False):
+        rules += _changed(path, words, len(strings(container.get("command"))))
+    return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
+
+
+def _changed(path: LeafPath, words: Sequence[Word], commands: int) -> Iterator[OutcomeRule]:
+    """Yield the outcome of the items of command and args that have words which the launcher changes."""
+    for item in dict.fromkeys(word.item for word in words):
+        where = ("command", item) if item < commands else ("args", item - commands)
+        own = ", ".join(word.text for word in words if word.item == item)
+        reason = f"the launcher has its own value for {own}, or none"
+        yield OutcomeRule(
+            (*path, *where), Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
+        )
 
 
 def _beside_image(container: Tree) -> Tree:

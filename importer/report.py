@@ -50,6 +50,8 @@ class Outcome:
     code: str = ""
     note: bool = False
     """Whether an operator has to know it, although nothing is lost."""
+    partly: bool = False
+    """Whether the output has the rest of the leaf, such as other words of a script."""
 
     @property
     def is_lost(self) -> bool:
@@ -222,6 +224,8 @@ def _outcome(
 ) -> Outcome:
     longest = next((one.outcome for one in longest_first if one.covers(origin.path)), None)
     if origin in placed:
+        if longest and longest.partly:
+            return replace(longest, to=placed[origin].to)
         is_noted = longest is not None and longest.kind == placed[origin].kind
         return replace(longest, to=placed[origin].to) if longest and is_noted else placed[origin]
     if longest and longest.kind not in {"kept", "translated"}:

@@ -13,6 +13,9 @@ from importer.table import ImportResult, import_all
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
 from intent.settings import Settings
+from webhook.launchers import LAUNCHERS
+from webhook.launchers.ray_symmetric import PORT as RAY
+from webhook.launchers.sglang import PORT as SGLANG_PORT
 
 VLLM: Final = "vllm/vllm-openai:v0.17.1"
 SGLANG: Final = "lmsysorg/sglang:v0.5.6"
@@ -41,7 +44,7 @@ def script(text: str, **fields: Any) -> Object:
 
 SERVE: Final = "vllm serve " + " ".join(MODEL)
 NATIVE: Final = ["--nnodes", "$(LWS_GROUP_SIZE)", "--node-rank", "$(LWS_WORKER_INDEX)"]
-ADDRESS: Final = ["--master-addr", "$(LWS_LEADER_ADDRESS)", "--master-port=29500"]
+ADDRESS: Final = ["--master-addr", "$(LWS_LEADER_ADDRESS)", "--master-port=29501"]
 DIST: Final = ["--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"]
 SG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "m/n", "--tp", "16"]
 WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
@@ -228,6 +231,81 @@ def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why:
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
     assert not made.report.lost
     assert not findings(made)
+
+
+CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
+    "another port of Ray": (
+        lws(
+            script(f"ray start --head --port=6380; {SERVE}"),
+            script("ray start --address=$(LWS_LEADER_ADDRESS):6380"),
+        ),
+        ["--port=6380", "--address=$(LWS_LEADER_ADDRESS):6380"],
+    ),
+    "resources of Ray": (
+        lws(
+            script(f"ray start --head --num-gpus 4 --num-cpus=16; {SERVE}"), script(f"{WORKER} --num-gpus 8")
+        ),
+        ["--num-gpus=4, --num-cpus=16"],
+    ),
+    "a dashboard": (
+        lws(script(f"ray start --head --dashboard-port=9999; {SERVE}"), script(WORKER)),
+        ["--dashboard-port=9999"],
+    ),
+    "a time of the script": (
+        lws(
+            script(f"/w/multi-node-serving.sh leader --ray_port=7000 --ray_init_timeout=900; {SERVE}"),
+            script("/w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
+        ),
+        ["--ray_port=7000, --ray_init_timeout=900"],
+    ),
+    "symmetric-run": (
+        lws(
+            None,
+            container(
+                [
+                    "ray",
+                    "symmetric-run",
+                    "--address",
+                    "$(LWS_LEADER_ADDRESS):7777",
+                    "--",
+                    "vllm",
+                    "serve",
+                    *MODEL,
+                ]
+            ),
+        ),
+        ["--address=$(LWS_LEADER_ADDRESS):7777"],
+    ),
+    "--master-port": (
+        lws(None, container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS[:2], "--master-port=12345"])),
+        ["--master-port=12345"],
+    ),
+    "--dist-init-addr": (
+        lws(None, container([*SG, *NATIVE, "--dist-init-addr", "$(LWS_LEADER_ADDRESS):5000"], image=SGLANG)),
+        ["--dist-init-addr=$(LWS_LEADER_ADDRESS):5000"],
+    ),
+}
+"""Launches with words for which the launcher has another value, and these words."""
+
+
+@pytest.mark.parametrize(("obj", "words"), CHANGED.values(), ids=CHANGED)
+def test_a_word_that_the_launcher_writes_otherwise_is_lost(obj: Object, words: list[str]) -> None:
+    made = import_all([obj])
+
+    said = {one.outcome.reason for one in made.report.lost}
+    assert said == {f"the launcher has its own value for {each}, or none" for each in words}
+    assert annotations(made)[SERVICE] == "llama"
+    assert not made.report.by_hand
+
+
+def test_a_script_that_ends_in_an_endless_sleep_stays() -> None:
+    made = import_all([lws(script(f"ray start --head; {SERVE}; sleep infinity"), script(WORKER))])
+
+    assert [one.reason for one in made.report.by_hand] == ["sleep infinity is no known engine"]
+
+
+def test_these_are_the_ports_of_the_launchers() -> None:
+    assert (RAY, SGLANG_PORT, LAUNCHERS["vllm-native"].port) == (6379, 20000, 29501)
 
 
 def test_the_words_of_a_script_are_translated_from_it() -> None:
