@@ -2,119 +2,100 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error
 
 ROWS: Final[dict[str, Code]] = {
-    "FI101": Code(
-        "error",
+    "FI101": Error(
         "the name of the service is not a DNS-1035 label",
         "use lower-case letters, digits and '-', starting with a letter, at most 63 characters",
         "the name was copied from elsewhere and has capitals, dots or underscores",
     ),
-    "FI102": Code(
-        "error",
+    "FI102": Error(
         "unknown annotation under fusioninfer.io/",
         "use one of the documented keys; the message names the nearest",
         "a typing error, or a key of another release",
     ),
-    "FI103": Code(
-        "error",
+    "FI103": Error(
         "annotations under fusioninfer.io/ without a service",
         "add fusioninfer.io/service, or remove the other keys",
         "the annotation that opts in was removed or mistyped, and the others were kept",
     ),
-    "FI104": Code(
-        "error",
+    "FI104": Error(
         "an annotation has an unsupported value",
         "use one of the values that the message lists",
         "a typing error, or a value of another release",
     ),
-    "FI105": Code(
-        "error",
+    "FI105": Error(
         "a role name is not a DNS-1123 label",
         "use lower-case letters, digits and '-', at most 63 characters",
         "the name was copied from elsewhere and has capitals, dots or underscores",
     ),
-    "FI106": Code(
-        "error",
+    "FI106": Error(
         "the list of roles is not valid",
         "write role names separated by commas, each once",
         "a role is listed twice, or an entry between two commas is empty",
     ),
-    "FI107": Code(
-        "error",
+    "FI107": Error(
         "a reserved label has an unexpected value",
         "remove the label, or change the annotation from which it is derived",
         "the object was copied from one that is already labelled, or the label was set by hand",
     ),
-    "FI108": Code(
-        "error",
+    "FI108": Error(
         "a field has the wrong type",
         "write the type that the LeaderWorkerSet API defines for the field",
         "a list is used as a string, a number is in quotes, or a required field is missing",
     ),
-    "FI109": Code(
-        "error",
+    "FI109": Error(
         "a name is too long for the names derived from it",
         "shorten the name to the limit in the message",
         "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
-    "FI110": Code(
-        "error",
+    "FI110": Error(
         "the URI of the model is not valid",
         "write it as the message says; docs/model.md has an example of each scheme",
         "the scheme is that of another system, or the name was copied without its scheme",
     ),
-    "FI111": Code(
-        "error",
+    "FI111": Error(
         "the cache of the model is not valid",
         "name a claim, a size such as 500Gi, or download",
         "a typing error, or a path where a claim is expected",
     ),
-    "FI112": Code(
-        "error",
+    "FI112": Error(
         "an annotation about the model has no effect",
         "remove it, or change the URI of the model",
         "the scheme needs no token or no cache, or fusioninfer.io/model is missing",
     ),
-    "FI115": Code(
-        "error",
+    "FI115": Error(
         "the parallel sizes are not valid",
         "write them as in tensor=8,pipeline=2: whole numbers of at least 1, each name once",
         "a name or a number has a typing error, or is given twice",
     ),
-    "FI116": Code(
-        "error",
+    "FI116": Error(
         "an annotation that configures the engine has no effect",
         "write a plain command of vLLM or SGLang, or the engine's own flags in place of the annotation",
         "the command is not understood, launches the nodes itself, or starts an engine without such a flag",
     ),
-    "FI117": Code(
-        "error",
+    "FI117": Error(
         "an argument contradicts the annotation parallelism",
         "remove the argument, or its size from the annotation",
         "the annotation was added to a command that has sizes of its own, and one of the two was changed",
     ),
-    "FI118": Code(
-        "error",
+    "FI118": Error(
         "the LoRA adapters are not valid",
         "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/model.md has an example of each scheme",
         "a name or a URI has a typing error or is there twice, or the engine does not accept a limit",
     ),
-    "FI119": Code(
-        "error",
+    "FI119": Error(
         "the endpoint picker would reject all requests of this priority",
         "remove flowControl from the EndpointPickerConfig, or choose a newer fusioninfer.io/picker",
         "older endpoint pickers with flow control know no priority but 0",
     ),
-    "FI124": Code(
-        "error",
+    "FI124": Error(
         "an argument contradicts the annotation lora",
         "remove the argument, or write in it what the annotation says",
         "the engine reads one list of adapters only, and the author's own has others",
     ),
-    "FI125": Code(
-        "error",
+    "FI125": Error(
         "an adapter has the name of the model",
         "rename the adapter, or serve the model under another name",
         "a request names either the model or an adapter",

@@ -1,7 +1,7 @@
 """The row of one code."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 Severity = Literal["error", "warning"]
 
@@ -10,7 +10,6 @@ Severity = Literal["error", "warning"]
 class Code:
     """Documentation of one finding."""
 
-    severity: Severity
     title: str
     """The meaning."""
     remedy: str
@@ -18,3 +17,14 @@ class Code:
     """The usual cause."""
     event: str = "Invalid"
     """The reason of its Events; those without one of their own are denied by admission, too."""
+    severity: ClassVar[Severity] = "error"
+
+
+class Error(Code):
+    """A finding that denies the object."""
+
+
+class Warn(Code):
+    """A finding that its author only reads."""
+
+    severity: ClassVar[Severity] = "warning"

@@ -2,175 +2,147 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error, Warn
 
 ROWS: Final[dict[str, Code]] = {
-    "FI701": Code(
-        "error",
+    "FI701": Error(
         "a field of the InferenceService is missing or has the wrong type",
         "write the field as documented in docs/inferenceservice.md",
         "in a cluster the API server refuses it by the schema; files have only this check",
         event="FieldInvalid",
     ),
-    "FI702": Code(
-        "error",
+    "FI702": Error(
         "unknown field of the InferenceService",
         "use the name in the message, or remove the field",
-        "a field is misspelt, misplaced, or of a later release; the API server drops it, and rejects it "
-        "under strict validation, the default of kubectl",
+        "a field is misspelt, misplaced, or of a later release; the API server drops or refuses it",
         event="UnknownField",
     ),
-    "FI703": Code(
-        "error",
+    "FI703": Error(
         "the roles do not form a service",
         "write one worker, or at least one prefiller and one decoder; encoders may stand beside",
         "a worker is combined with other roles, or the prefiller or the decoder is missing",
         event="RolesMakeNoService",
     ),
-    "FI704": Code(
-        "error",
+    "FI704": Error(
         "more than one router",
         "keep one role with componentType: router",
         "a service has one entry: one endpoint picker and one InferencePool",
         event="SecondRouter",
     ),
-    "FI705": Code(
-        "error",
+    "FI705": Error(
         "a name is used twice",
         "give each role its own name; with a router, do not use the name epp",
         "the LeaderWorkerSet, the status and the Service of a role are named after it",
         event="DuplicateRole",
     ),
-    "FI706": Code(
-        "error",
+    "FI706": Error(
         "a field does not belong to this component type",
         "remove the field, or move it to the role that it is meant for",
         "routing fields belong to the router; pod fields belong to workers, prefillers and decoders",
         event="FieldMisplaced",
     ),
-    "FI707": Code(
-        "error",
+    "FI707": Error(
         "pd-disaggregation needs a prefiller and a decoder",
         "choose another strategy, or split the engine into a prefiller and a decoder",
         "the router asks for pd-disaggregation, and the service is one worker",
         event="NothingToDisaggregate",
     ),
-    "FI708": Code(
-        "error",
+    "FI708": Error(
         "a field and its earlier name have different values",
         "remove the earlier name",
         "roleReplicas or podReplicas is set to another number than replicas or multinode",
         event="FieldsDisagree",
     ),
-    "FI709": Code(
-        "error",
+    "FI709": Error(
         "an annotation duplicates a field of the InferenceService",
         "remove the annotation, and set the field in the message",
         "an annotation of a LeaderWorkerSet was written on an InferenceService, or on the template of a role",
         event="AnnotationMisplaced",
     ),
-    "FI710": Code(
-        "error",
+    "FI710": Error(
         "the Gateway API refuses the route or the gateway",
         "correct the field as the message says; the schema is that of the Gateway API, v1",
         "a value has the wrong type or length, a field is missing, or a pool has no group",
         event="RouteFieldInvalid",
     ),
-    "FI711": Code(
-        "error",
+    "FI711": Error(
         "Kubernetes refuses the Ingress",
         "correct the field as the message says; the schema is that of networking.k8s.io/v1",
         "a value has the wrong type, or a field is missing",
         event="IngressFieldInvalid",
     ),
-    "FI715": Code(
-        "error",
+    "FI715": Error(
         "a role has both replicas and scaling",
         "remove replicas, or scaling; the present number of replicas stays when you remove replicas",
         "replicas is a fixed number, and scaling lets an autoscaler choose it; the autoscaler wins meanwhile",
         event="ReplicasAndScaling",
     ),
-    "FI716": Code(
-        "error",
+    "FI716": Error(
         "Kubernetes refuses the scaling of a role",
         "correct the field as the message says; the schema is that of a HorizontalPodAutoscaler",
         "a value has the wrong type, or a field is missing",
         event="ScalingInvalid",
     ),
-    "FI717": Code(
-        "error",
+    "FI717": Error(
         "LeaderWorkerSet refuses the rollout strategy of a role",
         "correct the field as the message says; the schema is that of LeaderWorkerSet",
         "a value has the wrong type or range, or no replica could ever be replaced",
         event="RolloutInvalid",
     ),
-    "FI730": Code(
-        "error",
+    "FI730": Error(
         "no node can have the accelerators that a role asks for",
         "write the label as `kubectl get nodes --show-labels` prints it, in acceleratorTypes and templates",
         "acceleratorTypes has no valid label, or nodeSelector or affinity of a template exclude its nodes",
         event="AcceleratorTypesInvalid",
     ),
-    "FI731": Code(
-        "error",
+    "FI731": Error(
         "workers in a replica of one node",
         "set multinode.nodeCount to the number of pods of a replica, or remove worker",
         "worker is the template of all pods of a replica but the first; a replica of one node has no others",
         event="FieldMisplaced",
     ),
-    "FI732": Code(
-        "error",
+    "FI732": Error(
         "two fields of the router exclude each other",
         "keep one of the two fields",
         "configRef has a whole configuration; the InferencePool of pool.ref has its own endpoint picker",
         event="FieldsDisagree",
     ),
-    "FI733": Code(
-        "error",
+    "FI733": Error(
         "the template of the router changes what the endpoint picker depends on",
         "remove the field in the message, or use the one that it names",
-        "its Deployment, its Service and its rights need labels, flags and volumes that the controller sets; "
-        "or a flag is of another generation, and stops this one",
+        "its Deployment, Service and rights need what the controller sets; or the flag stops this one",
         event="PickerTemplateInvalid",
     ),
-    "FI734": Code(
-        "error",
+    "FI734": Error(
         "the router refers to an object that cannot exist",
         "write the name of a ConfigMap and one of its keys, or of an InferencePool, in this namespace",
         "a name has characters that no object has, or is that of the InferencePool of the controller",
         event="ReferenceInvalid",
     ),
-    "FI735": Code(
-        "error",
+    "FI735": Error(
         "an option of the routing sidecar is invalid",
         "write the option as the message says",
         "the name of a connector or of a Secret has other characters, or a stage is listed twice",
         event="SidecarOptionInvalid",
     ),
-    "FI750": Code(
-        "warning",
+    "FI750": Warn(
         "an earlier name of a field is used",
         "write the name in the message",
         "roleReplicas and podReplicas come from an earlier design; they are still accepted",
     ),
-    "FI752": Code(
-        "warning",
+    "FI752": Warn(
         "an HTTPRoute without a Gateway",
         "add parentRefs to httproute, or a gateway beside it",
         "httproute has no parentRefs, and the router has no gateway",
     ),
-    "FI755": Code(
-        "warning",
+    "FI755": Warn(
         "scaling without metrics",
         "add metrics, such as the queue length of the engine (docs/autoscaling.md)",
-        "the API server's default is 80 % of the requested CPU, which hardly changes with the load of an "
-        "engine on accelerators",
+        "the default, 80 % of the requested CPU, hardly changes with the load of an engine",
     ),
-    "FI756": Code(
-        "warning",
+    "FI756": Warn(
         "minReplicas is 0",
         "enable the feature gate HPAScaleToZero, or use a ScaledObject of KEDA (docs/autoscaling.md)",
-        "Kubernetes accepts 0 only with this feature gate, which is off by default; otherwise it refuses the "
-        "HorizontalPodAutoscaler (FI872), and nothing scales the role",
+        "the feature gate is off by default; without it the HorizontalPodAutoscaler is refused (FI872)",
     ),
 }

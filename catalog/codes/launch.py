@@ -2,218 +2,180 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error
 
 ROWS: Final[dict[str, Code]] = {
-    "FI301": Code(
-        "error",
+    "FI301": Error(
         "more than one container may be the engine",
         "name it in fusioninfer.io/engine-container",
         "several containers request accelerators, or no container is recognised as an engine",
     ),
-    "FI302": Code(
-        "error",
+    "FI302": Error(
         "the named engine container does not exist",
         "use the name of a container in the template",
         "the annotation and the container have different names, or the container was renamed",
     ),
-    "FI303": Code(
-        "error",
+    "FI303": Error(
         "the engine of a multi-node group requests no accelerator",
         "request one in resources.limits, or set fusioninfer.io/launcher: none",
         "another container has the request, or the request was forgotten",
     ),
-    "FI304": Code(
-        "error",
+    "FI304": Error(
         "a parallel size is not a positive integer",
         "write a whole number of at least 1",
         "the value, or the variable that holds it, is zero, negative, a fraction or not a number",
     ),
-    "FI305": Code(
-        "error",
+    "FI305": Error(
         "a flag has no value",
         "write the value as the next list item, or after '='",
         "the value was forgotten, so that the next item is another flag",
     ),
-    "FI306": Code(
-        "error",
+    "FI306": Error(
         "no model is given",
         "add --model NAME, or a --config file that names it",
         "the model was forgotten, or the image's entrypoint does not accept it as a positional argument",
     ),
-    "FI307": Code(
-        "error",
+    "FI307": Error(
         "the engine needs more accelerators than the group has",
         "lower the parallel sizes, or raise spec.leaderWorkerTemplate.size",
         "the product of the parallel sizes is larger than what all pods of one group request",
     ),
-    "FI308": Code(
-        "error",
+    "FI308": Error(
         "the engine needs more accelerators than the pod has",
         "set spec.leaderWorkerTemplate.size, request more accelerators, or lower the parallel sizes",
         "the size was forgotten: absent, it means 1, and the parallel sizes are larger than one pod",
     ),
-    "FI309": Code(
-        "error",
+    "FI309": Error(
         "one list item holds several words",
         "split it into one list item per word",
         "the line was copied from a shell, which splits at blanks; a list item is passed unsplit",
     ),
-    "FI310": Code(
-        "error",
+    "FI310": Error(
         "a short flag is joined with its value",
         "write the value as the next list item",
         "vLLM's short flags of several letters need a blank or '=' before the value",
     ),
-    "FI311": Code(
-        "error",
+    "FI311": Error(
         "the API port is also a port of the launcher",
         "choose another --port",
         "the launcher uses the port for communication between the pods of a group",
     ),
-    "FI312": Code(
-        "error",
+    "FI312": Error(
         "a multi-node launcher on a group of size 1",
         "remove fusioninfer.io/launcher, or set spec.leaderWorkerTemplate.size to 2 or more",
         "the size is 1 or absent, so the group has only a leader",
     ),
-    "FI313": Code(
-        "error",
+    "FI313": Error(
         "the executor of vLLM does not match the launcher",
         "remove --distributed-executor-backend, or choose the launcher for that executor",
         "the flag was copied from another kind of launch: Ray and vLLM's own processes exclude each other",
     ),
-    "FI314": Code(
-        "error",
+    "FI314": Error(
         "the KV transfer configuration cannot be read",
         "write --kv-transfer-config as a JSON object with kv_connector and kv_role",
         "quotes were lost in a shell or in YAML, or kv_role is missing",
     ),
-    "FI315": Code(
-        "error",
+    "FI315": Error(
         "the KV role contradicts the component type",
         "use kv_producer on a prefiller and kv_consumer on a decoder; kv_both is valid on both",
         "prefiller and decoder were copied from each other, or the component type is missing",
     ),
-    "FI316": Code(
-        "error",
+    "FI316": Error(
         "the ranks cannot be distributed evenly over the pods",
         "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
-        "this launcher runs the same number of ranks on every pod, which the parallel sizes do not allow; "
-        "without such flags there is one rank",
+        "every pod runs the same number of ranks, which the sizes do not allow; absent sizes are 1",
     ),
-    "FI317": Code(
-        "error",
+    "FI317": Error(
         "the KV connector needs vLLM's V1 core",
         "remove VLLM_USE_V1, or use a V0 connector of this version",
         "VLLM_USE_V1=0 comes from an older example than the connector",
     ),
-    "FI318": Code(
-        "error",
+    "FI318": Error(
         "SGLang's disaggregation mode contradicts the component type",
         "set --disaggregation-mode prefill on a prefiller, decode on a decoder, and none on a worker",
         "prefiller and decoder were copied from each other, or the component type is wrong",
     ),
-    "FI319": Code(
-        "error",
+    "FI319": Error(
         "a pod template has no container",
         "add the container of the engine",
         "the list of containers is empty; a tool may have removed them",
     ),
-    "FI320": Code(
-        "error",
+    "FI320": Error(
         "a container has the name of an injected container",
         "rename the container, or leave the injected one out with fusioninfer.io/skip",
         "the container is named wait-for-leader, like the init container that a launch injects",
     ),
-    "FI321": Code(
-        "error",
+    "FI321": Error(
         "an init container of the author downloads another model",
         "give it the URI of fusioninfer.io/model and the path, or remove it",
         "the annotation was changed, and the author's own storage-initializer was not",
     ),
-    "FI322": Code(
-        "error",
+    "FI322": Error(
         "a container has the name of the init container that downloads the model",
         "rename the container",
         "the container is named storage-initializer, like the init container that is injected",
     ),
-    "FI323": Code(
-        "error",
+    "FI323": Error(
         "the cluster is too old for a model in an image",
         "use pvc:// or s3://, or upgrade the cluster to Kubernetes 1.35",
         "image volumes exist since Kubernetes 1.31, and are on by default since 1.35",
     ),
-    "FI324": Code(
-        "error",
+    "FI324": Error(
         "an argument contradicts an annotation about the model",
         "remove the argument or the annotation",
         "the annotation was added to a command that names a model, and one of the two was changed",
     ),
-    "FI325": Code(
-        "error",
+    "FI325": Error(
         "the request of an extended resource has no equal limit",
         "write the number into resources.limits, and leave the request out, or write the same",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
-    "FI326": Code(
-        "error",
+    "FI326": Error(
         "a flag has a value that takes none",
         "write the flag alone, or remove it",
         "in YAML and in environment variables such a setting is true or false; the engine exits on it",
     ),
-    "FI327": Code(
-        "error",
+    "FI327": Error(
         "a request of CPU or memory exceeds its limit",
         "lower the request, or raise the limit",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
-    "FI328": Code(
-        "error",
+    "FI328": Error(
         "several pods get the same data-parallel rank",
         "remove --data-parallel-start-rank or --data-parallel-rank: the launcher gives each pod its own",
-        "the command of one node was copied from a guide; from vLLM 0.28 on the flag changes the load "
-        "balancing too",
+        "the command of one node was copied from a guide",
     ),
-    "FI329": Code(
-        "error",
+    "FI329": Error(
         "the load balancing of data-parallel ranks is not possible",
         "use the load balancing, the sizes or the image in the message",
         "vLLM refuses these flags together, or for this model, or waits for ranks that no pod starts",
     ),
-    "FI330": Code(
-        "error",
+    "FI330": Error(
         "a field about LoRA adapters in a template reaches no service",
         "write limits beside their adapters, and the priority of an adapter into the InferenceService",
         "a template has limits without adapters, or an adapter with a priority",
     ),
-    "FI331": Code(
-        "error",
+    "FI331": Error(
         "a container mounts a volume that the pod does not have",
         "add the volume to spec.volumes of the same template, or correct the name of the mount",
         "the name is misspelt, or the volume was forgotten; the API server refuses such pods",
     ),
-    "FI332": Code(
-        "error",
+    "FI332": Error(
         "a container has no image",
         "write the image, or name an InferenceTemplate that has it",
         "the image was forgotten, or a tool left it empty; the API server refuses such pods",
     ),
-    "FI333": Code(
-        "error",
+    "FI333": Error(
         "the engine exits on a flag that it does not have",
         "write the flag in the message, or use a release that has it",
-        "a typing error, a flag of another release or engine, a dash that an editor replaced, or a blank or "
-        "a line break after the dashes; the flags of this release are known",
+        "a typing error, a flag of another release or engine, or a dash or blank that an editor changed",
     ),
-    "FI337": Code(
-        "error",
+    "FI337": Error(
         "SGLang does not accept the served name",
         "use a name without a colon, in fusioninfer.io/model-name or behind --served-model-name",
         "requests name a LoRA adapter as model:adapter; releases after 0.5.5 exit on such a name",
     ),
-    "FI338": Code(
-        "error",
+    "FI338": Error(
         "a container uses a resource claim that the pod does not have",
         "add the claim to spec.resourceClaims of the same template, or correct the name",
         "the name is misspelt, or the claim was forgotten; the API server refuses such pods",

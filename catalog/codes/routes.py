@@ -2,360 +2,299 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error, Warn
 
 ROWS: Final[dict[str, Code]] = {
-    "FI801": Code(
-        "error",
+    "FI801": Error(
         "a worker with a strategy for prefill and decode",
         "choose another strategy, or split the worker into a prefiller and a decoder",
         "strategy: pd-disaggregation is set on a worker",
         event="NothingToDisaggregate",
     ),
-    "FI802": Code(
-        "warning",
+    "FI802": Warn(
         "the strategy ignores prefill and decode",
         "use strategy: pd-disaggregation, or bring an endpoint-picker-config",
         "the strategy sends requests to prefillers and decoders alike",
         event="RolesRoutedAlike",
     ),
-    "FI803": Code(
-        "error",
+    "FI803": Error(
         "an annotation about routes has no effect",
         "add what the message names, or remove the annotation",
         "gateway, hostnames or picker is set, and no route uses it",
         event="RouteWithoutEffect",
     ),
-    "FI804": Code(
-        "error",
+    "FI804": Error(
         "a strategy together with an EndpointPickerConfig",
         "remove fusioninfer.io/strategy or fusioninfer.io/endpoint-picker-config",
         "each of the two defines the configuration of the endpoint picker",
         event="StrategyAndConfig",
     ),
-    "FI805": Code(
-        "error",
+    "FI805": Error(
         "the endpoint picker does not support prefill and decode",
         "set fusioninfer.io/picker to one in the message, or disaggregatedPicker in the settings",
         "not every generation of endpoint pickers supports prefill and decode",
         event="PickerCannotDisaggregate",
     ),
-    "FI806": Code(
-        "error",
+    "FI806": Error(
         "members disagree about routes",
         "set the annotation to the same value on every member, or on one only",
         "two members have different values of the annotation in the message",
         event="RoutesDisagree",
     ),
-    "FI807": Code(
-        "error",
+    "FI807": Error(
         "a decoder without the strategy for prefill and decode",
         "set fusioninfer.io/strategy: pd-disaggregation on every decoder",
         "admission sees one object at a time, so the decoder itself needs the strategy",
         event="DecoderWithoutSidecar",
     ),
-    "FI808": Code(
-        "warning",
+    "FI808": Warn(
         "the routes wait for a role",
         "apply the LeaderWorkerSet of the missing role",
         "prefillers and decoders are routed together, and only one of the two exists",
         event="RoutesWaitForRole",
     ),
-    "FI809": Code(
-        "error",
+    "FI809": Error(
         "members serve on different ports",
         "use the same ports on all members; a decoder's sidecar serves on the ports of its engine",
         "an InferencePool has the same ports for all of its pods",
         event="PortsDisagree",
     ),
-    "FI810": Code(
-        "error",
+    "FI810": Error(
         "the EndpointPickerConfig cannot be read",
         "write one map, as YAML or JSON, of at most 8192 characters",
         "the text is not YAML, or not a map",
         event="PickerConfigInvalid",
     ),
-    "FI811": Code(
-        "error",
+    "FI811": Error(
         "the endpoint picker does not read this apiVersion or kind",
         "write the apiVersion and kind in the message",
         "llm-d 0.9 and later have an apiVersion of their own, and read the other one too",
         event="PickerConfigInvalid",
     ),
-    "FI812": Code(
-        "error",
+    "FI812": Error(
         "the EndpointPickerConfig has a field that stops the endpoint picker",
         "remove the field, or use the one in the message",
         "endpoint pickers decode their configuration strictly, at any depth",
         event="PickerConfigInvalid",
     ),
-    "FI813": Code(
-        "error",
+    "FI813": Error(
         "two plugins of an EndpointPickerConfig have the same name",
         "give each plugin its own name",
         "the name of a plugin without a name is its type",
         event="PickerConfigInvalid",
     ),
-    "FI814": Code(
-        "error",
+    "FI814": Error(
         "the endpoint picker has no plugin of that type",
         "use the type in the message, or choose another generation with fusioninfer.io/picker",
         "generations of endpoint pickers have different plugins",
         event="PickerConfigInvalid",
     ),
-    "FI815": Code(
-        "error",
+    "FI815": Error(
         "a pluginRef names a plugin that is not declared",
         "declare it under plugins, or correct the name",
         "no declared plugin has the name",
         event="PickerConfigInvalid",
     ),
-    "FI816": Code(
-        "error",
+    "FI816": Error(
         "the scheduling profiles are inconsistent",
-        "name each profile, use one picker plugin per profile, and one handler that supports several "
-        "profiles",
+        "name each profile, and use one picker plugin each, and one handler of several profiles",
         "the default, single-profile-handler, supports one profile",
         event="PickerConfigInvalid",
     ),
-    "FI817": Code(
-        "error",
+    "FI817": Error(
         "a parameter of a plugin stops the endpoint picker",
         "write what the message names instead",
         "the parameter was renamed, or its value has the wrong type; llm-d 0.10 refuses unknown ones",
         event="PickerConfigInvalid",
     ),
-    "FI818": Code(
-        "warning",
+    "FI818": Warn(
         "a parameter of a plugin has no effect",
         "remove it, or use the name in the message",
         "the endpoint picker ignores parameters that it does not know",
         event="ParameterWithoutEffect",
     ),
-    "FI820": Code(
-        "error",
+    "FI820": Error(
         "the endpoint picker does not know a feature gate",
         "use a feature gate in the message, or none",
         "generations of endpoint pickers have different feature gates",
         event="PickerConfigInvalid",
     ),
-    "FI821": Code(
-        "error",
+    "FI821": Error(
         "a LeaderWorkerSet has the name of an endpoint picker",
         "rename the LeaderWorkerSet or the service",
-        "LWS creates a Service of that name; if the endpoint picker's takes its place, no pod finds its "
-        "leader",
+        "LWS creates a Service of that name; if the endpoint picker has it, no pod finds its leader",
         event="EndpointPickerNameTaken",
     ),
-    "FI822": Code(
-        "warning",
+    "FI822": Warn(
         "the endpoint picker does not track the caches of prefillers",
         "set fusioninfer.io/picker to one in the message, or accept routing by queue and cache use",
         "up to llm-d 0.4 the prefix scorer tracks decoders only, so all prefillers get the same score",
         event="PrefillersNotRemembered",
     ),
-    "FI823": Code(
-        "error",
+    "FI823": Error(
         "a decoder's sidecar is of another generation than the endpoint picker",
         "set the same fusioninfer.io/picker on every decoder; while decoders roll, wait until the last has",
         "admission sees one object at a time, so the decoder itself needs the generation",
         event="SidecarOfAnotherPicker",
     ),
-    "FI824": Code(
-        "warning",
+    "FI824": Warn(
         "the routes leave pods of a service without requests",
         "use the same load balancing on prefiller and decoder, or write the label in the message",
         "all pods of one member serve, not all of another, and an InferencePool selects by one label",
         event="PodsWithoutRequests",
     ),
-    "FI825": Code(
-        "warning",
+    "FI825": Warn(
         "the image of the endpoint picker is gone from its registry",
-        "choose the generation in the message with fusioninfer.io/picker, on every decoder, which restarts "
-        "those with the old sidecar; or have the operator set pickerRegistry to a mirror",
-        "its project has renamed its images, and gives the old ones to nobody any more; what runs stays, and "
-        "a node that has the image starts it",
+        "choose the generation in the message on every decoder, or set pickerRegistry to a mirror",
+        "its project has renamed its images, and gives the old ones to nobody any more",
         event="PickerImageGone",
     ),
-    "FI826": Code(
-        "warning",
+    "FI826": Warn(
         "the endpoint picker does not start in this cluster",
         "choose the generation in the message with fusioninfer.io/picker, or install the CRD",
-        "releases of the Inference Extension from 1.6 on lack a CRD that older endpoint pickers need; what "
-        "runs stays until it starts again",
+        "the Inference Extension lacks from 1.6 on a CRD that older endpoint pickers need to start",
         event="PickerCannotStart",
     ),
-    "FI827": Code(
-        "error",
+    "FI827": Error(
         "the endpoint picker ignores the InferenceObjectives of the priority",
         "create those in the message, with the poolRef SERVICE-pool (docs/routing.md, Priorities)",
-        "llm-d 0.9 and later read the InferenceObjectives of their own group where the cluster has that CRD; "
-        "requests are served with priority 0",
+        "llm-d 0.9 and later read the InferenceObjectives of their own group, where it is installed",
         event="PriorityIgnored",
     ),
-    "FI830": Code(
-        "warning",
+    "FI830": Warn(
         "a LeaderWorkerSet has the name of the service's Service",
         "rename the LeaderWorkerSet or the service, if clients are to call SERVICE-api",
         "LWS makes a Service of the LeaderWorkerSet's name, by which its pods find their leader",
         event="ServiceNameTaken",
     ),
-    "FI831": Code(
-        "warning",
+    "FI831": Warn(
         "the name of the service's Service is too long",
         "use a name of at most 59 characters for the service, if clients are to call SERVICE-api",
         "the name of a Service has at most 63 characters",
         event="ServiceNameTooLong",
     ),
-    "FI832": Code(
-        "warning",
+    "FI832": Warn(
         "the leaders behind the service's Service serve on different ports",
         "use the same --port on all workers, or on all decoders",
         "a Service has one target port; while ports differ, as in a rollout to another one, it stays",
         event="PortsDisagree",
     ),
-    "FI833": Code(
-        "error",
+    "FI833": Error(
         "the operator does not allow this Gateway or Ingress",
         "use a class in the message; or remove gateway, and name a shared Gateway in parentRefs",
         "the settings restrict the Gateways and Ingresses that InferenceServices may bring",
         event="NotAllowed",
     ),
-    "FI834": Code(
-        "error",
+    "FI834": Error(
         "routes, or the Services on the leaders, are switched off",
         "remove the router, annotation or Service; or have the operator set what the message names",
         "routes or apiServices is off in the settings: what exists stays; a decoder gets its sidecar",
         event="RoutesSwitchedOff",
     ),
-    "FI835": Code(
-        "error",
+    "FI835": Error(
         "an Ingress without the Service that it leads to",
         "remove what the message names, or remove ingress from the router",
         "there is no Service SERVICE-api: another object has its name, or the operator switched it off",
         event="IngressWithoutService",
     ),
-    "FI836": Code(
-        "error",
+    "FI836": Error(
         "the configuration of the endpoint picker is missing",
         "create the ConfigMap with the key that configRef names; the controller reads it again by itself",
         "the ConfigMap or its key does not exist, or the controller cannot read it; existing routes stay",
         event="ConfigurationMissing",
     ),
-    "FI837": Code(
-        "warning",
+    "FI837": Warn(
         "the configuration of the endpoint picker is not among the files",
         "pass the file with the ConfigMap too, so that the configuration is checked and the routes are shown",
         "configRef names a ConfigMap, which the command does not read from a cluster",
         event="ConfigurationNotGiven",
     ),
-    "FI840": Code(
-        "error",
+    "FI840": Error(
         "the routing sidecar has no such connector",
         "use a connector in the message, or another endpoint picker (docs/routing.md)",
         "the connector is misspelt, or of another release of the sidecar, which would not start",
     ),
-    "FI850": Code(
-        "error",
+    "FI850": Error(
         "a container has the name of the routing sidecar",
         "remove it; or keep your own, with sidecar in fusioninfer.io/skip",
         "the author added a routing-proxy, or edited the injected one",
     ),
-    "FI851": Code(
-        "warning",
+    "FI851": Warn(
         "a decoder gets no routing sidecar",
         "change what the message names; or add your own, with sidecar in fusioninfer.io/skip",
-        "the port of the engine's API cannot be moved, or the sidecar could not reach it there; or both are "
-        "there already, in an object that was expanded and has lost its record",
+        "the API's port cannot be moved or reached, or the record of an expanded object was lost",
     ),
-    "FI852": Code(
-        "error",
+    "FI852": Error(
         "the API port is reserved for engines behind a sidecar",
         "set the port that clients call, for example --port 8000; the engine is moved automatically",
         "a port from 8200 to 8299 was chosen, or copied from an expanded object",
     ),
-    "FI853": Code(
-        "warning",
+    "FI853": Warn(
         "a probe runs a command in a pod with a routing sidecar",
         "let the command call the engine's new port, or use httpGet, which is moved automatically",
         "the sidecar answers /health on the port of the API before the engine does",
     ),
-    "FI870": Code(
-        "error",
+    "FI870": Error(
         "the cluster lacks a kind that the service needs",
         "install the CRDs in the message; the other objects of the service are created without it",
         "the API server does not know the kind, or its schema lacks a required field",
         event="KindNotInstalled",
     ),
-    "FI871": Code(
-        "error",
+    "FI871": Error(
         "an object of that name belongs to another owner",
         "delete or rename that object, or rename the service; until then the object is not created",
         "the object exists, and the controller did not create it for this service",
         event="ObjectNotOurs",
     ),
-    "FI872": Code(
-        "error",
+    "FI872": Error(
         "the API server refuses an object of the service",
         "read the cause in the message; the controller retries after half a minute, later every minute",
-        "a quota, a policy, an admission webhook, missing permissions of the controller, or a rule of the "
-        "object's API beyond its schema",
+        "a quota, a policy, an admission webhook, missing permissions, or a rule of the object's API",
         event="ObjectRefused",
     ),
-    "FI873": Code(
-        "error",
+    "FI873": Error(
         "a LeaderWorkerSet would be stored without expansion",
         "install the webhook configurations, check that they match the namespace, upgrade an older webhook",
         "the API server refused the write: the controller sends a label that admission must replace",
         event="NotExpanded",
     ),
-    "FI874": Code(
-        "error",
+    "FI874": Error(
         "a LeaderWorkerSet is left as it is, because it bypasses admission",
         "remove fusioninfer.io/inject from the object in the message",
         "fusioninfer.io/inject: disabled is set on the LeaderWorkerSet, the InferenceService or a role",
         event="AdmissionDisabled",
     ),
-    "FI875": Code(
-        "error",
+    "FI875": Error(
         "a role sets replicas, and an autoscaler scales it",
-        "remove replicas from the role, or delete the autoscaler; after one that is no "
-        "HorizontalPodAutoscaler, run kubectl scale once",
-        "a HorizontalPodAutoscaler, KEDA or another program scales the LeaderWorkerSet; the controller "
-        "leaves replicas to it",
+        "remove replicas from the role, or delete the autoscaler; then run kubectl scale once",
+        "a HorizontalPodAutoscaler, KEDA or another program scales the LeaderWorkerSet",
         event="ScaledByAnother",
     ),
-    "FI876": Code(
-        "error",
+    "FI876": Error(
         "an object of the service is changed again after each repair",
         "find the field manager with kubectl get --show-managed-fields, and stop it",
         "a policy, a GitOps tool or another controller writes fields that the service sets otherwise",
         event="ChangedByAnother",
     ),
-    "FI878": Code(
-        "error",
+    "FI878": Error(
         "two autoscalers scale one role",
         "delete the autoscaler in the message, or remove scaling from the role",
-        "the role has scaling, and another HorizontalPodAutoscaler or ScaledObject has the same target; "
-        "Kubernetes scales by neither (AmbiguousSelector)",
+        "another HorizontalPodAutoscaler or ScaledObject has the same target: neither scales it",
         event="ScaledTwice",
     ),
-    "FI879": Code(
-        "warning",
+    "FI879": Warn(
         "the autoscaler of a role does not scale",
         "read the cause in the message; kubectl describe hpa shows its conditions",
         "the metrics API is missing or has no value yet, or the pods request none of the resource",
         event="NotScaling",
     ),
-    "FI880": Code(
-        "warning",
+    "FI880": Warn(
         "the controller cannot list a kind that the service needs",
         "grant the controller the permission in the message, or repair the API that serves the kind",
         "the controller has no permission to list the kind, or the API server does not answer for it",
         event="KindUnavailable",
     ),
-    "FI881": Code(
-        "error",
+    "FI881": Error(
         "the controller cannot read an object",
         "delete the object, or remove what the message names; until then its service is left as it is",
         "it is nested deeper than 254 levels or over a limit of docs/webhook.md, and was not validated",

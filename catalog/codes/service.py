@@ -2,123 +2,103 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error, Warn
 
 ROWS: Final[dict[str, Code]] = {
-    "FI401": Code(
-        "error",
+    "FI401": Error(
         "two members have the same role name",
         "give each LeaderWorkerSet of the service its own fusioninfer.io/role-name",
         "two LeaderWorkerSets of one component type have the default role name, or one was copied",
         event="DuplicateRole",
     ),
-    "FI402": Code(
-        "error",
+    "FI402": Error(
         "a worker together with other members",
-        "use one worker, or prefillers and decoders; set fusioninfer.io/component-type on each member, "
-        "encoder on one that only encodes",
+        "use one worker, or prefillers and decoders, by fusioninfer.io/component-type; encoders may join",
         "a component type is missing, so that a member counts as a worker, or two services have one name",
         event="WorkerNotAlone",
     ),
-    "FI404": Code(
-        "error",
+    "FI404": Error(
         "members disagree on the scheduler",
         "give all members the same fusioninfer.io/scheduler-name",
         "the annotation is set on some members only, or to different values",
         event="SchedulersDisagree",
     ),
-    "FI405": Code(
-        "error",
+    "FI405": Error(
         "members disagree on the queue",
         "give all members the same scheduling.volcano.sh/queue-name",
         "the annotation is set on some members only, or to different values",
         event="QueuesDisagree",
     ),
-    "FI406": Code(
-        "error",
+    "FI406": Error(
         "members disagree on the roles",
         "set fusioninfer.io/roles to the same value on every member that has it",
         "a role was added on some members only, or is spelled differently",
         event="RolesDisagree",
     ),
-    "FI407": Code(
-        "error",
+    "FI407": Error(
         "a PodGroup of that name belongs to another owner",
         "delete that PodGroup, or rename the service",
         "a PodGroup of the service's name is of somebody else, or of a revision of another service",
         event="PodGroupNotOurs",
     ),
-    "FI408": Code(
-        "error",
+    "FI408": Error(
         "Volcano is too old for this gang",
         "install Volcano 1.14.1 or later, with its CRDs",
         "this Volcano or its CRD drops subGroupPolicy, which keeps groups apart",
         event="VolcanoTooOld",
     ),
-    "FI409": Code(
-        "error",
+    "FI409": Error(
         "LeaderWorkerSet's own gang scheduling is enabled",
         "remove gangSchedulingManagement from the configuration of LWS",
         "LWS is configured to create PodGroups itself, and assigns every pod to them",
         event="LeaderWorkerSetGangScheduling",
     ),
-    "FI410": Code(
-        "warning",
+    "FI410": Warn(
         "the service waits for a role",
-        "apply the LeaderWorkerSet of the missing role, in the same namespace and with the same "
-        "fusioninfer.io/service",
+        "apply the LeaderWorkerSet of the missing role, in the same namespace, for the same service",
         "not all members have been applied yet, or roles lists a name that no member has",
         event="WaitingForRole",
     ),
-    "FI411": Code(
-        "error",
+    "FI411": Error(
         "the API server refuses the PodGroup",
         "read the cause in the message; often the queue does not exist or is closed",
         "the queue is missing or closed, a policy or webhook refuses it, or the controller lacks permission",
         event="PodGroupRefused",
     ),
-    "FI412": Code(
-        "error",
+    "FI412": Error(
         "a container of the service keeps failing",
         "read its last output: kubectl logs POD --all-containers --previous",
         "the engine exits: a wrong flag, too little memory, or a model that it cannot load",
     ),
-    "FI413": Code(
-        "error",
+    "FI413": Error(
         "an image of the service cannot be pulled",
         "correct the image name, or give the pods a pull secret",
         "the image does not exist, or the node has no permission to pull it",
     ),
-    "FI414": Code(
-        "error",
+    "FI414": Error(
         "a container of the service cannot be created",
         "create what the message names: kubectl describe pod POD",
         "a Secret, ConfigMap or key that the container refers to does not exist",
     ),
-    "FI415": Code(
-        "warning",
+    "FI415": Warn(
         "members, or leader and workers, have different priority classes",
         "set one priorityClassName on all pod templates of the service; until then the gang has none",
         "priorityClassName is set on one role only, or on the leader template only",
         event="PrioritiesDisagree",
     ),
-    "FI416": Code(
-        "warning",
+    "FI416": Warn(
         "an ejected LeaderWorkerSet still needs the PodGroup",
         "own the PodGroup: `fusioninfer eject` prints it, with the steps; or annotate the object again",
         "our annotations and the record were removed together; the templates still name the PodGroup",
         event="PodGroupOfEjected",
     ),
-    "FI417": Code(
-        "error",
+    "FI417": Error(
         "a role of a new revision was never scaled up",
         "run the `kubectl scale` of the message; LeaderWorkerSet's controller goes on from there",
-        "between two roles a write of LeaderWorkerSet's controller was refused or lost: a policy, a webhook, "
-        "or the API server was away",
+        "a write of LeaderWorkerSet's controller was refused or lost before it scaled the next role",
         event="RoleNotScaled",
     ),
-    "FI420": Code(
-        "warning",
+    "FI420": Warn(
         "prefiller and decoder cannot transfer KV caches: engine, connector, sizes or bootstrap port",
         "set on both roles what the message names; for sizes a newer vLLM may do",
         "the roles were written independently of each other",

@@ -2,72 +2,60 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error, Warn
 
 ROWS: Final[dict[str, Code]] = {
-    "FI950": Code(
-        "error",
+    "FI950": Error(
         "a variable of a template has no value",
         "correct its name, set the field that the message names, or write a default: `$(NAME|default)`",
         "a template is used by a service without a model or parallelism, or a name is misspelt",
     ),
-    "FI951": Code(
-        "error",
+    "FI951": Error(
         "a template is not there, or cannot be read",
-        "apply the InferenceTemplate that the message names, or correct `base-refs`; on a dry run this is a "
-        "warning",
+        "apply the InferenceTemplate that the message names, or correct `base-refs`",
         "a template is misspelt, is in another namespace, or is applied after the service",
     ),
-    "FI952": Code(
-        "error",
+    "FI952": Error(
         "templates are too large together",
         "name fewer templates in `base-refs`, or move long scripts and configuration into ConfigMaps",
         "services keep the content of their templates, and an object has room for a limited amount",
     ),
-    "FI953": Code(
-        "error",
+    "FI953": Error(
         "no container has the name of a template's",
         "give the container of the engine the same name in the template and in the object",
         "the template's container is `vllm` and the object's is `main`: both would run in one pod",
     ),
-    "FI954": Code(
-        "error",
+    "FI954": Error(
         "a template has a field that cannot be merged",
         "correct the field of the InferenceTemplate that the message names",
         "the template was stored before its rules, or comes from a file",
     ),
-    "FI970": Code(
-        "error",
+    "FI970": Error(
         "a template is too large",
         "split it into several templates, and name them all, in order",
         "scripts or long lists stand in one template",
     ),
-    "FI971": Code(
-        "error",
+    "FI971": Error(
         "a path of `remove` names nothing that a pod template may have",
         "write names of fields and of items, from `spec` of the pod: `containers/vllm/env/DEBUG`",
         "a field is misspelt, or the path is written with dots or as a JSON pointer",
     ),
-    "FI972": Code(
-        "error",
+    "FI972": Error(
         "a template sets what each service sets itself",
         "remove the field from the template, and set it in the services",
         "templates of other systems have replicas, sizes or templates of their own",
     ),
-    "FI973": Code(
-        "error",
+    "FI973": Error(
         "two items of a list have the same key",
         "keep one of them: items merge by name, ports by number and protocol, mounts by path",
         "the item was copied",
     ),
-    "FI974": Code(
-        "error",
+    "FI974": Error(
         "the priority of a template is not one",
         "write `Critical`, `Standard`, `Sheddable` or a whole number",
         "the name is misspelt",
     ),
-    "FI977": Code(
-        "warning",
+    "FI977": Warn(
         "routes wait for templates",
         "create the InferenceTemplate, correct `baseRefs`, or switch templates on; existing routes stay",
         "a template was deleted or is misspelt, or the controller cannot list templates",

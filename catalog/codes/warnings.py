@@ -2,335 +2,272 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Warn
 
 ROWS: Final[dict[str, Code]] = {
-    "FI501": Code(
-        "warning",
+    "FI501": Warn(
         "accelerators of the group stay idle",
         "raise the parallel sizes: for example pipeline = nodes, and tensor = accelerators per node",
-        "the product of the parallel sizes is smaller than what the pods of one group request; without such "
-        "flags an engine uses one accelerator",
+        "the product of the parallel sizes is smaller than what a group requests; without sizes it is 1",
     ),
-    "FI502": Code(
-        "warning",
+    "FI502": Warn(
         "tensor parallelism crosses nodes",
         "use tensor parallelism inside a node and pipeline parallelism between nodes",
-        "one tensor parallel size covers the accelerators of all nodes, and the network is slower than a "
-        "node",
+        "one tensor parallel size covers the accelerators of all nodes; their network is slow",
     ),
-    "FI503": Code(
-        "warning",
+    "FI503": Warn(
         "the model does not load with these sizes",
         "use the sizes in the message",
-        "tensor parallelism cannot divide the attention heads or weight blocks of this model into so many "
-        "shards",
+        "the attention heads or weight blocks of this model cannot be divided into so many shards",
     ),
-    "FI504": Code(
-        "warning",
+    "FI504": Warn(
         "the image is not known to support this launcher",
         "use an image that has what the launcher needs, or the launcher in the message",
         "stock images of vLLM no longer include Ray, and older ones lack multi-node flags",
     ),
-    "FI505": Code(
-        "warning",
+    "FI505": Warn(
         "a probe does not fit a multi-node group",
         "probe the API port of the leader, with a startup probe",
         "the probe was written for one pod: workers serve no API, and loading a model takes minutes",
     ),
-    "FI506": Code(
-        "warning",
+    "FI506": Warn(
         "the connector is not in this version of vLLM",
         "use a connector of this version, or name your own in kv_connector_module_path",
         "releases of vLLM have different connectors; the example was written for another one",
     ),
-    "FI507": Code(
-        "warning",
+    "FI507": Warn(
         "a KV transfer setting belongs to another version",
         "remove or replace what the message names",
         "the setting was written for another release of vLLM",
     ),
-    "FI508": Code(
-        "warning",
+    "FI508": Warn(
         "the connector does not work with these sizes or ports",
         "change what the message names, on the prefiller and on the decoder",
         "both sides must reach each other and shard the cache alike; the defaults are for one machine",
     ),
-    "FI509": Code(
-        "warning",
+    "FI509": Warn(
         "the API cannot be reached from other pods",
         "add --host 0.0.0.0, or write --port with a number",
         "the engine listens on the loopback address, by default or by its flag, or on an unknown port",
     ),
-    "FI510": Code(
-        "warning",
+    "FI510": Warn(
         "the pod template does not suit a multi-pod launch",
         "change the field in the message",
         "the template was written for one pod that runs alone",
     ),
-    "FI511": Code(
-        "warning",
+    "FI511": Warn(
         "not all flags can be checked",
         "check the parallel sizes yourself",
         "a size is in a file or in a variable of the cluster, or another flag changes its meaning",
     ),
-    "FI512": Code(
-        "warning",
+    "FI512": Warn(
         "a number in the command differs from the size of the group",
         "make it equal to spec.leaderWorkerTemplate.size",
         "the size was changed later, or the number was copied from another example",
     ),
-    "FI513": Code(
-        "warning",
+    "FI513": Warn(
         "leader and worker have different images or environments",
         "use the same image and environment in both templates",
         "only one of the two templates was changed",
     ),
-    "FI514": Code(
-        "warning",
+    "FI514": Warn(
         "the shell command is too complex to rewrite",
-        "write the engine's command as list items, or set fusioninfer.io/launcher: none and launch the "
-        "nodes yourself",
-        "the engine runs in a shell loop, a function, an eval or the background, or the script has several "
-        "branches with an engine, or none",
+        "write the engine's command as list items, or set fusioninfer.io/launcher: none",
+        "the engine runs in a loop, a function, an eval or the background, or there is not exactly one",
     ),
-    "FI515": Code(
-        "warning",
+    "FI515": Warn(
         "the model is given twice",
         "keep one; the last one is used",
         "the model is a positional argument and also follows --model, or an overlay added it again",
     ),
-    "FI516": Code(
-        "warning",
+    "FI516": Warn(
         "args start with the program itself",
         "move it to command: args are passed to the image's entrypoint",
         "the line was copied from a shell",
     ),
-    "FI517": Code(
-        "warning",
+    "FI517": Warn(
         "the entrypoint of the image is not known",
         "set command, for example [vllm, serve], or fusioninfer.io/launcher: none",
         "the image is not a stock one, and no command names an engine",
     ),
-    "FI518": Code(
-        "warning",
+    "FI518": Warn(
         "the command already starts a distributed engine",
         "add the flag that the message names; to use a launcher of FusionInfer, remove the launch",
         "the command was copied from a guide that launches the nodes itself, or from an expanded object",
     ),
-    "FI519": Code(
-        "warning",
+    "FI519": Warn(
         "this launcher does not start this engine",
-        "name a launcher of the message, or set fusioninfer.io/launcher: none; each pod runs the command as "
-        "it is",
+        "name a launcher of the message, or set fusioninfer.io/launcher: none",
         "the launcher is for another engine, or must be named explicitly for this engine, or does not exist",
     ),
-    "FI520": Code(
-        "warning",
+    "FI520": Warn(
         "the groups of this LeaderWorkerSet restart",
         "none needed: its pod template changes",
-        "a running LWS got its first annotation or one that changes the pods, or lost "
-        "fusioninfer.io/inject: disabled",
+        "it got its first annotation or one that changes pods, or lost fusioninfer.io/inject: disabled",
     ),
-    "FI521": Code(
-        "warning",
+    "FI521": Warn(
         "the expansion is reverted, and the groups restart",
         "none needed: its pod template changes back",
         "the annotation fusioninfer.io/service was removed",
     ),
-    "FI522": Code(
-        "warning",
+    "FI522": Warn(
         "annotated, but not expanded",
         "set fusioninfer.io/refresh to expand it",
-        "the object has no record, because it is older than the webhook or its record was removed, and this "
-        "write changes nothing in it",
+        "the object is older than the webhook, or lost its record, and this write changes nothing in it",
     ),
-    "FI523": Code(
-        "warning",
+    "FI523": Warn(
         "the launch was edited by hand and is left as it is",
         "to have it launched again, write your own command and args, for example with kubectl apply",
         "words that the launcher wrote were edited; an edit of your own arguments is launched again",
     ),
-    "FI524": Code(
-        "warning",
+    "FI524": Warn(
         "leader and worker are launched in different ways",
         "use a launcher for both templates, or for neither",
         "one template launches its pods itself or is not understood, and the other one has a plain command",
     ),
-    "FI525": Code(
-        "warning",
+    "FI525": Warn(
         "the image's entrypoint ignores a positional model",
         "write it as --model NAME",
         "up to vLLM 0.11.0 the image's entrypoint reads the model from --model only",
     ),
-    "FI526": Code(
-        "warning",
+    "FI526": Warn(
         "the launcher cannot rewrite this command",
         "start the engine as vllm serve, in list items, or name another launcher, or none",
         "the launcher adds arguments for which this form of the command has no place",
     ),
-    "FI527": Code(
-        "warning",
+    "FI527": Warn(
         "the launcher could not be chosen by the image",
         "name it in fusioninfer.io/launcher, or describe the image in the settings (docs/launchers.md)",
         "the image is not a stock one, or its tag does not contain a version: latest, or a digest alone",
     ),
-    "FI528": Code(
-        "warning",
+    "FI528": Warn(
         "the engine requests no CPU or no memory",
         "request both in resources.requests, or set limits",
         "only accelerators are requested, so pods go where CPU or memory is short, and are evicted first",
     ),
-    "FI529": Code(
-        "warning",
+    "FI529": Warn(
         "the launch may use the API port itself",
         "choose another --port; 8000 is free",
         "Ray and torch use ports on every pod, some of them random ones of a range",
     ),
-    "FI530": Code(
-        "warning",
+    "FI530": Warn(
         "the record was removed, and the expansion stays",
         "to revert it, replace the object with your own file: kubectl replace",
         "one write removed all annotations under fusioninfer.io/, including fusioninfer.io/expansion",
     ),
-    "FI532": Code(
-        "warning",
+    "FI532": Warn(
         "the image supports no launcher for this command, which is left as it is",
         "use another image, change the executor flag, or name a launcher to force it",
         "the flags need Ray and the image has none, or the image contains another engine",
     ),
-    "FI535": Code(
-        "warning",
+    "FI535": Warn(
         "an unreadable record was removed",
-        "nothing restarts; to expand the object with this release, kubectl replace it with your own file: "
-        "apply would keep what was added",
+        "none needed; to expand the object again, kubectl replace it with your own file",
         "the record was edited by hand or written by a later release, and was removed as FI901 advises",
     ),
-    "FI536": Code(
-        "warning",
+    "FI536": Warn(
         "an argument is not read as the model",
         "remove the empty argument, and write the model as --model NAME, before any --",
         "an argument is empty, from a template or a blank after a backslash, or follows a -- or the model",
     ),
-    "FI537": Code(
-        "warning",
+    "FI537": Warn(
         "a resource is not known to be an accelerator",
         "check the parallel sizes yourself; ignore this if the engine runs on that device",
         "the engine requests an extended resource of another vendor, which cannot be counted",
     ),
-    "FI538": Code(
-        "warning",
+    "FI538": Warn(
         "the engine requests no accelerator",
         "request one in resources.limits; on CPU, set VLLM_TARGET_DEVICE=cpu, for SGLang --device cpu",
         "the engine runs on CPU, or the request was forgotten; neither image nor flags tell which",
     ),
-    "FI539": Code(
-        "warning",
+    "FI539": Warn(
         "a prefiller or decoder has no KV transfer, or an encoder hands nothing on",
         "add --kv-transfer-config with a kv_connector and a kv_role; to an encoder, --ec-transfer-config",
         "the component type works with the others by it, and the flags name no connector",
     ),
-    "FI540": Code(
-        "warning",
+    "FI540": Warn(
         "the roles name only prefillers or only decoders",
         "list every role of the service in fusioninfer.io/roles, or remove it",
         "all required roles exist, and none of them is a prefiller, or none is a decoder",
         event="RolesNameOneSide",
     ),
-    "FI541": Code(
-        "warning",
+    "FI541": Warn(
         "data-parallel ranks start on the leader only",
         "add --data-parallel-backend ray and the --data-parallel-size-local in the message",
         "vLLM's default backend starts every rank on the leader, where each needs an accelerator",
     ),
-    "FI542": Code(
-        "warning",
+    "FI542": Warn(
         "a refresh of a role takes effect with its next template",
         "change the template of a role in the same write, for instance an annotation of its pods",
         "a revision of a DisaggregatedSet covers role names and templates; existing objects are not changed",
     ),
-    "FI543": Code(
-        "warning",
+    "FI543": Warn(
         "a flag is not one of the engine's release",
-        "write the flag in the message, or use a release that has it: engines exit on a flag that they lack",
-        "a typing error, or a flag of another release or engine; the image is not one whose flags are all "
-        "known, where this is an error (FI333)",
+        "write the flag in the message, or use a release that has it",
+        "a typing error, or a flag of another release or engine, of an image whose flags are not known",
     ),
-    "FI544": Code(
-        "warning",
+    "FI544": Warn(
         "the author's own mount or variable is used for the model",
         "remove it, to have the one that fusioninfer.io/model describes",
         "the template comes from before the annotation",
     ),
-    "FI560": Code(
-        "warning",
+    "FI560": Warn(
         "the author's own mount is used for a LoRA adapter",
         "remove it, to have the files that fusioninfer.io/lora names",
         "the template comes from before the annotation, or has a volume of its own for the adapter",
     ),
-    "FI545": Code(
-        "warning",
+    "FI545": Warn(
         "a model in an image needs a feature of the cluster",
         "turn on the feature gate ImageVolume of API server and kubelet, or upgrade to Kubernetes 1.35",
         "image volumes are off by default before Kubernetes 1.35",
     ),
-    "FI546": Code(
-        "warning",
+    "FI546": Warn(
         "the engine is not told its model, or the name under which it serves it",
         "write a plain command of a known engine, or name the model in the command",
         "the command is not understood or launches the nodes itself, so that no argument can be added",
     ),
-    "FI547": Code(
-        "warning",
+    "FI547": Warn(
         "one pod starts several engines",
         "give each engine a LeaderWorkerSet of its own, with its command in list items",
         "the engines of one machine were copied into one script, and the service calls only one of them",
     ),
-    "FI548": Code(
-        "warning",
+    "FI548": Warn(
         "a priority, and an InferencePool whose endpoint picker is not known",
         "none needed if that endpoint picker reads InferenceObjectives (docs/routing.md)",
         "pool.ref names an InferencePool of somebody else; its endpoint picker decides what a priority means",
         event="PriorityOfAnotherPool",
     ),
-    "FI549": Code(
-        "warning",
+    "FI549": Warn(
         "data-parallel ranks may not start",
         "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if it says so",
         "from 0.14 to 0.27 vLLM takes the ranks of a dense model for engines of one pod each",
     ),
-    "FI550": Code(
-        "warning",
+    "FI550": Warn(
         "each pod requests more accelerators than most nodes have",
         "set spec.leaderWorkerTemplate.size to the number in the message, or lower the parallel sizes",
         "the size of the group was forgotten: absent, it means 1, and one pod gets all accelerators",
     ),
-    "FI567": Code(
-        "warning",
+    "FI567": Warn(
         "the routing sidecar calls the engine with TLS, and the engine serves without",
         "add --ssl-certfile and --ssl-keyfile to the engine, or remove decoder from tls",
         "tls=decoder is set for a decoder whose arguments name no certificate; each request would fail",
     ),
-    "FI568": Code(
-        "warning",
+    "FI568": Warn(
         "an option of the routing sidecar has no effect",
         "follow the message, or remove the option",
         "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
     ),
-    "FI569": Code(
-        "warning",
+    "FI569": Warn(
         "this launch hangs or ends at start in this release of the engine",
         "add the flag in the message, or use another release",
         "a fault of the release, since repaired, or a flag without which earlier releases started",
     ),
-    "FI570": Code(
-        "warning",
+    "FI570": Warn(
         "pods that share a template have the same rank",
         "write $(LWS_WORKER_INDEX), or remove the launch to have a launcher write it",
         "the line of one node was copied from a guide into the template of several pods",
     ),
-    "FI571": Code(
-        "warning",
+    "FI571": Warn(
         "a pod that serves has no readinessProbe",
         "write the probe in the message into the engine's container",
         "Kubernetes takes a container without one for ready as soon as its process runs",

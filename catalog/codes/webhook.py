@@ -2,40 +2,31 @@
 
 from typing import Final
 
-from catalog.codes.code import Code
+from catalog.codes.code import Code, Error
 
 ROWS: Final[dict[str, Code]] = {
-    "FI901": Code(
-        "error",
+    "FI901": Error(
         "the record of the expansion cannot be read",
-        "remove the annotation fusioninfer.io/expansion: the object stays as it is, and nothing restarts; "
-        "then kubectl replace it with your own file to expand it with this release",
+        "remove fusioninfer.io/expansion; to expand the object again, kubectl replace it with your file",
         "the annotation was edited or truncated, or was written by a later release",
     ),
-    "FI902": Code(
-        "error",
+    "FI902": Error(
         "the mutating webhook did not run",
         "check MutatingWebhookConfiguration mutate.fusioninfer.io, then apply again",
         "the webhook was not installed when the object was written, or its configuration does not match",
     ),
-    "FI903": Code(
-        "error",
+    "FI903": Error(
         "the annotations leave no space for the record",
-        "remove other annotations, or move long scripts into a ConfigMap; the limit of all annotations is "
-        "256 KiB",
-        "other annotations, or command and args, which the record holds, use most of the 256 KiB of an "
-        "object",
+        "remove other annotations, or move long scripts into a ConfigMap; all have 256 KiB",
+        "other annotations, or command and args, which the record holds, use most of the 256 KiB",
     ),
-    "FI904": Code(
-        "error",
+    "FI904": Error(
         "the object is larger than admission reads",
-        "reduce what the message counts, for example with a script in a ConfigMap; or bypass the webhooks "
-        "with fusioninfer.io/inject: disabled",
+        "reduce what the message counts, or bypass the webhooks with fusioninfer.io/inject: disabled",
         "the object is over a limit of docs/webhook.md, which bounds the cost of one object for all tenants",
         event="ObjectOverBudget",
     ),
-    "FI905": Code(
-        "error",
+    "FI905": Error(
         "a file, or a document in it, cannot be read",
         "write it as YAML or JSON; for a Helm chart pass the output of helm template",
         "the file does not exist or cannot be read, is an unrendered template, or contains no object",
