@@ -111,15 +111,17 @@ SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requ
 
 @dataclass(frozen=True, slots=True)
 class ValueCheck:
-    """A check of the text of one annotation, with the message and code of its violation."""
+    """A check of the text of one annotation, with the code of its violation."""
 
-    accepts: Callable[[str], object]
-    message: str
+    fault: Callable[[str], str]
+    """Returns what is wrong with a text, and what would be right; empty if nothing is."""
     code: str = "FI104"
     values: tuple[str, ...] = ()
     """The accepted values, if they are a closed set."""
-    explain: Callable[[str], str] | None = None
-    """Returns a more exact message for a value."""
+
+
+def _must(accepts: Callable[[str], object], message: str, code: str = "FI104") -> ValueCheck:
+    return ValueCheck(lambda text: "" if accepts(text) else message, code)
 
 
 _MODEL_NAME: Final = re.compile(r"[^\s,=\-][^\s,]{0,252}")
@@ -129,18 +131,19 @@ _LONGEST: Final = 4096
 _LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
 
 
-def _one_of(*values: str) -> ValueCheck:
-    return ValueCheck(values.__contains__, f"must be one of {', '.join(values)}", values=values)
+def _one_of(*values: str, message: str = "") -> ValueCheck:
+    message = message or f"must be one of {', '.join(values)}"
+    return ValueCheck(lambda text: "" if text in values else message, values=values)
+
+
+def _is_list(text: str, accepts: Callable[[str], bool]) -> bool:
+    """Return whether a text is a list separated by commas, without duplicates."""
+    items = [item.strip() for item in text.split(",")] if len(text) <= _LONGEST else []
+    return bool(items) and len(set(items)) == len(items) and all(map(accepts, items))
 
 
 def _list_of(what: str, accepts: Callable[[str], bool], code: str = "FI104") -> ValueCheck:
-    """Build the check of a list separated by commas, without duplicates."""
-
-    def is_list(text: str) -> bool:
-        items = [item.strip() for item in text.split(",")] if len(text) <= _LONGEST else []
-        return bool(items) and len(set(items)) == len(items) and all(map(accepts, items))
-
-    return ValueCheck(is_list, f"must be {what} {_LIST}", code)
+    return _must(lambda text: _is_list(text, accepts), f"must be {what} {_LIST}", code)
 
 
 def _is_gateway(text: str) -> bool:
@@ -157,9 +160,6 @@ def in_order(text: str) -> tuple[str, ...]:
 def names(text: str) -> tuple[str, ...]:
     """Split a list separated by commas and sort it; the order has no meaning."""
     return tuple(sorted(name.strip() for name in text.split(",") if name.strip())) if text else ()
-
-
-_ARE_TEMPLATES: Final = _list_of("names", is_subdomain).accepts
 
 
 # --- the table ----------------------------------------------------------------------------------------
@@ -199,10 +199,9 @@ class Key:
         at = path(self.key)
         if not isinstance(value, str):
             yield FieldError(at, value, "must be a string", "FI108")
-        elif self.check is not None and not self.check.accepts(value):
+        elif self.check is not None and (message := self.check.fault(value)):
             hint = suggested(nearest(value, self.check.values))
-            message = self.check.explain(value) if self.check.explain else self.check.message + hint
-            yield FieldError(at, value, message, self.check.code)
+            yield FieldError(at, value, message + hint, self.check.code)
         elif self.key == SKIP:
             yield from _unknown_parts(value)
 
@@ -216,95 +215,79 @@ def _annotation(  # noqa: PLR0913 - the columns of the table
     parse: Callable[[str], Any] = str,
     service: str = CARRIED,
     noun: str = "",
-) -> dict[str, Any]:
-    """Build the metadata of one field; `absent` documents its default."""
-    return {_META: Key(key, value, absent, check, parse, service, noun)}
+    default: Any = "",
+    compare: bool = True,
+) -> Any:
+    """Declare the field of one annotation; `absent` documents its default."""
+    row = Key(key, value, absent, check, parse, service, noun)
+    return field(default=default, compare=compare, metadata={_META: row})
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
     """The annotations about routes, or what the router of an InferenceService asks for in their place."""
 
-    strategy: str = field(
-        default="",
-        metadata=_annotation(
-            STRATEGY,
-            f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
-            f"`{DISAGGREGATION}` must be set on every decoder",
-            _one_of(*STRATEGIES),
-            absent="no routes",
-            service="spec.roles[{router}].strategy",
-            noun="the strategy",
-        ),
+    strategy: str = _annotation(
+        STRATEGY,
+        f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
+        f"`{DISAGGREGATION}` must be set on every decoder",
+        _one_of(*STRATEGIES),
+        absent="no routes",
+        service="spec.roles[{router}].strategy",
+        noun="the strategy",
     )
     """Empty where the author brings a whole configuration."""
-    gateway: str = field(
-        default="",
-        metadata=_annotation(
-            GATEWAY,
-            "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to",
-            ValueCheck(_is_gateway, "must be the name of a Gateway, or namespace/name"),
-            absent="no HTTPRoute",
-            service="spec.roles[{router}].httproute",
-            noun="the gateway",
-        ),
+    gateway: str = _annotation(
+        GATEWAY,
+        "`name` or `namespace/name` of the Gateway that the HTTPRoute attaches to",
+        _must(_is_gateway, "must be the name of a Gateway, or namespace/name"),
+        absent="no HTTPRoute",
+        service="spec.roles[{router}].httproute",
+        noun="the gateway",
     )
     """Empty: no HTTPRoute, unless `http_route` has parents."""
-    hostnames: tuple[str, ...] = field(
+    hostnames: tuple[str, ...] = _annotation(
+        HOSTNAMES,
+        "hostnames of the HTTPRoute, separated by commas",
+        _list_of("hostnames", is_hostname),
+        absent="all of the Gateway's",
+        parse=names,
+        service="spec.roles[{router}].httproute",
+        noun="the hostnames",
         default=(),
-        metadata=_annotation(
-            HOSTNAMES,
-            "hostnames of the HTTPRoute, separated by commas",
-            _list_of("hostnames", is_hostname),
-            absent="all of the Gateway's",
-            parse=names,
-            service="spec.roles[{router}].httproute",
-            noun="the hostnames",
-        ),
     )
-    config: str = field(
-        default="",
-        metadata=_annotation(
-            ENDPOINT_PICKER_CONFIG,
-            "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
-            service="spec.roles[{router}].endpointPickerConfig",
-            noun="the EndpointPickerConfig",
-        ),
+    config: str = _annotation(
+        ENDPOINT_PICKER_CONFIG,
+        "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
+        service="spec.roles[{router}].endpointPickerConfig",
+        noun="the EndpointPickerConfig",
     )
-    picker: str = field(
-        default="",
-        metadata=_annotation(
-            PICKER,
-            "the generation of the endpoint picker, a row of `docs/routing.md`",
-            _one_of(*PICKERS),
-            absent="the operator's",
-            service=OF_ROUTER,
-            noun="the endpoint picker",
-        ),
+    picker: str = _annotation(
+        PICKER,
+        "the generation of the endpoint picker, a row of `docs/routing.md`",
+        _one_of(*PICKERS),
+        absent="the operator's",
+        service=OF_ROUTER,
+        noun="the endpoint picker",
     )
-    picker_replicas: int = field(
+    picker_replicas: int = _annotation(
+        PICKER_REPLICAS,
+        "number of endpoint picker replicas, of which one is active: 1 to 9",
+        _must(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9"),
+        absent="the operator's",
+        parse=int,
+        service=OF_ROUTER,
+        noun="the number of endpoint picker replicas",
         default=0,
-        metadata=_annotation(
-            PICKER_REPLICAS,
-            "number of endpoint picker replicas, of which one is active: 1 to 9",
-            ValueCheck(re.compile("[1-9]").fullmatch, "must be a number from 1 to 9"),
-            absent="the operator's",
-            parse=int,
-            service=OF_ROUTER,
-            noun="the number of endpoint picker replicas",
-        ),
     )
-    priority: str = field(
-        default="",
-        metadata=_annotation(
-            PRIORITY,
-            f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
-            "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
-            ValueCheck(is_priority, ACCEPTED, values=tuple(PRIORITIES)),
-            absent="that of other requests: 0",
-            service="spec.priority",
-            noun="the priority",
-        ),
+    priority: str = _annotation(
+        PRIORITY,
+        f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
+        "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
+        ValueCheck(lambda text: "" if is_priority(text) else ACCEPTED, values=tuple(PRIORITIES)),
+        absent="that of other requests: 0",
+        service="spec.priority",
+        noun="the priority",
     )
     """Empty: no InferenceObjective."""
     http_route: Object = field(default_factory=dict, hash=False)
@@ -323,240 +306,179 @@ NO_ROUTING: Final = Routing()
 class Annotations:
     """The annotations of one object, read. A field is at its default where its annotation is absent."""
 
-    service: str = field(
-        default="",
-        metadata=_annotation(
-            SERVICE,
-            "name of the service, a DNS-1035 label. **Its presence opts in.**",
-            ValueCheck(
-                is_dns_1035_label,
-                "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, "
-                "at most 63 characters",
-                "FI101",
-            ),
-            service="metadata.name",
+    service: str = _annotation(
+        SERVICE,
+        "name of the service, a DNS-1035 label. **Its presence opts in.**",
+        _must(
+            is_dns_1035_label,
+            "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, "
+            "at most 63 characters",
+            "FI101",
         ),
+        service="metadata.name",
     )
-    component_type: ComponentType = field(
+    component_type: ComponentType = _annotation(
+        COMPONENT_TYPE,
+        "`worker`, `prefiller`, `decoder` or `encoder`",
+        _one_of(*COMPONENT_TYPES),
+        absent="`worker`",
+        service="spec.roles[{role}].componentType",
         default="worker",
-        metadata=_annotation(
-            COMPONENT_TYPE,
-            "`worker`, `prefiller`, `decoder` or `encoder`",
-            _one_of(*COMPONENT_TYPES),
-            absent="`worker`",
-            service="spec.roles[{role}].componentType",
-        ),
     )
-    role_name: str = field(
-        default="",
-        metadata=_annotation(
-            ROLE_NAME,
-            "unique in the service; of a DisaggregatedSet, in one slice and revision",
-            ValueCheck(
-                is_label,
-                "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
-                "FI105",
-            ),
-            absent="`worker`, `prefill`, `decode`, `encode` by component type",
-            service="spec.roles[{role}].name",
+    role_name: str = _annotation(
+        ROLE_NAME,
+        "unique in the service; of a DisaggregatedSet, in one slice and revision",
+        _must(
+            is_label,
+            "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
+            "FI105",
         ),
+        absent="`worker`, `prefill`, `decode`, `encode` by component type",
+        service="spec.roles[{role}].name",
     )
-    roles: tuple[str, ...] = field(
+    roles: tuple[str, ...] = _annotation(
+        ROLES,
+        "names of the roles that must exist before anything may start",
+        _list_of("role names", is_label, "FI106"),
+        absent="≥ 1 prefiller and ≥ 1 decoder",
+        parse=names,
+        service="spec.roles",
         default=(),
-        metadata=_annotation(
-            ROLES,
-            "names of the roles that must exist before anything may start",
-            _list_of("role names", is_label, "FI106"),
-            absent="≥ 1 prefiller and ≥ 1 decoder",
-            parse=names,
-            service="spec.roles",
-        ),
     )
-    scheduler_name: str = field(
-        default="",
-        metadata=_annotation(
-            SCHEDULER_NAME,
-            "scheduler of the gang; `default-scheduler`: no gang",
-            ValueCheck(
-                re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
-                "must be the name of a scheduler, for example volcano or default-scheduler",
-            ),
-            absent="`volcano` if a gang is needed",
-            service="spec.schedulingStrategy.schedulerName",
+    scheduler_name: str = _annotation(
+        SCHEDULER_NAME,
+        "scheduler of the gang; `default-scheduler`: no gang",
+        _must(
+            re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch,
+            "must be the name of a scheduler, for example volcano or default-scheduler",
         ),
+        absent="`volcano` if a gang is needed",
+        service="spec.schedulingStrategy.schedulerName",
     )
-    launcher: str = field(
-        default="",
-        metadata=_annotation(
-            LAUNCHER,
-            "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
-            ValueCheck(is_label, "must be the name of a launcher, auto or none"),
-            absent="`auto`",
-        ),
+    launcher: str = _annotation(
+        LAUNCHER,
+        "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
+        _must(is_label, "must be the name of a launcher, auto or none"),
+        absent="`auto`",
     )
-    engine_container: str = field(
-        default="",
-        metadata=_annotation(
-            ENGINE_CONTAINER,
-            "name of the container to wrap",
-            ValueCheck(is_label, "must be the name of a container"),
-            absent="found by accelerator, engine, or being alone",
-        ),
+    engine_container: str = _annotation(
+        ENGINE_CONTAINER,
+        "name of the container to wrap",
+        _must(is_label, "must be the name of a container"),
+        absent="found by accelerator, engine, or being alone",
     )
-    skip: tuple[str, ...] = field(
+    skip: tuple[str, ...] = _annotation(
+        SKIP,
+        f"parts not to add, separated by commas: {', '.join(f'`{part}`' for part in PARTS)}",
+        _list_of("names of parts", is_label),
+        parse=names,
         default=(),
-        metadata=_annotation(
-            SKIP,
-            f"parts not to add, separated by commas: {', '.join(f'`{part}`' for part in PARTS)}",
-            _list_of("names of parts", is_label),
-            parse=names,
-        ),
     )
-    parallelism: Parallelism | None = field(
+    parallelism: Parallelism | None = _annotation(
+        PARALLELISM,
+        "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
+        "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
+        ValueCheck(fault, "FI115"),
+        absent="from the arguments",
+        parse=read_parallelism,
+        service="spec.roles[{role}].parallelism",
         default=None,
-        metadata=_annotation(
-            PARALLELISM,
-            "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
-            "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
-            ValueCheck(lambda text: not fault(text), "must be parallel sizes", "FI115", explain=fault),
-            absent="from the arguments",
-            parse=read_parallelism,
-            service="spec.roles[{role}].parallelism",
-        ),
     )
-    model: str = field(
-        default="",
-        metadata=_annotation(
-            MODEL,
-            f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
-            ValueCheck(lambda text: not uri_fault(text), "must be a model URI", "FI110", explain=uri_fault),
-            absent="from the arguments",
-            service="spec.model.uri",
-        ),
+    model: str = _annotation(
+        MODEL,
+        f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
+        ValueCheck(uri_fault, "FI110"),
+        absent="from the arguments",
+        service="spec.model.uri",
     )
-    model_name: str = field(
-        default="",
-        metadata=_annotation(
-            MODEL_NAME,
-            "name under which the engine serves the model",
-            ValueCheck(
-                lambda text: _MODEL_NAME.fullmatch(text) and not REFERENCE.search(text),
-                "must be one word of at most 253 characters without $(...), for clients to send",
-            ),
-            absent="`ORG/NAME` of Hugging Face; of files, the service",
-            service="spec.model.name",
+    model_name: str = _annotation(
+        MODEL_NAME,
+        "name under which the engine serves the model",
+        _must(
+            lambda text: _MODEL_NAME.fullmatch(text) and not REFERENCE.search(text),
+            "must be one word of at most 253 characters without $(...), for clients to send",
         ),
+        absent="`ORG/NAME` of Hugging Face; of files, the service",
+        service="spec.model.name",
     )
-    model_secret: str = field(
-        default="",
-        metadata=_annotation(
-            MODEL_SECRET,
-            "name of the Secret with the token or the keys for the download",
-            ValueCheck(is_subdomain, "must be the name of a Secret"),
-            absent="none",
-            service="spec.model.secretName",
+    model_secret: str = _annotation(
+        MODEL_SECRET,
+        "name of the Secret with the token or the keys for the download",
+        _must(is_subdomain, "must be the name of a Secret"),
+        absent="none",
+        service="spec.model.secretName",
+    )
+    model_cache: str = _annotation(
+        MODEL_CACHE,
+        "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
+        "`download`: an init container downloads them, not the engine",
+        ValueCheck(cache_fault, "FI111"),
+        absent="an emptyDir",
+        service="spec.model.cache",
+    )
+    lora: str = _annotation(
+        LORA,
+        "LoRA adapters as `NAME=URI`, separated by commas, and limits "
+        f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
+        ValueCheck(lora_fault, "FI118"),
+        absent="none",
+        service="spec.lora",
+    )
+    base_refs: tuple[str, ...] = _annotation(
+        BASE_REFS,
+        f"names of InferenceTemplates, in order, separated by commas, at most {TEMPLATES_LIMIT}: later "
+        "ones win, and the object wins over all; see `docs/templates.md`",
+        _must(
+            lambda text: _is_list(text, is_subdomain) and text.count(",") < TEMPLATES_LIMIT,
+            f"must be at most {TEMPLATES_LIMIT} names of InferenceTemplates, separated by commas, each once",
         ),
-    )
-    model_cache: str = field(
-        default="",
-        metadata=_annotation(
-            MODEL_CACHE,
-            "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
-            "`download`: an init container downloads them, not the engine",
-            ValueCheck(lambda text: not cache_fault(text), "must be a cache", "FI111", explain=cache_fault),
-            absent="an emptyDir",
-            service="spec.model.cache",
-        ),
-    )
-    lora: str = field(
-        default="",
-        metadata=_annotation(
-            LORA,
-            "LoRA adapters as `NAME=URI`, separated by commas, and limits ("
-            f"{', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
-            ValueCheck(lambda text: not lora_fault(text), "must be adapters", "FI118", explain=lora_fault),
-            absent="none",
-            service="spec.lora",
-        ),
-    )
-    base_refs: tuple[str, ...] = field(
+        absent="none",
+        parse=in_order,
+        service="spec.baseRefs",
         default=(),
-        metadata=_annotation(
-            BASE_REFS,
-            f"names of InferenceTemplates, in order, separated by commas, at most {TEMPLATES_LIMIT}: later "
-            "ones win, and the object wins over all; see `docs/templates.md`",
-            ValueCheck(
-                lambda text: _ARE_TEMPLATES(text) and text.count(",") < TEMPLATES_LIMIT,
-                f"must be at most {TEMPLATES_LIMIT} names of InferenceTemplates, separated by commas, "
-                "each once",
-            ),
-            absent="none",
-            parse=in_order,
-            service="spec.baseRefs",
-        ),
     )
-    sidecar_options: SidecarOptions = field(
+    sidecar_options: SidecarOptions = _annotation(
+        SIDECAR,
+        "options of the routing sidecar of a decoder: `connector=sglang,tls=prefiller+decoder,"
+        "insecureSkipVerify=prefiller,secretName=NAME`",
+        _must(is_options, FORM),
+        absent="`nixlv2` without TLS",
+        parse=read_sidecar_options,
+        service="spec.roles[{role}].sidecar",
         default=NO_OPTIONS,
-        metadata=_annotation(
-            SIDECAR,
-            "options of the routing sidecar of a decoder: `connector=sglang,tls=prefiller+decoder,"
-            "insecureSkipVerify=prefiller,secretName=NAME`",
-            ValueCheck(is_options, FORM),
-            absent="`nixlv2` without TLS",
-            parse=read_sidecar_options,
-            service="spec.roles[{role}].sidecar",
-        ),
     )
     routing: Routing = NO_ROUTING
-    refresh: str = field(
-        default="",
-        metadata=_annotation(
-            REFRESH, "any text; change the value to expand the object again with the installed version"
-        ),
+    refresh: str = _annotation(
+        REFRESH, "any text; change the value to expand the object again with the installed version"
     )
-    inject: str = field(
-        default="",
+    inject: str = _annotation(
+        INJECT,
+        "`disabled`: bypass both webhooks for this object",
+        _one_of("disabled", message="must be disabled, to bypass the webhooks for this object, or absent"),
         compare=False,
-        metadata=_annotation(
-            INJECT,
-            "`disabled`: bypass both webhooks for this object",
-            ValueCheck(
-                {"disabled"}.__contains__,
-                "must be disabled, to bypass the webhooks for this object, or absent",
-                values=("disabled",),
-            ),
-        ),
     )
-    paused: str = field(
-        default="",
+    paused: str = _annotation(
+        PAUSED,
+        "`true`: the controller writes nothing for the service; one paused member is enough",
+        _one_of("true", "false", message="must be true or false"),
+        absent="`false`",
+        service=OF_SERVICE,
         compare=False,
-        metadata=_annotation(
-            PAUSED,
-            "`true`: the controller writes nothing for the service; one paused member is enough",
-            ValueCheck({"true", "false"}.__contains__, "must be true or false", values=("true", "false")),
-            absent="`false`",
-            service=OF_SERVICE,
-        ),
     )
-    expansion: bool = field(
+    expansion: bool = _annotation(
+        EXPANSION,
+        "managed by FusionInfer: applied changes; do not edit",
+        parse=bool,
+        service="the annotation of each LeaderWorkerSet",
         default=False,
         compare=False,
-        metadata=_annotation(
-            EXPANSION,
-            "managed by FusionInfer: applied changes; do not edit",
-            parse=bool,
-            service="the annotation of each LeaderWorkerSet",
-        ),
     )
     """Whether there is a record; `webhook.overlay.record` reads it. Caches of Intents need no text."""
-    templates_version: str = field(
-        default="",
+    templates_version: str = _annotation(
+        TEMPLATES_VERSION,
+        "managed by FusionInfer: which templates a service has that follows them; do not edit",
+        service="spec.followTemplates",
         compare=False,
-        metadata=_annotation(
-            TEMPLATES_VERSION,
-            "managed by FusionInfer: which templates a service has that follows them; do not edit",
-            service="spec.followTemplates",
-        ),
     )
 
     @property
