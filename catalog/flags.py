@@ -1,7 +1,7 @@
 """The flags of vLLM and SGLang by release, from `flags.json`, and the names that other tools use for them.
 
 `python -m hack.engine_flags` generates the file from the sources of the releases that it lists. It
-is part of the package, and is read once, when the first command has a flag that no table here knows.
+is part of the package, and is read once.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from os.path import commonprefix
 from typing import Final
 
 from catalog.engines import Version
@@ -25,6 +26,8 @@ class FlagTable:
     """The releases that were read, in order."""
     spans: Mapping[str, tuple[Version, Version]]
     """By flag, as in `--tensor-parallel-size`: the first and the last of these releases that have it."""
+    ordered: tuple[tuple[str, ...], ...] = ()
+    """The flags of each of these releases, and what Python's parser adds, in order."""
 
     def lacks(self, flag: str, version: Version) -> bool:
         """Return whether a version is known to lack a flag.
@@ -35,6 +38,17 @@ class FlagTable:
         before, after = bisect_left(self.releases, first), bisect_right(self.releases, last)
         is_older = before > 0 and version <= self.releases[before - 1]
         return is_older or (after < len(self.releases) and version >= self.releases[after])
+
+    def shortest(self, flag: str) -> int:
+        """Return the letters of the shortest beginning by which one of these releases reads a flag."""
+        positive, least = flag.replace("--no-", "--"), len(flag)
+        for flags in self.ordered:
+            at = bisect_left(flags, positive)
+            if flags[at : at + 1] == (positive,):
+                beside = (flags[at - 1 : at] if at else ()) + flags[at + 1 : at + 2]
+                longest = max(len(commonprefix((positive, other))) for other in beside)  # noqa: RUF071 - of letters
+                least = min(least, longest + 1 + len(flag) - len(positive))
+        return least
 
 
 @cache
@@ -51,12 +65,18 @@ def is_absent(engine: str, flag: str, version: Version) -> bool:
 
 
 def _table(found: dict[str, dict[str, str]]) -> FlagTable:
-    spans = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}
-    return FlagTable(
-        str(found["source"]),
-        tuple(_version(one) for one in found["releases"]),
-        {flag: (span[0], span[-1]) for flag, span in spans.items()},
+    releases = tuple(map(_version, found["releases"]))
+    split = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}
+    spans = {flag: (span[0], span[-1]) for flag, span in split.items()}
+    of_each = (
+        {flag for flag, (first, last) in spans.items() if first <= one <= last} | _OF_PYTHON
+        for one in releases
     )
+    return FlagTable(str(found["source"]), releases, spans, tuple(tuple(sorted(flags)) for flags in of_each))
+
+
+_OF_PYTHON: Final = {"--help", "--no-"}
+"""A flag, and the beginning of flags, that `argparse` adds."""
 
 
 def _version(text: str) -> Version:

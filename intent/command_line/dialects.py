@@ -6,191 +6,115 @@ SGLang and LMDeploy take Python's own `argparse` (`sglang/srt/server_args.py`,
 `lmdeploy/cli/utils.py`), TensorRT-LLM takes click (`tensorrt_llm/commands/serve.py`).
 """
 
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
+from catalog.flags import flag_tables
 from intent.command_line.flags import (
-    ASYNC_SCHEDULING,
-    BACKEND,
-    BACKEND_OF_TRANSFER,
-    BOOTSTRAP,
     CONFIG,
     CONTEXT,
     DATA,
-    DATA_BACKEND,
-    DEVICE,
-    EXPERT_PARALLEL,
     EXPERTS,
-    EXTERNAL,
-    HEADLESS,
     HOST,
-    HYBRID,
     LOCAL_DATA,
-    MODE,
     MODEL,
-    MULTI_PORT,
     PIPELINE,
     PORT,
     RANK,
     RPC,
-    SERVERS,
     SHARED_DATA,
-    START_RANK,
-    SUPERVISOR,
     TENSOR,
-    TRANSFER,
     Dialect,
     Flag,
 )
 
-
-class _Row(NamedTuple):
-    name: str
-    shortest: str = ""
-    """The shortest abbreviation that is unambiguous in at least one release."""
-    short: str = ""
-
-
-_VALUED: Final = (
-    _Row(MODEL),
-    _Row(CONFIG),
-    _Row(PORT, "po"),
-    _Row(BACKEND, "dist"),
-    _Row(TENSOR, "te", "-tp"),
-    _Row(PIPELINE, "pi", "-pp"),
-    _Row(DATA, "da", "-dp"),
-    _Row(CONTEXT, "prefil", "-pcp"),
-    _Row("decode-context-parallel-size", "dec", "-dcp"),
-    _Row(LOCAL_DATA, "data-parallel-size-", "-dpl"),
-    _Row(RANK, "data-parallel-ra", "-dpn"),
-    _Row(START_RANK, "data-parallel-st", "-dpr"),
-    _Row(SUPERVISOR, "data-parallel-su"),
-    _Row("data-parallel-address", "data-parallel-a", "-dpa"),
-    _Row(RPC, "data-parallel-r", "-dpp"),
-    _Row(DATA_BACKEND, "data-parallel-b", "-dpb"),
-    _Row(SERVERS, "api-s", "-asc"),
-    _Row("nnodes", "nn", "-n"),
-    _Row("node-rank", "nod", "-r"),
-    _Row("dist-init-addr"),
-    _Row("nccl-init-addr"),
-    _Row("master-addr"),
-    _Row("master-port"),
-    _Row(HOST, "ho"),
-    _Row(DEVICE, "de"),
-    _Row("dtype"),
-    _Row("seed"),
-    _Row("quantization", "", "-q"),
-    _Row("load-format"),
-    _Row("download-dir"),
-    _Row("tokenizer"),
-    _Row("revision", "rev"),
-    _Row("max-model-len"),
-    _Row("max-num-seqs"),
-    _Row("max-num-batched-tokens"),
-    _Row("block-size"),
-    _Row("kv-cache-dtype"),
-    _Row(TRANSFER, "kv-t"),
-    _Row("gpu-memory-utilization"),
-    _Row("chat-template"),
-    _Row("reasoning-parser"),
-    _Row("tool-call-parser"),
-)
+_VALUED: Final = frozenset({
+    *("model", "config", "host", "port", "device", "distributed-executor-backend", "kv-transfer-config"),
+    *("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size"),
+    *("decode-context-parallel-size", "data-parallel-size", "data-parallel-size-local", "data-parallel-rank"),
+    *("data-parallel-start-rank", "data-parallel-supervisor-port", "data-parallel-address"),
+    *("data-parallel-rpc-port", "data-parallel-backend", "api-server-count", "nnodes", "node-rank"),
+    *("master-addr", "master-port", "dist-init-addr", "nccl-init-addr", "dtype", "seed", "quantization"),
+    *("load-format", "download-dir", "tokenizer", "revision", "max-model-len", "max-num-seqs"),
+    *("max-num-batched-tokens", "block-size", "kv-cache-dtype", "gpu-memory-utilization", "chat-template"),
+    *("reasoning-parser", "tool-call-parser"),
+})  # fmt: skip
 """Flags with exactly one value: those that are read here, and the most common others."""
-_SWITCHES: Final = (
-    _Row(HEADLESS, "hea"),
-    _Row(ASYNC_SCHEDULING, "as"),
-    _Row(HYBRID, "data-parallel-h", "-dph"),
-    _Row(EXTERNAL, "data-parallel-e", "-dpe"),
-    _Row(MULTI_PORT, "data-parallel-m", "-dpm"),
-    _Row("trust-remote-code"),
-    _Row("enforce-eager"),
-    _Row(EXPERT_PARALLEL, "enable-e", "-ep"),
-)
-_ASKED_SWITCHES: Final = (
-    _Row("enable-lora", "enable-lor"),
-    _Row("no-enable-lora", "no-enable-lor"),
-    _Row("no-enable-expert-parallel", "no-enable-e"),
-)
+_SWITCHES: Final = frozenset({
+    *("headless", "async-scheduling", "data-parallel-hybrid-lb", "data-parallel-external-lb"),
+    *("data-parallel-multi-port-external-lb", "trust-remote-code", "enforce-eager", "enable-expert-parallel"),
+})  # fmt: skip
+_SHORT: Final = {
+    "-tp": TENSOR,
+    "-pp": PIPELINE,
+    "-dp": DATA,
+    "-pcp": CONTEXT,
+    "-dcp": "decode-context-parallel-size",
+    "-dpl": LOCAL_DATA,
+    "-dpn": RANK,
+    "-dpr": "data-parallel-start-rank",
+    "-dpa": "data-parallel-address",
+    "-dpp": RPC,
+    "-dpb": "data-parallel-backend",
+    "-asc": "api-server-count",
+    "-n": "nnodes",
+    "-r": "node-rank",
+    "-q": "quantization",
+}
+_SHORT_SWITCHES: Final = {
+    "-dph": "data-parallel-hybrid-lb",
+    "-dpe": "data-parallel-external-lb",
+    "-dpm": "data-parallel-multi-port-external-lb",
+    "-ep": "enable-expert-parallel",
+}
+_ASKED_SWITCHES: Final = ("--enable-lora", "--no-enable-lora", "--no-enable-expert-parallel")
 _ASKED: Final = (
-    *_ASKED_SWITCHES,
-    _Row("served-model-name", "ser"),
-    _Row("lora-modules", "lora-m"),
-    _Row("max-lora-rank", "max-lora-"),
-    _Row("max-cpu-loras", "max-c"),
+    *(*_ASKED_SWITCHES, "--served-model-name", "--lora-modules", "--max-lora-rank", "--max-cpu-loras"),
 )
 """Flags that blocks write, and that an author may have abbreviated: they keep their dashes."""
-_SGLANG: Final[dict[str, tuple[_Row, ...]]] = {
-    MODEL: (_Row("model-path", "mo"), _Row("model")),
-    CONFIG: (_Row("config", "conf"),),
-    HOST: (_Row("host", "ho"),),
-    PORT: (_Row("port", "p"),),
-    DEVICE: (_Row("device", "dev"),),
-    TENSOR: (_Row("tp-size", "tp"), _Row("tensor-parallel-size", "te")),
-    PIPELINE: (_Row("pp-size", "pp"), _Row("pipeline-parallel-size", "pi")),
-    DATA: (_Row("dp-size", "dp"), _Row("data-parallel-size", "da")),
-    "nnodes": (_Row("nnodes", "nn"),),
-    "node-rank": (_Row("node-rank", "no"),),
-    "dist-init-addr": (_Row("dist-init-addr", "dist"),),
-    "nccl-init-addr": (_Row("nccl-init-addr", "nc"),),
-    MODE: (_Row(MODE, "disaggregation-m"),),
-    BOOTSTRAP: (_Row(BOOTSTRAP, "disaggregation-b"),),
-    BACKEND_OF_TRANSFER: (_Row(BACKEND_OF_TRANSFER, "disaggregation-t"),),
-    SHARED_DATA: (_Row(SHARED_DATA, "enable-dp"),),
-    "trust-remote-code": (_Row("trust-remote-code", "tru"),),
-    "--ep-size": (_Row("ep-size", "ep"), _Row("expert-parallel-size", "ex")),
-    "--enable-ep-moe": (_Row("enable-ep-moe", "enable-e"),),
-    "--enable-lora": (_Row("enable-lora", "enable-l"),),
+_SGLANG: Final = {
+    **dict.fromkeys(("model-path", "model"), MODEL),
+    **dict.fromkeys(("tp-size", "tensor-parallel-size"), TENSOR),
+    **dict.fromkeys(("pp-size", "pipeline-parallel-size"), PIPELINE),
+    **dict.fromkeys(("dp-size", "data-parallel-size"), DATA),
+    **dict.fromkeys(("ep-size", "expert-parallel-size"), "--ep-size"),
+    **{
+        name: name
+        for name in (
+            *("config", "host", "port", "device", "nnodes", "node-rank", "dist-init-addr", "nccl-init-addr"),
+            *("disaggregation-mode", "disaggregation-bootstrap-port", "disaggregation-transfer-backend"),
+            *(SHARED_DATA, "trust-remote-code"),
+        )
+    },
+    **{name: f"--{name}" for name in ("enable-ep-moe", "enable-lora")},
 }
-"""SGLang's flags that are read here, by the names that the code uses."""
+"""SGLang's flags that are read here, and the names that the code uses."""
 _SGLANG_ASKED: Final = (
-    _Row("served-model-name", "se"),
-    _Row("revision", "rev"),
-    _Row("lora-paths", "lora-p"),
-    _Row("max-lora-rank", "max-lora-"),
-    _Row("max-loras-per-batch", "max-l"),
-    _Row("max-loaded-loras", "max-loa"),
+    *("--served-model-name", "--revision", "--lora-paths", "--max-lora-rank"),
+    *("--max-loras-per-batch", "--max-loaded-loras"),
 )
 _LMDEPLOY: Final = {
-    "tp": TENSOR,
-    "dp": DATA,
-    "ep": EXPERTS,
-    "server-name": HOST,
-    "server-port": PORT,
-    "nnodes": "nnodes",
-    "node-rank": "node-rank",
-    "dist-init-addr": "dist-init-addr",
-    "backend": "backend",
-    "model-name": "model-name",
-    "session-len": "session-len",
+    "--tp": TENSOR,
+    "--dp": DATA,
+    "--ep": EXPERTS,
+    "--server-name": HOST,
+    "--server-port": PORT,
+    **{f"--{name}": name for name in ("nnodes", "node-rank", "dist-init-addr", "backend")},
 }
 _TENSORRT: Final = {
-    "tp_size": TENSOR,
-    "tensor_parallel_size": TENSOR,
-    "pp_size": PIPELINE,
-    "pipeline_parallel_size": PIPELINE,
-    "cp_size": CONTEXT,
-    "context_parallel_size": CONTEXT,
-    "config": CONFIG,
-    "extra_llm_api_options": CONFIG,
-    "host": HOST,
-    "port": PORT,
-    "backend": "backend",
-    "trust_remote_code": "trust-remote-code",
+    **dict.fromkeys(("--tp_size", "--tensor_parallel_size"), TENSOR),
+    **dict.fromkeys(("--pp_size", "--pipeline_parallel_size"), PIPELINE),
+    **dict.fromkeys(("--cp_size", "--context_parallel_size"), CONTEXT),
+    **dict.fromkeys(("--config", "--extra_llm_api_options"), CONFIG),
+    **{f"--{name}": name for name in (HOST, PORT, "backend")},
 }
 _SWITCH_NAMES: Final = frozenset({SHARED_DATA, "trust-remote-code", "--enable-ep-moe", "--enable-lora"})
 
 
-def _spellings(row: _Row) -> dict[str, str]:
-    shortest = len(row.shortest or row.name)
-    long = {f"--{row.name[:end]}": row.name for end in range(shortest, len(row.name) + 1)}
-    return long | ({row.short: row.name} if row.short else {})
-
-
-def _named(rows: tuple[_Row, ...]) -> dict[str, str]:
-    return {spelled: name for row in rows for spelled, name in _spellings(row).items()}
-
-
-def _dashed(rows: tuple[_Row, ...]) -> dict[str, str]:
-    return {spelled: f"--{name}" for spelled, name in _named(rows).items()}
+def _spelled(engine: str, flags: Iterable[str]) -> dict[str, str]:
+    """Return the flag of each beginning by which some release of an engine reads it."""
+    shortest = flag_tables()[engine].shortest
+    return {flag[:end]: flag for flag in flags for end in range(shortest(flag), len(flag) + 1)}
 
 
 def _dialect(names: dict[str, str], asked: dict[str, str]) -> Dialect:
@@ -198,26 +122,29 @@ def _dialect(names: dict[str, str], asked: dict[str, str]) -> Dialect:
     return Dialect(names | asked, known - _SWITCH_NAMES, underscored=False, switches=known & _SWITCH_NAMES)
 
 
-def _spelled(names: dict[str, str]) -> Dialect:
-    return _dialect({f"--{name}": known for name, known in names.items()}, {})
-
-
+_NAMED: Final = {
+    spelled: flag.removeprefix("--")
+    for spelled, flag in _spelled("vllm", (f"--{name}" for name in _VALUED | _SWITCHES)).items()
+}
 VLLM: Final = Dialect(
-    _named(_VALUED + _SWITCHES) | _dashed(_ASKED),
-    frozenset(row.name for row in _VALUED),
+    {**_NAMED, **_SHORT, **_SHORT_SWITCHES, **_spelled("vllm", _ASKED)},
+    _VALUED,
     underscored=True,
-    switches=frozenset((*_named(_SWITCHES).values(), *_dashed(_ASKED_SWITCHES).values())),
-    letters={row.short: row.name for row in _VALUED if len(row.short) == 2},
+    switches=_SWITCHES | {*_ASKED_SWITCHES},
+    letters={short: name for short, name in _SHORT.items() if len(short) == 2},
 )
-_OF_SGLANG: Final = {spelled: name for name, rows in _SGLANG.items() for spelled in _named(rows)}
-SGLANG: Final = _dialect(_OF_SGLANG, _dashed(_SGLANG_ASKED))
-LMDEPLOY: Final = _spelled(_LMDEPLOY)
-TENSORRT: Final = _spelled(_TENSORRT)
-_SHORTS: Final = frozenset(row.short for row in _VALUED if len(row.short) > 2)
+_OF_SGLANG: Final = {
+    spelled: _SGLANG[flag.removeprefix("--")]
+    for spelled, flag in _spelled("sglang", (f"--{name}" for name in _SGLANG)).items()
+}
+SGLANG: Final = _dialect(_OF_SGLANG, _spelled("sglang", _SGLANG_ASKED))
+LMDEPLOY: Final = _dialect(_LMDEPLOY, {})
+TENSORRT: Final = _dialect(_TENSORRT, {})
+_JOINED: Final = frozenset(short for short in _SHORT if len(short) > 2)
 """Short flags that argparse does not accept joined with a value, unlike one letter (`-n2`)."""
 
 
 def fused_short(flag: Flag) -> str:
     """Return the short flag of `-tp8`; empty for any other flag."""
     short = flag.name.rstrip("0123456789")
-    return short if short != flag.name and short in _SHORTS else ""
+    return short if short != flag.name and short in _JOINED else ""

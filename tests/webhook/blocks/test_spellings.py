@@ -174,13 +174,6 @@ def test_sglang_before_its_rule_has_names_with_colons() -> None:
 # --- abbreviations -------------------------------------------------------------------------------------
 
 DIALECTS: Final = {"vllm": VLLM, "sglang": SGLANG}
-PLAIN: Final = frozenset({
-    *("--chat-template", "--dtype", "--seed", "--quantization", "--load-format", "--download-dir"),
-    *("--tokenizer", "--max-model-len", "--max-num-seqs", "--max-num-batched-tokens", "--block-size"),
-    *("--kv-cache-dtype", "--gpu-memory-utilization", "--reasoning-parser", "--tool-call-parser"),
-    *("--trust-remote-code", "--enforce-eager", "--master-addr", "--master-port"),
-})  # fmt: skip
-"""Flags of which only the number of their words is known: nothing here reads their values."""
 OTHERS: Final = {"--help", "--no-"}
 """Flags, and beginnings of flags, that Python's parser adds."""
 
@@ -198,7 +191,7 @@ def abbreviations(table: FlagTable, flag: str) -> Iterator[str]:
 @pytest.mark.parametrize("engine", DIALECTS)
 def test_a_flag_that_is_read_is_read_in_each_abbreviation(engine: str) -> None:
     table, names = flag_tables()[engine], DIALECTS[engine].names
-    read = [flag for flag in names if flag in table.spans and flag not in PLAIN]
+    read = [flag for flag in names if flag in table.spans]
     unread = {
         short: flag
         for flag in read
