@@ -177,9 +177,13 @@ SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
 V0_CORE: Final = "VLLM_USE_V1"
 NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
 
-_VLLM_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
-
+_METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
+_WITHOUT_RAY: Final = (
+    "no `Requires-Dist: ray` from vLLM 0.18.0; gpustack/gpustack#5430, ai-dynamo/dynamo#8515"
+)
 _LLM_D: Final = "llm-d release notes, component summary"
+_LLM_D_0_5: Final = "llm-d `docker/Dockerfile.cuda` 0.5, commit d7de043 of vLLM"
+_KINDS: Final = ("cuda*", "aws*", "rocm*", "xpu", "hpu", "cpu")
 _NGC: Final = "NVIDIA `vllm-release-notes`, rel-"
 _AWS: Final = "aws/deep-learning-containers, `CHANGELOG` of vLLM; "
 
@@ -197,55 +201,29 @@ _IMAGES: Final = (
         for tag in ("latest*", "nightly*")
     ),
     Stock(
-        "vllm-openai*",
-        "vllm",
+        *("vllm-openai*", "vllm"),
         below=(0, 11, 1),
         entrypoint="api_server",
         ray=Ray((), (2, 49)),
-        source=f"{_VLLM_METADATA}: built before Ray 2.50.0",
-    ),
-    Stock(
-        "vllm-openai*",
-        "vllm",
-        since=(0, 11, 1),
-        below=(0, 17),
-        entrypoint="vllm serve",
-        ray=Ray((2, 51), (2, 53)),
-        source=f"{_VLLM_METADATA}, by date of build",
-    ),
-    Stock(
-        "vllm-openai*",
-        "vllm",
-        since=(0, 17),
-        below=(0, 18),
-        entrypoint="vllm serve",
-        ray=Ray((2, 54), (2, 54)),
-        source=f"{_VLLM_METADATA}; vllm-project/production-stack#1056",
-    ),
-    Stock(
-        "vllm-openai*",
-        "vllm",
-        since=(0, 18),
-        entrypoint="vllm serve",
-        ray=NO_RAY,
-        source="no `Requires-Dist: ray` from vLLM 0.18.0; gpustack/gpustack#5430, ai-dynamo/dynamo#8515",
+        source=f"{_METADATA}: built before Ray 2.50.0",
     ),
     *(
-        Stock(
-            f"*llm-d/llm-d-{kind}", "vllm", tag, version=version, entrypoint="none", ray=NO_RAY, source=_LLM_D
+        Stock("vllm-openai*", "vllm", "*", since, below, ray=ray, entrypoint="vllm serve", source=source)
+        for since, below, ray, source in (
+            ((0, 11, 1), (0, 17), Ray((2, 51), (2, 53)), f"{_METADATA}, by date of build"),
+            ((0, 17), (0, 18), Ray((2, 54), (2, 54)), f"{_METADATA}; vllm-project/production-stack#1056"),
+            ((0, 18), NEWEST, NO_RAY, _WITHOUT_RAY),
         )
-        for kind in ("cuda*", "aws*", "rocm*", "xpu", "hpu", "cpu")
-        for tag, version in (("v0.7.*", (0, 19, 1)), ("v0.8.*", (0, 23)), ("v0.9.*", (0, 26)))
     ),
     *(
-        Stock(
-            f"*llm-d/llm-d-{kind}",
-            *("vllm", "v0.5.*"),
-            version=(0, 14, 1),
-            entrypoint="none",
-            source="llm-d `docker/Dockerfile.cuda` 0.5, commit d7de043 of vLLM",
+        Stock(f"*llm-d/llm-d-{kind}", "vllm", tag, version=version, entrypoint="none", ray=ray, source=source)
+        for tag, version, ray, source, kinds in (
+            ("v0.7.*", (0, 19, 1), NO_RAY, _LLM_D, _KINDS),
+            ("v0.8.*", (0, 23), NO_RAY, _LLM_D, _KINDS),
+            ("v0.9.*", (0, 26), NO_RAY, _LLM_D, _KINDS),
+            ("v0.5.*", (0, 14, 1), UNKNOWN_RAY, _LLM_D_0_5, ("cuda*", "aws*")),
         )
-        for kind in ("cuda*", "aws*")
+        for kind in kinds
     ),
     *(
         Stock(
@@ -376,36 +354,42 @@ _DEEPSEEK: Final = ModelSharding(
     "DeepSeek-V3 `inference/model.py`; vllm-project/vllm#12256, sgl-project/sglang#3345",
     experts=True,
 )
+_HEADS: Final = {
+    24: ("*Llama-3.2-3B*",),
+    28: ("DeepSeek-R1-Distill-Qwen-7B", "Qwen2.5-7B*"),
+    32: ("DeepSeek-R1-Distill-Llama-8B", "Qwen3-4B*", "Qwen3-8B*", "*Llama-3-8B*", "*Llama-3.1-8B*"),
+    40: (
+        "DeepSeek-R1-Distill-Qwen-14B",
+        "DeepSeek-R1-Distill-Qwen-32B",
+        "Qwen2.5-14B*",
+        "Qwen2.5-32B*",
+        "Qwen3-14B*",
+    ),
+    64: (
+        "DeepSeek-R1-Distill-Llama-70B",
+        "Qwen2.5-72B*",
+        "Qwen3-32B*",
+        "*Llama-3-70B*",
+        "*Llama-3.1-70B*",
+        "Llama-3.3-70B*",
+    ),
+    128: ("*Llama-3.1-405B*",),
+}
+"""Names of models by their attention heads."""
+_OF_EXPERTS: Final = {
+    "Qwen3-30B-A3B*": 32,
+    "Qwen3-235B-A22B*": 64,
+    "Mixtral-8x7B*": 32,
+    "gpt-oss-20b*": 64,
+    "gpt-oss-120b*": 64,
+}
 _MODELS: Final = (
     *(
         replace(_DEEPSEEK, name=name)
         for name in ("DeepSeek-V3", "DeepSeek-V3-0324", "DeepSeek-V3.1", "DeepSeek-R1", "DeepSeek-R1-0528")
     ),
-    ModelSharding("DeepSeek-R1-Distill-Qwen-7B", 28),
-    ModelSharding("DeepSeek-R1-Distill-Qwen-14B", 40),
-    ModelSharding("DeepSeek-R1-Distill-Qwen-32B", 40),
-    ModelSharding("DeepSeek-R1-Distill-Llama-8B", 32),
-    ModelSharding("DeepSeek-R1-Distill-Llama-70B", 64),
-    ModelSharding("Qwen2.5-7B*", 28),
-    ModelSharding("Qwen2.5-14B*", 40),
-    ModelSharding("Qwen2.5-32B*", 40),
-    ModelSharding("Qwen2.5-72B*", 64),
-    ModelSharding("Qwen3-4B*", 32),
-    ModelSharding("Qwen3-8B*", 32),
-    ModelSharding("Qwen3-14B*", 40),
-    ModelSharding("Qwen3-32B*", 64),
-    ModelSharding("Qwen3-30B-A3B*", 32, experts=True),
-    ModelSharding("Qwen3-235B-A22B*", 64, experts=True),
-    ModelSharding("*Llama-3.2-3B*", 24),
-    ModelSharding("*Llama-3-8B*", 32),
-    ModelSharding("*Llama-3-70B*", 64),
-    ModelSharding("*Llama-3.1-8B*", 32),
-    ModelSharding("*Llama-3.1-70B*", 64),
-    ModelSharding("*Llama-3.1-405B*", 128),
-    ModelSharding("Llama-3.3-70B*", 64),
-    ModelSharding("Mixtral-8x7B*", 32, experts=True),
-    ModelSharding("gpt-oss-20b*", 64, experts=True),
-    ModelSharding("gpt-oss-120b*", 64, experts=True),
+    *(ModelSharding(name, heads) for heads, names in _HEADS.items() for name in names),
+    *(ModelSharding(name, heads, experts=True) for name, heads in _OF_EXPERTS.items()),
 )
 
 ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)
