@@ -17,6 +17,11 @@ Entrypoint = Literal["", "none", "api_server", "vllm serve"]
 DEFAULT_PORT: Final = 8000
 
 
+def shown(version: Version) -> str:
+    """Format a version."""
+    return ".".join(map(str, version))
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """An inference engine, whatever its version."""
@@ -444,7 +449,7 @@ def unsupported(name: str) -> str:
 
 def described(ray: Ray) -> str:
     """Describe the Ray of an image, for messages."""
-    lowest, highest = (".".join(map(str, version)) for version in ray)
+    lowest, highest = map(shown, ray)
     if ray in (NO_RAY, UNKNOWN_RAY):
         return "no Ray" if ray == NO_RAY else "an unknown Ray"
     if not ray.lowest or ray.highest == NEWEST:

@@ -49,11 +49,6 @@ class System:
         return next((one for one in reversed(self.releases) if version >= one.since), None)
 
 
-def shown(version: Version) -> str:
-    """Write a version."""
-    return ".".join(map(str, version))
-
-
 KUBERNETES: Final = System(
     "Kubernetes",
     (1, 37),

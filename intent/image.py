@@ -25,6 +25,7 @@ from catalog.engines import (
     Version,
     has,
     holds,
+    shown,
 )
 
 _VERSION: Final = re.compile(
@@ -55,7 +56,7 @@ class Image:
 
     def __str__(self) -> str:
         """Format a short name with the version: `vllm-openai v0.11.0`."""
-        version = "v" + ".".join(map(str, self.version)) if self.version else "of unknown version"
+        version = f"v{shown(self.version)}" if self.version else "of unknown version"
         return f"{self.repository.rpartition('/')[2][-30:]} {version}"
 
 

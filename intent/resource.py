@@ -11,6 +11,8 @@ Source: LWS v0.9.0 `pkg/webhooks/leaderworkerset_webhook.go` (`generalValidate`)
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
 from typing import Any, Final
 
 from catalog.schemas import (
@@ -255,32 +257,24 @@ def _exclusive(role: Object, path: str) -> Iterator[Violation]:
                 yield Violation(where, None, "must not be set beside spec.placementPolicy")
 
 
-def _schema(name: str) -> Callable[[], Schema]:
-    return lambda: with_later_fields(name)
-
-
-def _of_inferenceservice() -> Schema:
-    return Schema("", crd.schema()["properties"]["spec"])
-
-
-def _of_inferencetemplate() -> Schema:
-    return Schema("", template_crd.schema()["properties"]["spec"])
+def _ours(definition: ModuleType) -> Callable[[], Schema]:
+    return lambda: Schema("", definition.schema()["properties"]["spec"])
 
 
 KINDS: Final = (
     FileKind(
-        *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", _schema(LEADER_WORKER_SET)),
+        *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", partial(with_later_fields, LEADER_WORKER_SET)),
         *(OF_LEADER_WORKER_SET, _of_lws, frozenset({"spec.networkConfig.subdomainPolicy"})),
         is_name=is_dns_1035_label,
         name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
         "a letter first, at most 63 characters",
     ),
     FileKind(
-        *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", _schema(DISAGGREGATED_SET)),
+        *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", partial(with_later_fields, DISAGGREGATED_SET)),
         *(OF_DISAGGREGATED_SET, _of_roles),
     ),
-    FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferenceservice, is_all_or_nothing=True),
-    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _of_inferencetemplate, needs_spec=True),
+    FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(crd), is_all_or_nothing=True),
+    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(template_crd), needs_spec=True),
 )
 """The kinds that are checked in files."""
 

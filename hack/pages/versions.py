@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS, ROUTER_OBJECTIVES_API, Picker
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, with_later_fields
-from catalog.versions import SYSTEMS, System, shown
+from catalog.versions import SYSTEMS, System
 from fusioninfer.cluster.check.versions import fields_since
 from hack.markdown import table
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 from unicodedata import category
 
-from catalog.engines import Version
+from catalog.engines import Version, shown
 from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
 from intent.errors import RENAMED, SOUGHT, nearest
@@ -184,11 +184,6 @@ def unparsed(
 def is_listed(engine: str, version: Version) -> bool:
     """Return whether the table of an engine has the flags of a release."""
     return version in flag_tables()[engine].releases
-
-
-def shown(version: Version) -> str:
-    """Format a release."""
-    return ".".join(map(str, version))
 
 
 def knows_all(engine: str, flags: tuple[Flag, ...], argv: tuple[str, ...]) -> bool:

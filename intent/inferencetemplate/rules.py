@@ -95,49 +95,33 @@ def _unused(lora: Object) -> Iterator[FieldError]:
 
 def _variables(template: Any, path: str) -> Iterator[FieldError]:
     """FI950: each variable exists, and stands in a value."""
-    for where, fields in _objects(template, path):
-        yield from (one.error for one in misplaced(where, fields))
-    for where, text in _texts(template, path):
-        for name in variables(text):
-            if name not in NAMES:
-                yield unknown(where, name)
+    for where, node in _nodes(template, path):
+        if isinstance(node, dict):
+            yield from (one.error for one in misplaced(where, node))
+        elif isinstance(node, str):
+            yield from (unknown(where, name) for name in variables(node) if name not in NAMES)
 
 
-def _objects(node: Any, path: str) -> Iterator[tuple[str, Object]]:
-    """Yield the objects of a template, with their paths."""
-    if isinstance(node, dict):
-        yield path, node
-        for key, value in node.items():
-            yield from _objects(value, f"{path}.{key}")
-    elif isinstance(node, list):
-        for at, value in enumerate(node):
-            yield from _objects(value, f"{path}[{at}]")
-
-
-def _texts(node: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts that have a variable, with their paths."""
+def _nodes(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield all values of a template, with their paths."""
+    yield path, node
     if isinstance(node, dict):
         for key, value in node.items():
-            yield from _texts(value, f"{path}.{key}")
+            yield from _nodes(value, f"{path}.{key}")
     elif isinstance(node, list):
         for at, value in enumerate(node):
-            yield from _texts(value, f"{path}[{at}]")
-    elif isinstance(node, str) and "$(" in node:
-        yield path, node
+            yield from _nodes(value, f"{path}[{at}]")
 
 
 # --- items -------------------------------------------------------------------------------------------
 
 
-def _repeated(node: Any, path: str) -> Iterator[FieldError]:
+def _repeated(template: Any, path: str) -> Iterator[FieldError]:
     """FI973: the items of a list that merges differ in their keys."""
-    if isinstance(node, list):
-        for at, item in enumerate(node):
-            yield from _repeated(item, f"{path}[{at}]")
-    for key, value in mapping(node).items():
-        if key in MERGE_KEYS and isinstance(value, list) and not are_items(key, value):
-            yield from _twice(key, value, f"{path}.{key}")
-        yield from _repeated(value, f"{path}.{key}")
+    for where, node in _nodes(template, path):
+        for key, value in mapping(node).items():
+            if key in MERGE_KEYS and isinstance(value, list) and not are_items(key, value):
+                yield from _twice(key, value, f"{where}.{key}")
 
 
 def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from catalog.engines import PRODUCTS
+from catalog.engines import PRODUCTS, shown
 from catalog.flags import RELEASED, is_absent
 from intent.annotations import MODEL_NAME, path
 from intent.command_line.dialects import fused_short
@@ -30,7 +30,6 @@ from intent.command_line.spelling import (
     dashed,
     is_flag_of,
     is_listed,
-    shown,
     unparsed,
 )
 from intent.errors import FieldError

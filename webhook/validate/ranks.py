@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from catalog.engines import EXTERNAL_LB, HYBRID_LB, MULTI_PORT_LB, Engines, has, known_model
+from catalog.engines import EXTERNAL_LB, HYBRID_LB, MULTI_PORT_LB, Engines, has, known_model, shown
 from intent.annotations import REFRESH
 from intent.command_line.command import in_ray
 from intent.command_line.flags import (
@@ -123,7 +123,7 @@ class _Case(NamedTuple):
             for name, trait in _RELEASES.items()
             if flags.last(name)
         )
-        return ".".join(map(str, version)) if version and any(absent) else ""
+        return shown(version) if version and any(absent) else ""
 
     @property
     def dense(self) -> bool:

@@ -14,6 +14,7 @@ from catalog.engines import (
     has,
     needs_v1,
     ships,
+    shown,
 )
 from intent.annotations import COMPONENT_TYPE
 from intent.command_line.flags import CONFIG, MODE, PIPELINE, TRANSFER
@@ -118,7 +119,7 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
     config = found.config or {}
     if not version:
         return
-    named = "vLLM " + ".".join(map(str, version))
+    named = f"vLLM {shown(version)}"
     for connector in found.connectors if "kv_connector_module_path" not in config else ():
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
@@ -138,11 +139,8 @@ def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Transfe
         return
     for connector in found.connectors:
         if needs_v1(engines, connector, version):
-            yield (
-                "FI317",
-                connector,
-                f"must not be used with {V0_CORE}=0: it needs the V1 engine; remove that variable",
-            )
+            message = f"must not be used with {V0_CORE}=0: it needs the V1 engine; remove that variable"
+            yield "FI317", connector, message
 
 
 def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[TransferProblem]:
@@ -151,18 +149,14 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
     if _ADVICE not in found.connectors:
         return
     if intent.component_type == "decoder" and pipeline > 1:
-        yield (
-            "FI508",
-            None,
-            f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1",
-        )
+        message = f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
+        yield "FI508", None, message
     is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
     if intent.size > 1 and is_shared:
-        yield (
-            "FI508",
-            None,
-            f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address",
+        message = (
+            f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address"
         )
+        yield "FI508", None, message
 
 
 def _own_port(launch: Launch, given: Input) -> int:
@@ -187,10 +181,7 @@ def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProbl
     extra = (found.config or {}).get("kv_connector_extra_config")
     port = extra.get("http_port") if isinstance(extra, dict) else None
     if (read_size(launch, PIPELINE) or 1) > 1:
-        yield (
-            "FI508",
-            None,
-            f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1",
-        )
+        message = f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
+        yield "FI508", None, message
     if str(port) != served:
         yield "FI508", None, f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"

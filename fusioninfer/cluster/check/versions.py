@@ -7,9 +7,10 @@ LeaderWorkerSet and Volcano the images of their controllers do, and later fields
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
-from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System, shown
+from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
 from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, parsed
 from fusioninfer.cluster.check.row import INSTALLED, Check, Judgement, fails, first_of, holds, unknown
