@@ -500,7 +500,7 @@ class Annotations:
         return model is None or model.is_cached
 
     @property
-    def wants_sidecar(self) -> bool:
+    def sidecar(self) -> bool:
         """Whether the leader gets our routing sidecar: prompts of this decoder are prefilled elsewhere."""
         is_decoder = self.component_type == "decoder"
         return is_decoder and self.routing.strategy == DISAGGREGATION and "sidecar" not in self.skip

@@ -192,10 +192,6 @@ class Template:
 class Intent(Annotations):
     """One LeaderWorkerSet: its annotations and relevant fields. Mutators and validators see nothing else."""
 
-    sidecar: bool = False
-    """`wants_sidecar`, as a field because the digest covers it."""
-    picker: str = ""
-    """The endpoint picker generation of that sidecar, if its author chose one."""
     size: int = 1
     startup_policy: str = "LeaderCreated"
     """The API's default, so that a file and the stored object are the same input."""
@@ -214,4 +210,4 @@ class Intent(Annotations):
     kueue_path: str = ""
     """The field path of the Kueue queue: a label or an annotation."""
     revision: str = ""
-    """That of its DisaggregatedSet at CREATE. Not digested, so that earlier objects keep their PodGroup."""
+    """That of its DisaggregatedSet at CREATE."""

@@ -96,8 +96,6 @@ def _intent(
     kueue = labels if labels.get(KUEUE_QUEUE) else annotations
     return Intent(
         **dict(zip(_ANNOTATIONS, _values(asked), strict=True)),
-        sidecar=asked.wants_sidecar,
-        picker=asked.routing.picker if asked.wants_sidecar else "",
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
@@ -168,7 +166,7 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple([name for name, in_memory in volumes if not in_memory]),
         memory=tuple([name for name, in_memory in volumes if in_memory]),
-        ports=_ports(spec, f"{path}.spec", engine) if context.annotations.wants_sidecar else Ports(),
+        ports=_ports(spec, f"{path}.spec", engine) if context.annotations.sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") or listed(spec.get("containers"))[1:] else 0,
         pod=_pod(spec, engine, context.claims),
         downloads=own_download(spec) if spec.get("initContainers") else None,
@@ -241,7 +239,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
     asked = context.annotations.engine_container
-    index = engine_index(containers, annotations, asked, past_claims=context.needs_engine)
+    index = engine_index(containers, annotations, asked)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
@@ -259,22 +257,19 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
         yield FieldError(path, None, message, "FI301")
 
 
-def engine_index(
-    containers: list[Any], annotations: Object, asked: str, *, past_claims: bool = True
-) -> int | None:
+def engine_index(containers: list[Any], annotations: Object, asked: str) -> int | None:
     """Return the index of the engine container; None if it is ambiguous.
 
     The order of the choice: the name in `asked`, the only container with accelerators, the only known engine,
-    the default container, the only container. Since a claim (DRA) may be for any device, `past_claims`
-    prefers a known engine, then a container that requests accelerators by number. It is off where no engine
-    is needed, because records contain the digest of the choice (docs/adr/0007).
+    the default container, the only container. Since a claim (DRA) may be for any device, a known engine
+    precedes, then a container that requests accelerators by number.
     """
     valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
     if asked:
         return _only(at for at, item in valid if item["name"] == asked)
     accelerated = [(at, item) for at, item in valid if accelerators.asks(item)]
     if len(accelerated) > 1:
-        return _past_claims(accelerated) if past_claims else None
+        return _past_claims(accelerated)
     if accelerated:
         return accelerated[0][0]
     known = _known(valid)

@@ -32,7 +32,7 @@ _HIGHEST: Final = 65535
 
 def sidecar_of(intent: Intent, settings: Settings) -> SidecarRelease | None:
     """Return the sidecar of the endpoint picker in the annotation or the settings; None if it has none."""
-    picker = PICKERS.get(intent.picker or settings.disaggregated_picker)
+    picker = PICKERS.get(intent.routing.picker or settings.disaggregated_picker)
     return picker.sidecar if picker else None
 
 

@@ -125,7 +125,7 @@ class Write:
         now, then = self.reading.intent, self.before.reading.intent if self.before else None
         if now is None or then is None or not (now.sidecar and then.sidecar):
             return settings
-        is_asked = (now.picker, now.refresh) != (then.picker, then.refresh)
+        is_asked = (now.routing.picker, now.refresh) != (then.routing.picker, then.refresh)
         return settings if is_asked else keeping(settings, (sidecar_of(self.old or {}),))
 
     def again(self) -> Injection | None:

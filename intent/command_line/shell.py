@@ -122,8 +122,7 @@ def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
 
 def count_beside(text: str, find: Find) -> int:
     """Return the number of engines that a script runs beside each other: one in the background, no branch."""
-    tokens = _tokens(text) if len(text) <= LONGEST else []
-    commands = (_commands(tokens) if tokens else None) or []
+    commands = _parsed(text)[1] or []
     found = [at for _, at in _engines(commands, find) if not commands[at].depth]
     return len(found) if any(_in_background(commands, at) for at in found) else 0
 

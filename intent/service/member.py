@@ -131,7 +131,7 @@ def member(lws: Object) -> Member | None:
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
         port=served.port,
-        sidecar=sidecar_of(lws) if asked.wants_sidecar else "",
+        sidecar=sidecar_of(lws) if asked.sidecar else "",
         serving=replace(served.serving, everywhere=_serves_everywhere(lws)),
         has_adapters=bool(asked.lora),
     )
