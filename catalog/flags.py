@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from os.path import commonprefix
 from typing import Final
 
 from catalog.engines import Version
@@ -46,7 +45,7 @@ class FlagTable:
             at = bisect_left(flags, positive)
             if flags[at : at + 1] == (positive,):
                 beside = (flags[at - 1 : at] if at else ()) + flags[at + 1 : at + 2]
-                longest = max(len(commonprefix((positive, other))) for other in beside)  # noqa: RUF071 - of letters
+                longest = max(_alike(positive, other) for other in beside)
                 least = min(least, longest + 1 + len(flag) - len(positive))
         return least
 
@@ -73,6 +72,12 @@ def _table(found: dict[str, dict[str, str]]) -> FlagTable:
         for one in releases
     )
     return FlagTable(str(found["source"]), releases, spans, tuple(tuple(sorted(flags)) for flags in of_each))
+
+
+def _alike(one: str, other: str) -> int:
+    """Return with how many of the same letters two texts begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(one), len(other)))
 
 
 _OF_PYTHON: Final = {"--help", "--no-"}

@@ -78,18 +78,13 @@ def merged_routing(members: tuple[Member, ...]) -> Routing:
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
     for name, row in ROUTING_KEYS.items():
-        values = disagreement(members, row.noun, partial(_asked, name))
-        for one, _, says in values:
+        for one, _, says in disagreement(members, row.noun, partial(_asked, name)):
             message = f"{says}; the routes stay as they are until they agree"
             yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
 
 
-def _asked(name: str, member: Member) -> str:
-    """Return what a member asks for, as text."""
-    return _as_text(getattr(member.routing, name))
-
-
-def _as_text(value: str | int | tuple[str, ...]) -> str:
+def _asked(name: str, one: Member) -> str:
+    value = getattr(one.routing, name)
     return ",".join(value) if isinstance(value, tuple) else str(value or "")
 
 
