@@ -5,21 +5,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 _SUFFIXES: Final = {
-    "Ki": Decimal(2**10),
-    "Mi": Decimal(2**20),
-    "Gi": Decimal(2**30),
-    "Ti": Decimal(2**40),
-    "Pi": Decimal(2**50),
-    "Ei": Decimal(2**60),
-    "n": Decimal("1e-9"),
-    "u": Decimal("1e-6"),
-    "m": Decimal("1e-3"),
-    "k": Decimal(10**3),
-    "M": Decimal(10**6),
-    "G": Decimal(10**9),
-    "T": Decimal(10**12),
-    "P": Decimal(10**15),
-    "E": Decimal(10**18),
+    **{f"{letter}i": Decimal(2 ** (10 * power)) for power, letter in enumerate("KMGTPE", 1)},
+    **{letter: Decimal(10 ** (3 * power)) for power, letter in enumerate("kMGTPE", 1)},
+    **{letter: Decimal(f"1e-{digits}") for letter, digits in (("n", 9), ("u", 6), ("m", 3))},
 }
 _UNITS: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", "E", "P", "T", "G", "M", "k")
 _DIGITS: Final = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"

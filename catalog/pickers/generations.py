@@ -39,6 +39,15 @@ PickerRight = tuple[str, str]
 """API group and resource, with the verbs list and watch; `get` is never requested."""
 
 
+_WATCHES: Final[tuple[PickerRight, ...]] = (
+    ("", "pods"),
+    (POOLS, "inferencepools"),
+    (OBJECTIVES, "inferenceobjectives"),
+)
+_REWRITES: Final[PickerRight] = (OBJECTIVES, "inferencemodelrewrites")
+"""Read since GIE 1.3, like objectives, if the CRD exists."""
+
+
 @dataclass(frozen=True, slots=True)
 class SidecarRelease:
     """The proxy in a decode pod, which sends the prompt to a prefiller first."""
@@ -103,7 +112,7 @@ class Picker:
     removed: frozenset[str] = frozenset()
     """Names of flags of other generations that stop it."""
     env: tuple[tuple[str, str], ...] = ()
-    rights: tuple[PickerRight, ...] = ()
+    rights: tuple[PickerRight, ...] = (*_WATCHES, _REWRITES)
     needs: tuple[str, ...] = ()
     """CustomResourceDefinitions that it needs to start."""
     disaggregation: Disaggregation | None = None
@@ -142,13 +151,6 @@ def pulled_from(registry: str, image: str) -> str:
     return f"{registry}/{image.partition('/')[2]}" if registry else image
 
 
-_WATCHES: Final[tuple[PickerRight, ...]] = (
-    ("", "pods"),
-    (POOLS, "inferencepools"),
-    (OBJECTIVES, "inferenceobjectives"),
-)
-_REWRITES: Final[PickerRight] = (OBJECTIVES, "inferencemodelrewrites")
-"""Read since GIE 1.3, like objectives, if the CRD exists."""
 _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 """GIE before 1.3 does not check that it exists (`pkg/epp/server/controller_manager.go`)."""
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
@@ -214,24 +216,14 @@ PICKERS: Final = {
             active_ports=False,
             bands=False,
         ),
-        Picker(
-            "gie-1.3",
-            f"{_GIE}:v1.3.1",
-            rights=(*_WATCHES, _REWRITES),
-            active_ports=False,
-        ),
-        Picker(
-            "gie-1.4",
-            f"{_GIE}:v1.4.0",
-            rights=(*_WATCHES, _REWRITES),
-        ),
+        Picker("gie-1.3", f"{_GIE}:v1.3.1", active_ports=False),
+        Picker("gie-1.4", f"{_GIE}:v1.4.0"),
         Picker(
             "gie-1.5",
             f"{_GIE}:v1.5.0",
             plugins=GIE_1_5,
             fields=FIELDS_1_5,
             gates=("dataLayer", "enableLegacyMetrics", "flowControl"),
-            rights=(*_WATCHES, _REWRITES),
         ),
         Picker(
             "llm-d-0.4",
@@ -264,10 +256,7 @@ PICKERS: Final = {
             fielded={"dataLayer": "data"},  # `pkg/epp/config/loader/configloader.go`
             deciders=_DECIDERS,
             fatal={(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"},
-            env=(
-                ("OTEL_TRACES_SAMPLER_ARG", "0"),
-            ),  # its own tracing has no switch (`pkg/telemetry/tracing.go`)
-            rights=(*_WATCHES, _REWRITES),
+            env=(("OTEL_TRACES_SAMPLER_ARG", "0"),),  # tracing has no switch (`pkg/telemetry/tracing.go`)
             disaggregation=Disaggregation(({"type": "disagg-headers-handler"}, {"type": _ALWAYS}), _DECIDED),
         ),
         Picker(
