@@ -5,20 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.server import SHORT, Server, started
+from tests.hostile.server import Server, started
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Run the webhook as a process, on TLS, with the limits of production."""
     with started(tmp_path_factory.mktemp("webhook")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Run one with short limits, for tests of these limits."""
-    with started(tmp_path_factory.mktemp("impatient"), SHORT) as running:
         yield running
 
 

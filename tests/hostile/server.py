@@ -26,7 +26,6 @@ from tests.builders.wire import JSON, Reply
 from webhook.server.listen import Limits
 
 PRODUCTION = Limits()
-SHORT = Limits(handshake_seconds=3.0, header_seconds=2.0, body_seconds=2.0, linger_seconds=0.2)
 """The limits of production with shorter times, for tests of what happens after them."""
 
 PROGRAM = """

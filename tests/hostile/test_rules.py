@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from tests.builders.lws import container, lws, template
-from tests.builders.reviews import review
+from tests.builders.lws import lws
 from tests.golden.test_golden import CASES
-from tests.hostile.fuzz import PATHS, outcome
 from tests.hostile.objects import files
 from tests.hostile.server import Server
 from tests.tiers import some
@@ -62,38 +59,6 @@ def link_of(file: Path) -> str:
         return str(file.readlink())
     except FileNotFoundError:
         return ""
-
-
-BOMBS = {
-    "variables": "$(" * 100_000,
-    "quotes": "'\"" * 100_000,
-    "substitutions": "$(" * 5_000 + ")" * 5_000,
-    "braces": "{" * 100_000,
-    "equals": "=" * 500_000,
-    "dashes": "-" * 500_000,
-    "digits": "9" * 500_000,
-    "spaces": " " * 500_000 + "x",
-    "semicolons": ";" * 100_000,
-    "heredocs": "<<A " * 20_000,
-    "backslashes": "\\" * 500_000,
-    "json": "[" * 100_000,
-    "words": "vllm serve m; " * 20_000,
-}
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_an_exponential_command_line_is_read_in_bounded_time(path: str, bomb: str) -> None:
-    text = BOMBS[bomb]
-    env = [{"name": "A", "value": text}, {"name": text, "value": "$(A)"}]
-    containers = (
-        container(args=["m", text, f"--tensor-parallel-size={text}", "--kv-transfer-config", text], env=env),
-        container(command=["sh", "-c", text], args=None),
-        container(command=["sh", "-c", f"vllm serve m {text}"], args=None, image=f"vllm/vllm-openai:v{text}"),
-    )
-
-    for one in containers:
-        assert outcome(path, orjson.dumps(review(lws(worker=template(one))))) != "malformed"
 
 
 def test_a_denial_has_the_messages_of_the_command(server: Server, tmp_path: Path) -> None:

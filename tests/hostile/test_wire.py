@@ -50,32 +50,6 @@ async def test_more_connections_than_files_block_no_request(tmp_path: Path) -> N
         assert server.samples()['fusioninfer_connections_cut_total{reason="crowded"}'] >= 40
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"\x00" * 50,
-        b"\x16\x03\x01\xff\xff" + b"\x00" * 99,
-        b"\x80\x2e\x01\x00\x02",
-        b"SSH-2.0-x\r\n",
-        request("GET", "/metrics"),
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    ],
-    ids=["silence", "zeros", "long record", "SSLv2", "SSH", "HTTP", "HTTP/2"],
-)
-async def test_other_protocols_than_tls_are_cut_without_an_error(impatient: Server, sent: bytes) -> None:
-    before = len(impatient.log())
-
-    async with connected(impatient.port) as (reader, writer):
-        writer.write(sent)
-
-        with suppress(ConnectionError):
-            answer = await asyncio.wait_for(reader.read(), PATIENCE)
-            assert b"HTTP/1.1 200" not in answer
-
-    assert len(impatient.log()) == before
-
-
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
 async def test_only_the_api_servers_certificate_is_accepted(tmp_path: Path, version: str) -> None:
     ca, other = trustme.CA(), trustme.CA()

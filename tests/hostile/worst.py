@@ -141,6 +141,7 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     "a script of reserved words": lambda: shell("if a;then b;fi;"),
     "a script of quotes": lambda: shell("'a'\"$b\"", breaks=10**9),
     "a script of substitutions": lambda: shell('"$(a)"', breaks=10**9),
+    "a script of here-documents": lambda: shell("<<A "),
     "a script of backslashes": lambda: shell("\\a", breaks=10**9),
     "a script of dollars": lambda: shell("$", breaks=10**9),
     "a script of nested braces": lambda: shell("${", breaks=10**9),
@@ -201,6 +202,14 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
         "metadata.annotations",
         {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(20_000)},
     ),
+    "100,000 annotations": lambda: changed(
+        lws(), "metadata.annotations", {f"a/{at}": "" for at in range(100_000)}
+    ),
+    "a key of 1 MB": lambda: changed(
+        lws(), "metadata.annotations", {"fusioninfer.io/" + "k" * 1_000_000: ""}
+    ),
+    "a name of 1 MB": lambda: lws(service="s" * 1_000_000),
+    "100,000 arguments": lambda: engine(*("--flag",) * 100_000),
     "a record that is forged": lambda: lws(
         expansion=forged(3_000), worker=template(container(env=env(2_000)))
     ),

@@ -45,13 +45,27 @@ async def test_an_answer_is_the_json_of_the_callable_and_shows_no_versions() -> 
         ({"Content_Type": "application/json; charset=utf-8"}, 200, ["unchanged"]),
         ({"body": b"x" * USUAL.body_bytes}, 200, ["unchanged"]),
         ({"path": "/mutate/"}, 404, []),
+        ({"path": "//mutate"}, 404, []),
+        ({"path": "/mutate/../metrics"}, 404, []),
+        ({"path": "/%6dutate%00"}, 404, []),
         ({"Content_Type": "text/plain"}, 415, ["malformed"]),
         ({"Content_Type": ""}, 415, ["malformed"]),
         ({"Content_Type": "application/json-patch+json"}, 415, ["malformed"]),
         ({"body": b"not gzip at all", "Content_Encoding": "gzip"}, 415, ["malformed"]),
     ],
     ids=[
-        *("a query", "a charset", "the most bytes", "an unknown path", "text", "no type", "another type"),
+        *(
+            "a query",
+            "a charset",
+            "the most bytes",
+            "an unknown path",
+            "two slashes",
+            "dots",
+            "a zero byte",
+            "text",
+            "no type",
+            "another type",
+        ),
         "an encoding",
     ],
 )
@@ -149,7 +163,7 @@ def records_of(port: int, tls: ssl.SSLContext, sent: bytes) -> int:
 # Refusals
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "TRACE"])
 async def test_other_methods_than_post_are_refused(method: str) -> None:
     async with serving() as served, connected(served.port, served.tls) as (reader, writer):
         writer.write(request(method, "/mutate"))

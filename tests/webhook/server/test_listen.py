@@ -266,9 +266,23 @@ async def test_slow_headers_are_counted() -> None:
         assert served.cut == ["headers"]
 
 
-async def test_a_failed_handshake_is_counted_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving() as served, connected(served.port) as (reader, writer):
-        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x00" * 50,
+        b"\x16\x03\x01\xff\xff" + b"\x00" * 99,
+        b"\x80\x2e\x01\x00\x02",
+        b"SSH-2.0-x\r\n",
+    ],
+    ids=["HTTP", "HTTP/2", "zeros", "long record", "SSLv2", "SSH"],
+)
+async def test_a_failed_handshake_is_counted_and_not_logged(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(limits=QUICK) as served, connected(served.port) as (reader, writer):
+        writer.write(sent)
         await ended(reader)
 
         assert (served.cut, served.counted, caplog.records) == (["handshake"], [], [])

@@ -9,7 +9,7 @@ from catalog.engines import ENGINES, ModelSharding
 from intent import Object
 from intent.lws import Accelerators, Engine
 from intent.settings import Settings
-from tests.builders.lws import WORKER, changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
 from webhook.mutate import input_of
@@ -366,27 +366,6 @@ def test_a_launch_of_the_author_that_lacks_a_flag_is_reported(
 )
 def test_a_release_that_hangs_is_reported(image: str, args: str, is_found: bool) -> None:  # noqa: FBT001 - a parameter of the test
     assert ("FI569" in codes(group(engine(args, image=f"vllm/vllm-openai:{image}")))) is is_found
-
-
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "huawei.com/Ascend910",
-        "huawei.com/Ascend910B4",
-        "huawei.com/ascend-1980",
-        "huawei.com/Ascend310P",
-        "cambricon.com/mlu",
-        "cambricon.com/mlu590",
-        "metax-tech.com/gpu",
-        "google.com/tpu",
-    ],
-)
-def test_the_accelerators_of_every_vendor_are_counted(resource: str) -> None:
-    of_pod = changed(lws(), f"{WORKER}.spec.containers.0.resources", {"limits": {resource: "8"}})
-    whole = changed(of_pod, f"{WORKER}.spec.containers.0.args", ["org/M", "-tp", "32"])
-
-    found = {one.code for one in check(whole, mutated=False)}
-    assert ("FI307" in found, "FI537" in found) == (True, False)
 
 
 @pytest.mark.parametrize(
