@@ -35,8 +35,8 @@ STRICTER: Final = (
         '            yield FieldError(SERVICE, engine.image, "must be v0.17.2 or later", "FI108")\n',
     ),
     Change(
-        "                is_dns_1035_label,\n",
-        '                lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
+        "            is_dns_1035_label,\n",
+        '            lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
     ),
     Change(
         "return _service(found), (*errors, *findings(found))",
