@@ -68,13 +68,13 @@ def disagreement(
     members: tuple[Member, ...], what: str, value: Callable[[Member], str]
 ) -> Iterator[tuple[Member, str, str]]:
     """Yield each member with its value and those of the others, if they disagree; an empty one does not."""
-    votes = [(one.name, vote) for one in members if (vote := value(one))]
-    if len({vote for _, vote in votes}) < 2:
+    votes = {one.name: value(one) for one in members}
+    if len({*votes.values()} - {""}) < 2:
         return
     for one in members:
-        own = value(one)
-        others = _listed([f"{name}: {_short(vote)}" for name, vote in votes if vote != own])
-        yield one, own, f"members disagree on {what} ({others})"
+        own = votes[one.name]
+        others = [f"{name}: {_short(vote)}" for name, vote in votes.items() if vote not in {"", own}]
+        yield one, own, f"members disagree on {what} ({_listed(others)})"
 
 
 def _short(text: str) -> str:
