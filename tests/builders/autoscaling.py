@@ -79,11 +79,7 @@ GOOD_SCALINGS: Final[dict[str, Object]] = {
 }
 BROKEN_SCALINGS: Final[dict[str, tuple[Object, str]]] = {
     "no maximum": ({"minReplicas": 1}, ".maxReplicas"),
-    "a maximum as a text": (scaling(maxReplicas="4"), ".maxReplicas"),
-    "a misspelt field": (scaling(maxReplica=4), ".maxReplica"),
     "a target": (scaling(scaleTargetRef={"kind": "Deployment", "name": "d"}), ".scaleTargetRef"),
-    "metrics as an object": (scaling(metrics={}), ".metrics"),
-    "a metric without a type": (scaling({"external": external()["external"]}), ".metrics[0].type"),
     "a tolerance with a fraction as its exponent": (
         scaling(external(), behavior={"scaleUp": {"tolerance": "1e1.5"}}),
         ".behavior.scaleUp.tolerance",

@@ -81,47 +81,30 @@ GOOD_ROUTES: Final[dict[str, Object]] = {
     "a name": route({"name": "chat"}, {"name": "embed"}),
 }
 BROKEN_ROUTES: Final[dict[str, tuple[Object, str]]] = {
-    "hostnames are no list": (route(hostnames="a.example.com"), ".hostnames"),
     "a hostname in capitals": (route(hostnames=["LLM.example.com"]), ".hostnames[0]"),
-    "a hostname with a port": (route(hostnames=["a.example.com:80"]), ".hostnames[0]"),
     "too many hostnames": (route(hostnames=[f"h{at}.example.com" for at in range(17)]), ".hostnames"),
     "a misspelt field": (route(hostname=["a.example.com"]), ".hostname"),
-    "a field of a Service": (route(selector={"app": "a"}), ".selector"),
     "a parent without a name": (parents({"namespace": "infra"}), ".parentRefs[0].name"),
-    "a misspelt field of a parent": (parents({"name": "g", "section": "a"}), ".parentRefs[0].section"),
     "a port of a parent as a text": (parents({"name": "g", "port": "80"}), ".parentRefs[0].port"),
     "a port of a parent out of range": (parents({"name": "g", "port": 65536}), ".parentRefs[0].port"),
-    "a rule as a text": (route(rules=["/v1"]), ".rules[0]"),
-    "a misspelt field of a rule": (route({"match": [PREFIX]}), ".rules[0].match"),
     "a path of another type": (
         matched(path={"type": "Prefix", "value": "/v1"}),
         ".rules[0].matches[0].path.type",
     ),
-    "a path as a text": (matched(path="/v1"), ".rules[0].matches[0].path"),
-    "another method": (matched(method="post"), ".rules[0].matches[0].method"),
     "a header with a colon": (
         matched(headers=[{"name": "a:", "value": "b"}]),
         ".rules[0].matches[0].headers[0].name",
     ),
-    "a header without a value": (matched(headers=[{"name": "a"}]), ".rules[0].matches[0].headers[0].value"),
     "a header twice": (
         matched(headers=[{"name": "a", "value": "b"}, {"name": "a", "value": "c"}]),
         ".rules[0].matches[0].headers[1]",
     ),
-    "a backend without a name": (backed({"kind": "Service", "port": 80}), ".rules[0].backendRefs[0].name"),
-    "a negative weight": (backed({**SERVICE, "weight": -1}), ".rules[0].backendRefs[0].weight"),
     "a backend as an object": (route({"backendRefs": SERVICE}), ".rules[0].backendRefs"),
-    "an unknown filter": (filtered({"type": "RateLimit"}), ".rules[0].filters[0].type"),
     "another status code": (
         filtered({"type": "RequestRedirect", "requestRedirect": {"statusCode": 200}}),
         ".rules[0].filters[0].requestRedirect.statusCode",
     ),
-    "a mirror of nothing": (
-        filtered({"type": "RequestMirror", "requestMirror": {}}),
-        ".rules[0].filters[0].requestMirror.backendRef",
-    ),
     "a timeout without a unit": (route({"timeouts": {"request": "30"}}), ".rules[0].timeouts.request"),
-    "a timeout that is a number": (route({"timeouts": {"request": 30}}), ".rules[0].timeouts.request"),
 }
 GOOD_GATEWAYS: Final[dict[str, Object]] = {
     "a listener": gateway(),
@@ -136,14 +119,7 @@ BROKEN_GATEWAYS: Final[dict[str, tuple[Object, str]]] = {
     "no class": ({"listeners": [LISTENER]}, ".gatewayClassName"),
     "no listeners": ({"gatewayClassName": "any"}, ".listeners"),
     "none of them": ({"gatewayClassName": "any", "listeners": []}, ".listeners"),
-    "a misspelt class": ({**gateway(), "gatewayClass": "any"}, ".gatewayClass"),
     "a listener without a port": (gateway({"name": "web", "protocol": "HTTP"}), ".listeners[0].port"),
-    "a port as a text": (listener(port="80"), ".listeners[0].port"),
     "a port out of range": (listener(port=0), ".listeners[0].port"),
-    "a name in capitals": (listener(name="Web"), ".listeners[0].name"),
     "a name twice": (gateway(LISTENER, {**LISTENER, "port": 81}), ".listeners[1]"),
-    "routes from nowhere": (
-        listener(allowedRoutes={"namespaces": {"from": "Other"}}),
-        ".listeners[0].allowedRoutes.namespaces.from",
-    ),
 }

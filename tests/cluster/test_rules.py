@@ -107,8 +107,9 @@ def answer(cluster: Cluster, field: str, spec: Object) -> str:
 
 @pytest.mark.parametrize(("field", "name"), CASES_GOOD)
 def test_a_valid_spec_is_accepted(routed: Cluster, field: str, name: str) -> None:
-    spec = GOOD[field][name]
+    spec, row = GOOD[field][name], EMBEDDED[field]
 
+    assert not list(violations(spec, row.schema.root, "", row.rules))
     refused = answer(routed, field, spec)
 
     is_zero = field == "scaling" and spec.get("minReplicas") == 0
@@ -117,10 +118,10 @@ def test_a_valid_spec_is_accepted(routed: Cluster, field: str, name: str) -> Non
 
 @pytest.mark.parametrize(("field", "name"), CASES_BROKEN)
 def test_an_invalid_spec_is_refused(routed: Cluster, field: str, name: str) -> None:
-    spec, _ = BROKEN[field][name]
+    spec, where = BROKEN[field][name]
     row = EMBEDDED[field]
 
-    assert list(violations(spec, row.schema.root, "", row.rules))
+    assert {one.path for one in violations(spec, row.schema.root, "", row.rules)} == {where}
     assert answer(routed, field, spec)
 
 
