@@ -30,50 +30,17 @@ def said(service: Object | None) -> list[str]:
             ".containers[0].resorces",
             "unknown field; did you mean resources? (FI702)",
         ),
-        (f"{POD}.zzz", {}, ".zzz", "unknown field; sigs.k8s.io/lws v0.9.0 has none of this name (FI702)"),
         (
             f"{CONTAINER}.ports",
             [{"containerPort": "8000"}],
             ".containers[0].ports[0].containerPort",
             'Invalid value: "8000": must be a whole number (FI701)',
         ),
-        (
-            f"{CONTAINER}.resources",
-            {"limits": {"memory": "16 GB"}},
-            ".containers[0].resources.limits[memory]",
-            'Invalid value: "16 GB": must be a quantity, such as 500m, 4 or 16Gi (FI701)',
-        ),
-        (
-            f"{CONTAINER}.env",
-            [{"name": "A"}, {"name": "A"}],
-            ".containers[0].env[1]",
-            "must differ from [0]: it has the same name (FI701)",
-        ),
         (POD, {}, ".containers", "is required (FI701)"),
     ],
 )
 def test_a_finding_names_the_field_and_the_remedy(path: str, value: Any, where: str, message: str) -> None:
     assert said(changed(isvc(), path, value)) == [f"spec.roles[0].template.spec{where}: {message}"]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "expected"),
-    [
-        (
-            "httproute",
-            {"hostname": ["a"]},
-            "spec.roles[0].httproute.hostname: unknown field; did you mean hostnames? (FI702)",
-        ),
-        (
-            "httproute",
-            {"rules": 5},
-            "spec.roles[0].httproute.rules: Invalid value: 5: must be a list (FI710)",
-        ),
-        ("gateway", {"listeners": []}, "spec.roles[0].gateway.gatewayClassName: is required (FI710)"),
-    ],
-)
-def test_a_route_and_a_gateway_have_their_own_code(field: str, value: Object, expected: str) -> None:
-    assert expected in said(changed(ROUTED, f"spec.roles.0.{field}", value))
 
 
 @pytest.mark.parametrize(

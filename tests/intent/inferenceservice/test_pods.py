@@ -9,6 +9,9 @@ from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.pods import pods_of
 from intent.inferenceservice.read import read
 from intent.parallelism import fault, read_parallelism, written
+from tests.builders import lws
+from tests.builders.isvc import isvc, worker
+from tests.builders.lws import container
 from webhook.inferenceservice import check
 
 ARGS: Final = ["--model", "org/M"]
@@ -17,24 +20,13 @@ ARGS: Final = ["--model", "org/M"]
 def template(gpus: Any = None, *more: Object, **metadata: Any) -> Object:
     limits = {} if gpus is None else {"limits": {"nvidia.com/gpu": gpus}}
     resources = {"requests": {"cpu": "1", "memory": "1Gi"}, **limits}
-    one = {"name": "vllm", "image": "vllm/vllm-openai:v0.20.2", "args": ARGS, "resources": resources}
-    return {"metadata": metadata, "spec": {"containers": [one, *more]}}
+    engine = container(image="vllm/vllm-openai:v0.20.2", command=None, args=ARGS, resources=resources)
+    return {"metadata": metadata, **lws.template(engine, *more)}
 
 
 def service(parallelism: Object, gpus: Any = None, **role: Any) -> Object:
-    worker = {
-        "name": "worker",
-        "componentType": "worker",
-        "parallelism": parallelism,
-        "template": template(gpus),
-        **role,
-    }
-    return {
-        "apiVersion": "fusioninfer.io/v1alpha1",
-        "kind": "InferenceService",
-        "metadata": {"name": "svc", "namespace": "llm"},
-        "spec": {"roles": [worker]},
-    }
+    fields = {"multinode": None, "parallelism": parallelism, "template": template(gpus), **role}
+    return isvc(worker(**fields))
 
 
 def rendered(obj: Object) -> Object:
