@@ -27,7 +27,6 @@ def said(intent: Intent) -> list[str]:
     [
         ("-tp 8 -pp 4", 4, []),
         ("-tp 8 -dp 4", 4, []),
-        ("-tp 6", 4, ["FI316"]),
         ("-tp 16 -pp 4", 4, ["FI316"]),
         ("-tp 8", 4, ["FI501"]),
         ("-tp 32", 4, ["FI502"]),
@@ -84,8 +83,6 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
     [
         ("ray-symmetric", OLD, "Ray 2.54 or later; set fusioninfer.io/launcher: ray-start"),
         ("ray-symmetric", NEW, "Ray 2.54 or later; set fusioninfer.io/launcher: vllm-native"),
-        ("ray-start", NEW, "needs Ray; set fusioninfer.io/launcher: vllm-native"),
-        ("vllm-native", OLD, "vLLM 0.11.1 or later; set fusioninfer.io/launcher: ray-start"),
         (
             "vllm-native",
             "vllm/vllm-openai:v0.17.1",
@@ -105,7 +102,6 @@ def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
 @pytest.mark.parametrize(
     ("launcher", "command", "found"),
     [
-        ("ray-symmetric", f"{FINE} --dist mp", ["FI313"]),
         ("ray-start", f"{FINE} --distributed-executor-backend=uni", ["FI313"]),
         ("vllm-native", f"{FINE} --dist ray", ["FI313"]),
         ("vllm-native", f"{FINE} -dpb ray", ["FI526"]),
@@ -162,9 +158,7 @@ def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> Non
 @pytest.mark.parametrize(
     ("launcher", "command", "port", "found"),
     [
-        ("ray-symmetric", FINE, "6379", ["FI311"]),
         ("ray-symmetric", FINE, "8265", ["FI529"]),
-        ("ray-start", FINE, "10001", ["FI529"]),
         ("ray-start", FINE, "19999", ["FI529"]),
         ("ray-start", FINE, "52365", ["FI529"]),
         ("ray-symmetric", FINE, "29500", ["FI529"]),
@@ -223,13 +217,11 @@ def side(connector: str, role: str = "kv_producer", more: str = "") -> str:
         (side("NixlConnector", "kv_consumer"), "decoder", []),
         (side("NixlConnector", "kv_both"), "worker", []),
         (side("NixlConnector", "kv_consumer"), "prefiller", ["FI315"]),
-        (side("NixlConnector", "kv_producer"), "decoder", ["FI315"]),
         (side("NixlConnector", "kv_producer"), "worker", ["FI315"]),
         (side("NixlConnector", "producer"), "prefiller", ["FI314"]),
         ('{"kv_connector":"NixlConnector"}', "prefiller", ["FI314"]),
         ('{"kv_connector":7,"kv_role":"kv_both"}', "prefiller", ["FI314"]),
         ("{}", "prefiller", []),
-        ("{'kv_connector': 1}", "prefiller", ["FI314"]),
     ],
 )
 def test_the_side_matches_the_component_type(config: str, component: str, found: list[str]) -> None:
@@ -240,7 +232,6 @@ def test_the_side_matches_the_component_type(config: str, component: str, found:
     ("connector", "image", "found"),
     [
         ("PyNcclConnector", "vllm/vllm-openai:v0.10.0", []),
-        ("PyNcclConnector", OLD, ["FI506"]),
         ("CorpConnector", NEW, ["FI506"]),
         ("CorpConnector", "vllm/vllm-openai:latest", []),
         ("MooncakeConnector", "vllm/vllm-openai:v0.12.0", ["FI506"]),
@@ -280,10 +271,6 @@ def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
     config = side("CorpConnector", more=',"kv_connector_module_path":"corp.kv"')
 
     assert codes(handing(config)) == []
-
-
-def test_the_warning_names_an_available_connector() -> None:
-    assert "use NixlConnector" in said(handing(side("PyNcclConnector"), image=OLD))[0]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +322,6 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
     ("intent", "found"),
     [
         (pods(), []),
-        (pods(Pod(host_network=True)), ["FI510"]),
         (pods(Pod(shared_processes=True)), ["FI510"]),
         (pods(Pod(grace=10)), ["FI510"]),
         (pods(restart_policy="None"), ["FI510"]),
