@@ -15,6 +15,7 @@ from intent import Object
 from intent.annotations import INJECT, PREFIX, ROLES, SERVICE
 from intent.errors import FieldError
 from intent.lws import LWT
+from intent.pod_rules import containers_of
 from intent.shapes import listed, mapping, strings
 
 CODE: Final = "FI904"
@@ -199,7 +200,5 @@ def _items(value: Any) -> int:
     return len(found) - 1
 
 
-def _containers(template: Any) -> Iterator[Object]:
-    spec = mapping(mapping(template).get("spec"))
-    for field in ("containers", "initContainers"):
-        yield from map(mapping, listed(spec.get(field)))
+def _containers(template: Any) -> list[Object]:
+    return [one for _, one in containers_of(mapping(mapping(template).get("spec")))]

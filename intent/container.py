@@ -13,7 +13,9 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
+from intent.pod_rules import containers_of
 from intent.quantity import bytes_of, parse
+from intent.served import HIGHEST
 from intent.shapes import listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -51,7 +53,6 @@ _OF_ENGINES: Final = frozenset({"vllm-port", "model-server-port"})
 _OF_PROXIES: Final = frozenset({"port", "connector", "kv-connector"})
 """Flags of which a proxy has one too: other programs ask the engine for metrics, at its port."""
 _CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
-_HIGHEST: Final = 65535
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
@@ -188,8 +189,8 @@ def _probe(field: str, value: Any) -> Probe:
 
 def read_ports(spec: Object, path: str, engine: str) -> Ports:
     """Read the ports of all containers, and the named ports of the engine."""
-    containers = list(_with_paths(spec, path))
-    own = (where for where, name in containers if name.get("name") == ROUTING_PROXY)
+    containers = list(containers_of(spec))
+    own = (f"{path}.{where}" for where, one in containers if one.get("name") == ROUTING_PROXY)
     taken = {port for _, container in containers for port, _ in _named_ports(container)}
     engines = (container for _, container in containers if engine and container.get("name") == engine)
     named = tuple((name, port) for container in engines for port, name in _named_ports(container) if name)
@@ -224,14 +225,14 @@ def own_download(spec: Object) -> tuple[str, ...] | None:
 
 def proxied_port(spec: Object) -> int:
     """Return the port of an author's own routing sidecar, by its name, image or flags; 0 if there is none."""
-    asked = ((one, _flags(one)) for _, one in _with_paths(spec, ""))
+    asked = ((one, _flags(one)) for _, one in containers_of(spec))
     own = (flags for one, flags in asked if one.get("name") == ROUTING_PROXY or _is_proxy(one, flags))
     flags = next(own, None)
     if flags is None:
         return 0
     given = flags.get("port", "")
     port = int(given) if given.isdecimal() and len(given) < 10 else 0
-    return port if 0 < port <= _HIGHEST else DEFAULT_PORT
+    return port if 0 < port <= HIGHEST else DEFAULT_PORT
 
 
 def _flags(container: Object) -> dict[str, str]:
@@ -249,12 +250,6 @@ def _is_proxy(container: Object, flags: Mapping[str, str]) -> bool:
     image = text(container.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
     is_asked = not _OF_ENGINES.isdisjoint(flags) and not _OF_PROXIES.isdisjoint(flags)
     return image.endswith(_SIDECARS) or is_asked
-
-
-def _with_paths(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
-    for field in ("initContainers", "containers"):
-        for at, item in enumerate(listed(spec.get(field))):
-            yield f"{path}.{field}[{at}]", mapping(item)
 
 
 def _named_ports(container: Object) -> Iterator[tuple[int, str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent.errors import nearest, suggested
+from intent.served import HIGHEST
 
 SIZES: Final = {"tensor": "tensor", "pipeline": "pipeline", "data": "data", "dataLocal": "data_local"}
 """The names of sizes, with their fields."""
@@ -16,7 +17,6 @@ EXPERT: Final = "expert"
 NAMES: Final = (*SIZES, EXPERT, RPC_PORT)
 EXAMPLE: Final = "tensor=8,pipeline=2"
 LARGEST: Final = 1_000_000
-_HIGHEST: Final = 65535
 _LONGEST: Final = 256
 
 
@@ -84,7 +84,7 @@ def _wrong(name: str, value: str) -> str:
         return f"{name[:40] or 'an empty item'} is not a kind of parallelism{hint}"
     if name == EXPERT:
         return "" if value in {"true", "false"} else "expert takes no value, or true or false"
-    highest = _HIGHEST if name == RPC_PORT else LARGEST
+    highest = HIGHEST if name == RPC_PORT else LARGEST
     is_number = value.isascii() and value.isdecimal() and len(value) < 9
     if is_number and 1 <= int(value) <= highest:
         return ""

@@ -5,11 +5,10 @@ from typing import Final
 from intent import Object, accelerators
 from intent.annotations import ENGINE_CONTAINER
 from intent.parallelism import Parallelism
+from intent.rollout import MOST_PODS
 from intent.shapes import listed, mapping
 
 _NO_PATH: Final = ""
-_MOST: Final = 2**31 - 1
-"""The highest size of a group (LWS, int32)."""
 
 
 def pods_of(sizes: Parallelism, template: Object) -> int:
@@ -22,7 +21,7 @@ def pods_of(sizes: Parallelism, template: Object) -> int:
     tensor, stages, ranks = (size or 1 for size in (sizes.tensor, sizes.pipeline, sizes.data))
     apart = ranks // sizes.data_local if sizes.data_local else 1
     pod = _in_pod(template)
-    return min(max(-(-tensor * stages * ranks // pod) if pod else stages * apart, apart, 1), _MOST)
+    return min(max(-(-tensor * stages * ranks // pod) if pod else stages * apart, apart, 1), MOST_PODS)
 
 
 def _in_pod(template: Object) -> int:

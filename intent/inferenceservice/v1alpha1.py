@@ -16,6 +16,8 @@ from intent.lora import LONGEST_NAME, MOST
 from intent.names import DATA_KEY, DNS_SUBDOMAIN
 from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
+from intent.rollout import MOST_PODS
+from intent.served import HIGHEST
 from intent.template import TEMPLATES_LIMIT
 
 GROUP: Final = "fusioninfer.io"
@@ -42,12 +44,11 @@ Phase = Literal["Pending", "Deploying", "Running", "Failed", "Unknown"]
 
 MOST_ADDRESSES: Final = 32
 MOST_APPLIED: Final = 64
-_INT32: Final = 2**31 - 1
 
-NonNegative = Annotated[int, Field(ge=0, le=_INT32, json_schema_extra={"format": "int32"})]
+NonNegative = Annotated[int, Field(ge=0, le=MOST_PODS, json_schema_extra={"format": "int32"})]
 Size = Annotated[int, Field(ge=1, le=LARGEST, json_schema_extra={"format": "int32"})]
-Port = Annotated[int, Field(ge=1, le=65535, json_schema_extra={"format": "int32"})]
-Positive = Annotated[int, Field(ge=1, le=_INT32, json_schema_extra={"format": "int32"})]
+Port = Annotated[int, Field(ge=1, le=HIGHEST, json_schema_extra={"format": "int32"})]
+Positive = Annotated[int, Field(ge=1, le=MOST_PODS, json_schema_extra={"format": "int32"})]
 LoraLimit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "int32"})]
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
