@@ -13,14 +13,14 @@ from intent.annotations import PAUSED, ROLES
 from intent.errors import Subject
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping
-from sync.desired.service import Desired
+from sync.events import EventType, Occurrence
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.cached import AppliedObject, Owner
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, Takeover
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.observed.snapshot import Snapshot
-from sync.runtime.events import EventType, Occurrence
+from sync.parts.service import Desired
+from sync.snapshot import Snapshot
 from sync.status.compare import by_type
 from sync.status.templates import FOLLOWED
 

@@ -20,29 +20,29 @@ from kube.client import NO_ANSWER, ApiError, logged
 from kube.request import get
 from sync import WORKERS, refusals
 from sync.changes import occurrences, readiness, templates_changed
-from sync.desired.gang import Refusal, refusal_finding
-from sync.desired.prunable import prunable
-from sync.desired.render.routes import TARGET_PORTS, with_one_port
-from sync.desired.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
-from sync.desired.templates import with_stored_version
+from sync.clock import Pace, now
+from sync.configurations import read_configuration
+from sync.decide import prunable
+from sync.events import Occurrence, lasting
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, part_of
+from sync.lease import LeadershipLostError
+from sync.live import BehindError, OwnerCheck
+from sync.metrics import ControllerMetrics
+from sync.observe import observe
 from sync.observed import volcano
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Caches, cache_of
-from sync.runtime.clock import Pace, now
-from sync.runtime.configurations import read_configuration
-from sync.runtime.events import Occurrence, lasting
-from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import ControllerMetrics
-from sync.runtime.owners import BehindError, OwnerCheck
-from sync.runtime.queue import Queue
-from sync.runtime.reflector import is_served
-from sync.runtime.snapshots import observe
+from sync.parts.gang import Refusal, refusal_finding
+from sync.parts.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
+from sync.parts.templates import with_stored_version
+from sync.parts.traffic import TARGET_PORTS, with_one_port
+from sync.queue import Queue
+from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, STATUS, ServiceState
 from sync.status.report import report
-from sync.writer import Writer
+from sync.watch.cache import Caches, cache_of
+from sync.watch.reflector import is_served
+from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 STATUS_DELAY: Final = 1.0

@@ -34,7 +34,6 @@ from sync.observed.pod_fields import read_pod
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
-from sync.observed.snapshot import Snapshot
 
 P = TypeVar("P")
 R = TypeVar("R", bound=Row)
@@ -173,11 +172,6 @@ def is_ours(kind: Kind[Any], row: AppliedObject, service: str, owners: frozenset
     """
     of_service = is_orphaned(row, service) or any(one.uid in owners for one in row.owners)
     return row.applied and kind.names(service, row.name) and of_service
-
-
-def rows_of(snapshot: Snapshot, kind: Kind[R]) -> tuple[R, ...]:
-    """Return a snapshot's rows of a kind."""
-    return snapshot.rows.get(kind.resource.kind, ())
 
 
 # --- rules of single kinds --------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import NOT_EXPANDED, UNANSWERED
 from kube.client import NOT_FOUND, ApiError
-from sync.desired.gang import Refusal
+from sync.history import FIGHT
 from sync.kinds import Kind
-from sync.runtime.apply_history import FIGHT
+from sync.parts.gang import Refusal
 
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)

@@ -5,13 +5,13 @@ from typing import Final
 
 from intent.service.member import ServiceKey
 from sync.changes import Change
+from sync.events import ServiceEvents
+from sync.history import ApplyHistory
 from sync.kinds import INFERENCE_SERVICE, part_of
+from sync.observe import ServiceMemory
 from sync.observed.cached import digest
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.runtime.apply_history import ApplyHistory
-from sync.runtime.events import ServiceEvents
-from sync.runtime.pause import Pause
-from sync.runtime.snapshots import ServiceMemory
+from sync.pause import Pause
 
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again; the delay doubles each time."""

@@ -18,14 +18,14 @@ from intent.service.member import ServiceKey, ejected, member
 from intent.settings import Settings
 from intent.shapes import annotations, mapping, text
 from kube.client import DEFAULT_NAMESPACE
-from sync.desired.service import Desired, desired_state
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of, templates
+from sync.observe import ServiceMemory, observe
 from sync.observed import volcano
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
-from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import Cache, Caches, holding
-from sync.runtime.snapshots import ServiceMemory, observe
+from sync.parts.service import Desired, desired_state
+from sync.snapshot import Snapshot
+from sync.watch.cache import Cache, Caches, holding
 
 SETTINGS: Final = "fusioninfer-settings"
 """The name of the ConfigMap of settings, or its start."""

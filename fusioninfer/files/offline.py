@@ -24,7 +24,7 @@ from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
 from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from sync.observed.configuration import is_config_map
-from sync.runtime.preview import preview
+from sync.preview import preview
 from webhook.expand import expanded, foreseen
 from webhook.validate import CONSEQUENCES
 

@@ -18,8 +18,8 @@ from certs.rotation import Terms
 from intent import Object
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import amend, apply, get
-from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import ControllerMetrics
+from sync.lease import LeadershipLostError
+from sync.metrics import ControllerMetrics
 
 log: Final = structlog.stdlib.get_logger(__name__)
 API: Final = "/apis/admissionregistration.k8s.io/v1"

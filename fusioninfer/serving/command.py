@@ -284,7 +284,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     # imported here: they load the Kubernetes client, which only the controller needs
     from fusioninfer.serving import certificates, controller, process  # noqa: PLC0415 - other subcommands start without it
     from kube.client import ConfigError  # noqa: PLC0415 - other subcommands start without it
-    from sync.runtime.lease import Timing  # noqa: PLC0415 - other subcommands start without it
+    from sync.lease import Timing  # noqa: PLC0415 - other subcommands start without it
 
     settings = read_settings(config)
     settings = replace(settings, observe_only=observe_only or settings.observe_only)

@@ -25,14 +25,14 @@ from kube.limit import RateLimit
 from kube.pool import BytePool
 from sync import WORKERS
 from sync.controller import Controller
+from sync.health import unhealthy
 from sync.kinds import watched
-from sync.runtime.cache import ROWS, Cache, Caches
-from sync.runtime.health import unhealthy
-from sync.runtime.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.runtime.metrics import ControllerMetrics, metrics
-from sync.runtime.queue import Queue
-from sync.runtime.reflector import reflect
-from sync.writer import Writer
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from sync.metrics import ControllerMetrics, metrics
+from sync.queue import Queue
+from sync.watch.cache import ROWS, Cache, Caches
+from sync.watch.reflector import reflect
+from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"

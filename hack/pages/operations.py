@@ -7,7 +7,7 @@ from typing import Final
 from hack.manifests.objects import objects
 from hack.markdown import table
 from intent import Object
-from sync.runtime.metrics import metrics as registered
+from sync.metrics import metrics as registered
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 

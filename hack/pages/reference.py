@@ -18,7 +18,7 @@ from hack.manifests.objects import DOCS
 from hack.markdown import table
 from intent import budget
 from intent.annotations import KEYS
-from sync.desired.strategies import MEANING, WEIGHTS, presets
+from sync.parts.strategies import MEANING, WEIGHTS, presets
 from tests.engines.matrix import CELLS, Cell
 from webhook.launchers import LAUNCHERS
 from webhook.server import listen

@@ -7,9 +7,6 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import picker_name
-from sync.desired.api import ingress_name
-from sync.desired.routes import pool_name, route_name
-from sync.desired.service import IGNORED, Desired
 from sync.kinds import (
     API,
     AUTOSCALER,
@@ -26,10 +23,12 @@ from sync.kinds import (
     SERVICE_KIND,
     Kind,
     part_of,
-    rows_of,
 )
 from sync.observed.cached import CachedObject
-from sync.observed.snapshot import Snapshot
+from sync.parts.api import ingress_name
+from sync.parts.routes import pool_name, route_name
+from sync.parts.service import IGNORED, Desired
+from sync.snapshot import Snapshot
 from sync.status import differs, status
 from sync.status.inputs import Observed, ObservedRoutes
 
@@ -60,7 +59,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
     return Observed(
         service=value,
         sets=_sets(snapshot, value),
-        pods=tuple(row.projection for row in rows_of(snapshot, POD)),
+        pods=tuple(row.projection for row in snapshot.of(POD)),
         pod_group=pod_group if pod_group and pod_group.service else None,
         routes=_routes(snapshot, value, desired),
         api=_api(snapshot, desired),
@@ -80,7 +79,7 @@ def _unread(snapshot: Snapshot) -> InferenceServiceIntent:
 def _sets(snapshot: Snapshot, value: InferenceServiceIntent) -> Object:
     """Return the LeaderWorkerSets by role, without those of an earlier InferenceService of the same name."""
     uid = snapshot.service.uid if snapshot.service else ""
-    rows = {row.name: row.projection.report for row in rows_of(snapshot, LWS) if row.controller.uid == uid}
+    rows = {row.name: row.projection.report for row in snapshot.of(LWS) if row.controller.uid == uid}
     there = {role.name: rows.get(member_name(value, role)) for role in value.roles}
     return {role: row for role, row in there.items() if row}
 
@@ -99,7 +98,7 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         own_pool=router.pool,
         ingress=_projection(snapshot, INGRESS, ingress_name(name)),
         wants_ingress=router.ingress is not None,
-        gateways=tuple(row.projection for row in rows_of(snapshot, GATEWAYS)),
+        gateways=tuple(row.projection for row in snapshot.of(GATEWAYS)),
         unknown=snapshot.unknown,
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
@@ -118,7 +117,7 @@ def _api(snapshot: Snapshot, desired: Desired) -> str:
 
 
 def _projection(snapshot: Snapshot, kind: Kind[CachedObject[P]], name: str) -> P | None:
-    return next((row.projection for row in rows_of(snapshot, kind) if row.name == name), None)
+    return next((row.projection for row in snapshot.of(kind) if row.name == name), None)
 
 
 def _errors(findings: tuple[Finding, ...]) -> tuple[FieldError, ...]:

@@ -5,7 +5,7 @@ from typing import Final
 from intent import Object
 from intent.applied import TemplateVersion
 from intent.inferenceservice.v1alpha1 import MOST_APPLIED
-from sync.desired.templates import outdated
+from sync.parts.templates import outdated
 from sync.status.inputs import Observed
 from sync.status.reasons import Verdict
 

@@ -21,9 +21,9 @@ import orjson
 from intent import Object
 from intent.service.member import member
 from intent.settings import Settings
-from sync.desired.gang import plan
-from sync.desired.render.workloads import gang_objects
-from sync.observed.snapshot import Situation
+from sync.parts.gang import plan
+from sync.parts.workloads import gang_objects
+from sync.snapshot import Situation
 from tests.bench import stages, store
 from tests.bench.managers import (
     LWS,

@@ -19,7 +19,7 @@ REFUSED: Final = {
     "Only sync and": "importer.new -> kube.client",
     "The product needs": "kube.new -> tests, fusioninfer.new -> hack",
     "Pure code": "webhook.new -> time, webhook.overlay.new -> socket, sync.new -> structlog, "
-    "sync.desired.new -> kube.client, importer.new -> aiohttp, catalog.codes.new -> os",
+    "sync.parts.new -> kube.client, importer.new -> aiohttp, catalog.codes.new -> os",
     "Rooms of the command": "fusioninfer.files.new -> fusioninfer.cluster",
     "Rooms of admission": "webhook.launchers.new -> webhook.validate",
     "Mutating concerns": "webhook.mutate.new -> webhook.mutate.gang",

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
-from sync.desired.strategies import preset
+from sync.parts.strategies import preset
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import container, template
 from tests.cluster.testbed.answers import add_gateway

@@ -13,7 +13,7 @@ import pytest
 from intent import Object, yaml
 from intent.annotations import DISAGGREGATION
 from intent.pickers.configuration import check_config
-from sync.desired.strategies import preset, presets
+from sync.parts.strategies import preset, presets
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.pickerconfig import QUEUE, config, profile
 from tests.cluster.testbed.api import ApiError, create, path

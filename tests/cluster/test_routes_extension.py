@@ -11,7 +11,7 @@ import pytest
 
 from catalog.pickers.generations import Picker as Row
 from intent import Object, yaml
-from sync.desired.strategies import preset
+from sync.parts.strategies import preset
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import container, lws, template
 from tests.cluster.conftest import obtained

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from intent import Object, yaml
-from sync.desired.strategies import preset
+from sync.parts.strategies import preset
 from tests.cluster.testbed.api import create, items, path
 from tests.cluster.testbed.engines import run_pods
 from tests.cluster.testbed.flows import ROUTE, namespace_on

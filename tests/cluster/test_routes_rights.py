@@ -7,7 +7,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import yaml
-from sync.desired.strategies import preset
+from sync.parts.strategies import preset
 from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.flows import namespace_on
 from tests.cluster.testbed.network import Network

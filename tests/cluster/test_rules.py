@@ -12,9 +12,9 @@ from catalog.pickers.generations import PICKERS
 from intent import Object
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.schema import violations
-from sync.desired.endpoints import Endpoints
-from sync.desired.render.routes import destination_rule
-from sync.desired.routes import Routes
+from sync.parts.endpoints import Endpoints
+from sync.parts.routes import Routes
+from sync.parts.traffic import destination_rule
 from tests.builders.autoscaling import (
     BROKEN_ROLLOUTS,
     BROKEN_SCALINGS,

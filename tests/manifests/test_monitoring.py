@@ -13,7 +13,7 @@ from hack.manifests.dashboard import PANELS, Panel
 from hack.manifests.objects import DOCS, find
 from hack.manifests.values import RUNBOOKS
 from intent import Object
-from sync.runtime.metrics import OPERATORS, metrics
+from sync.metrics import OPERATORS, metrics
 from tests.manifests.pages import chapters
 from webhook.server import metrics as webhook_metrics
 from webhook.server.listen import CUTS

@@ -13,7 +13,7 @@ from fusioninfer.settings import SettingsFile, read
 from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
-from sync.runtime.lease import Timing
+from sync.lease import Timing
 from webhook.server.listen import Limits
 
 DEPLOYMENTS: Final = ("fusioninfer-webhook", "fusioninfer-sync")

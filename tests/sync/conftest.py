@@ -13,14 +13,14 @@ from aiohttp import web
 
 from intent.settings import Settings
 from kube.client import Client, connect
+from sync import clock, events
 from sync import controller as controller_module
 from sync.controller import Controller
 from sync.kinds import watched
-from sync.runtime import clock, events
-from sync.runtime.cache import Cache
-from sync.runtime.metrics import metrics
-from sync.runtime.reflector import reflect
-from sync.writer import Writer
+from sync.metrics import metrics
+from sync.watch.cache import Cache
+from sync.watch.reflector import reflect
+from sync.write import Writer
 from tests.builders.patience import PATIENCE
 from tests.sync.fake_api import Api
 from tests.sync.samples import routed

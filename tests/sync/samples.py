@@ -7,10 +7,10 @@ from intent.annotations import DEFAULT_ROLE, ComponentType
 from intent.lws import KIND as LWS
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.desired.gang import GangPlan, plan
 from sync.observed.cached import Owner
 from sync.observed.pod_group import PodGroup, StoredPolicy
-from sync.observed.snapshot import Situation
+from sync.parts.gang import GangPlan, plan
+from sync.snapshot import Situation
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")

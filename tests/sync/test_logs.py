@@ -18,7 +18,7 @@ from intent import Object
 from intent.settings import Settings
 from kube.client import logged
 from sync.kinds import Kind, watched
-from sync.runtime.cache import OWNERS, Cache
+from sync.watch.cache import OWNERS, Cache
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import Start, quiet
 from tests.sync.fake_api import Api, status

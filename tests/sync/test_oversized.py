@@ -9,7 +9,7 @@ import pytest
 from intent.budget import BYTES
 from kube.pool import BytePool
 from sync.kinds import LWS, WATCHED, Kind
-from sync.runtime.cache import ROW_LIMIT, Cache
+from sync.watch.cache import ROW_LIMIT, Cache
 from tests.sync.conftest import Eventually, quiet
 from tests.sync.crowd import large
 from tests.sync.fake_api import Api
@@ -68,7 +68,7 @@ def test_a_row_of_a_large_object_is_small(kind: Kind[Any]) -> None:
 def test_a_namespace_that_has_its_share_keeps_only_metadata_of_more_and_others_have_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sync.runtime.cache.ROW_LIMIT", 20_000)
+    monkeypatch.setattr("sync.watch.cache.ROW_LIMIT", 20_000)
     cache: Cache[Any] = Cache(LWS, space=BytePool(200_000))
 
     def store(namespace: str, count: int) -> None:

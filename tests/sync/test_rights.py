@@ -8,9 +8,9 @@ import yaml
 
 from catalog.pickers.generations import PICKERS
 from fusioninfer.serving.controller import LEASE
-from sync.desired.render.endpoint_picker import ELECTING, READING
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind
 from sync.observed.volcano import SCHEDULER
+from sync.parts.picker import ELECTING, READING
 
 BASE = Path(__file__).parents[2] / "manifests" / "base"
 CERTIFICATES = "../self-signed/certificates-rbac.yaml"

@@ -16,9 +16,9 @@ from fusioninfer.cluster.service import snapshot_of
 from intent import Object
 from intent.annotations import KEYS, ROLES, SERVICE, Key
 from intent.settings import Settings
-from sync.desired.service import desired_state
 from sync.kinds import ROUTES
 from sync.observed.configuration import reference
+from sync.parts.service import desired_state
 from tests.sync.running.test_hostile_names import HOSTILE, WORKER, live, members
 from tests.sync.samples import inference_service, lws, role, router
 from tests.sync.served import HOME, LISTENER

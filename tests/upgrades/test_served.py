@@ -12,8 +12,8 @@ import pytest
 from intent import Object
 from intent.annotations import LEADER_LABELS
 from intent.service.member import member
-from sync.desired.endpoints import endpoints
 from sync.observed.pod import project
+from sync.parts.endpoints import endpoints
 from tests.builders.lws import changed, put
 from tests.laws.strategies import TOOLS
 

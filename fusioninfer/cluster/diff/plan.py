@@ -17,8 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import labels, mapping, text
 from sync import refusals
-from sync.desired.prunable import prunable
-from sync.desired.service import Desired, desired_state
+from sync.decide import prunable
 from sync.kinds import (
     AUTOSCALER,
     INFERENCE_SERVICE,
@@ -28,9 +27,10 @@ from sync.kinds import (
     is_ours,
     part_of,
 )
-from sync.observed.snapshot import Snapshot
-from sync.runtime.cache import cache_of
-from sync.runtime.owners import OWNER_KINDS, is_owner
+from sync.live import OWNER_KINDS, is_owner
+from sync.parts.service import Desired, desired_state
+from sync.snapshot import Snapshot
+from sync.watch.cache import cache_of
 
 PLURALS: Final = {disaggregatedset.KIND: "disaggregatedsets"} | {
     kind.kind: kind.resource.plural for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)

@@ -17,13 +17,13 @@ from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Rou
 from intent.service.routes import merged_routing
 from intent.service.rules import present
 from intent.shapes import labels, mapping, metadata, text
-from sync.desired.service import Desired, desired_state
 from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.observe import ServiceMemory
 from sync.observed import lws as observed_lws
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod import ObservedPod, project
-from sync.observed.snapshot import Snapshot
-from sync.runtime.snapshots import ServiceMemory
+from sync.parts.service import Desired, desired_state
+from sync.snapshot import Snapshot
 from sync.status.inputs import Observed
 from sync.status.report import observed
 

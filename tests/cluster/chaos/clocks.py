@@ -8,9 +8,9 @@ from typing import Final
 
 from fusioninfer.cli import main
 from fusioninfer.serving import controller
-from sync.runtime import lease
-from sync.runtime.clock import steady
-from sync.runtime.lease import Leadership
+from sync import lease
+from sync.clock import steady
+from sync.lease import Leadership
 
 HOURS: Final = (0, 1, -1, 9000)
 """How far off it is, one after the other, each time that somebody looks at it."""

@@ -89,7 +89,7 @@ def _differing(there: Remains, wanted: Objects) -> Iterator[str]:
 def _opened_before(wanted: Object, found: Object, service: str) -> Object:
     """Return the PodGroup as it is if its gate opened before a role was renamed.
 
-    The new role joined an open gate, so no group of it is required (`sync/desired/gang.py`). The printed
+    The new role joined an open gate, so no group of it is required (`sync/parts/gang.py`). The printed
     PodGroup is that of a gate that opens now.
     """
     roles, recorded = _roles(wanted), _roles(found)

@@ -5,10 +5,10 @@ from typing import Any
 
 from catalog.pickers.generations import Picker as Row
 from intent import Object
-from sync.desired.endpoints import Endpoints
-from sync.desired.render.endpoint_picker import CONFIG_FILE
-from sync.desired.render.routes import route_objects
-from sync.desired.routes import RoutePlan, Routes
+from sync.parts.endpoints import Endpoints
+from sync.parts.picker import CONFIG_FILE
+from sync.parts.routes import RoutePlan, Routes
+from sync.parts.traffic import route_objects
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.network import Network

@@ -10,8 +10,8 @@ from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.why.case import ServiceObjects
 from intent import Object
-from sync.desired.service import desired_state
 from sync.kinds import LWS
+from sync.parts.service import desired_state
 from tests.sync.samples import APPLIED, KEY, lws
 
 NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from fusioninfer.eject.service import LiveService
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.service.member import member
-from sync.runtime.preview import preview
+from sync.preview import preview
 from tests.laws.convergence import clients
 from tests.laws.convergence.files import File, Pod, manifest
 from tests.laws.convergence.managed import LAST_APPLIED, without_managers

@@ -9,10 +9,10 @@ from catalog.pickers.workload import RESERVED_FLAGS, flag_name
 from intent import Object
 from intent.inferenceservice.picker import violations
 from intent.inferenceservice.read import read
-from sync.desired.render.endpoint_picker import args
+from sync.parts.picker import args
 from tests.builders.isvc import isvc, router, worker
-from tests.sync.desired.test_routes import routes
-from tests.sync.desired.test_routes import worker as member
+from tests.sync.parts.test_routes import routes
+from tests.sync.parts.test_routes import worker as member
 
 
 def said(template: Any) -> dict[str, str]:

@@ -11,7 +11,7 @@ from intent import Object, yaml
 from intent.inferenceservice.crd import schema
 from intent.pickers import configuration
 from intent.pickers.configuration import KEPT, LONGEST, check_config
-from sync.desired.strategies import preset, presets
+from sync.parts.strategies import preset, presets
 from tests.builders.pickerconfig import QUEUE, config, profile
 
 CHECKED = ("gie-1.5", "llm-d-0.7", "llm-d-0.10")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.desired.render.workloads import gang_objects
 from sync.observed.pod_group import pod_group, surplus
+from sync.parts.workloads import gang_objects
 from tests.sync.samples import APPLIED, decode, planned, prefill
 
 WANTED = gang_objects(planned(prefill(), decode()))[0]

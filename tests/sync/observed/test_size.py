@@ -13,7 +13,7 @@ from intent.budget import ARGUMENTS, CHARACTERS, CONTAINERS, ITEMS, KEYS
 from intent.inferenceservice.read import read
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed.inferenceservice import PARSED
-from sync.runtime.cache import Cache
+from sync.watch.cache import Cache
 from tests.builders.isvc import isvc
 from tests.sync.samples import KEY, inference_service, lws
 

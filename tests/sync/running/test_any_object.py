@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from intent import Object
 from intent.settings import Settings
-from sync.desired.service import desired_state
 from sync.kinds import (
     DEPLOYMENT,
     GATEWAYS,
@@ -28,10 +27,11 @@ from sync.kinds import (
     WATCHED,
     Kind,
 )
+from sync.observe import ServiceMemory, observe
 from sync.observed.cached import UnreadableObject
-from sync.runtime.cache import Cache
-from sync.runtime.snapshots import ServiceMemory, observe
+from sync.parts.service import desired_state
 from sync.status.report import report
+from sync.watch.cache import Cache
 from tests.sync.samples import KEY, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod
 

@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 
 from intent.service.member import ServiceKey
+from sync import clock
 from sync.controller import Controller
+from sync.history import REWORDING, REWORDINGS, ApplyHistory
 from sync.kinds import POD_GROUP
-from sync.runtime import clock
-from sync.runtime.apply_history import REWORDING, REWORDINGS, ApplyHistory
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
@@ -100,7 +100,7 @@ def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
 async def test_findings_that_no_longer_hold_are_forgotten_in_time(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.runtime.events.REPEAT", 0.1)
+    monkeypatch.setattr("sync.events.REPEAT", 0.1)
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
     controller = start()
     await eventually(lambda: bool(api.findings()))

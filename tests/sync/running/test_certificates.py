@@ -10,8 +10,8 @@ from aiohttp import web
 from certs import objects
 from fusioninfer.serving.certificates import Certificates, keep
 from kube.client import Client
-from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import ControllerMetrics, metrics
+from sync.lease import LeadershipLostError
+from sync.metrics import ControllerMetrics, metrics
 from tests.sync.conftest import FOR_EVER, Background, Eventually
 from tests.sync.fake_api import Api, status
 

@@ -8,9 +8,9 @@ import pytest
 from intent import Object
 from sync.changes import Change, occurrences
 from sync.controller import Controller
-from sync.desired.service import Desired
 from sync.observed.managed_fields import Takeover
-from sync.observed.snapshot import Situation, Snapshot
+from sync.parts.service import Desired
+from sync.snapshot import Situation, Snapshot
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, lws, prefill, role, routed

@@ -10,9 +10,9 @@ from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.settings import Settings
 from sync.controller import Controller
-from sync.desired import service as desired
-from sync.desired.strategies import presets
 from sync.kinds import OUTPUTS, POOL
+from sync.parts import service as desired
+from sync.parts.strategies import presets
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, role, router

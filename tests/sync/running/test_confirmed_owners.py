@@ -10,7 +10,7 @@ from intent import Object
 from kube.client import ApiError
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
-from sync.runtime.cache import OWNERS
+from sync.watch.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE as D

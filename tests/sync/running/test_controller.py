@@ -10,10 +10,10 @@ import pytest
 from catalog.codes import CODES
 from sync import WORKERS
 from sync.controller import Controller
+from sync.history import FIGHT
 from sync.kinds import LWS, POD_GROUP
+from sync.lease import LeadershipLostError
 from sync.observed.volcano import SCHEDULER
-from sync.runtime.apply_history import FIGHT
-from sync.runtime.lease import LeadershipLostError
 from sync.state import ServiceState
 from tests.builders.patience import PATIENCE
 from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
@@ -97,7 +97,7 @@ async def test_an_incomplete_service_is_told_what_is_missing_which_opens_the_gat
 async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
     api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.desired.gang.REST_AFTER", 0.2)
+    monkeypatch.setattr("sync.parts.gang.REST_AFTER", 0.2)
 
     api.edit(DECODE, replicas=0)
 
@@ -224,7 +224,7 @@ async def test_an_event_is_written_once(api: Api, start: Start, eventually: Even
 async def test_a_finding_that_passes_at_once_causes_no_event(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.runtime.events.PATIENCE", 0.2)
+    monkeypatch.setattr("sync.events.PATIENCE", 0.2)
     api.put(PREFILL, lws("p"))
     controller = start()
     await eventually(lambda: KEY in controller.states and bool(controller.states[KEY].events.codes))
@@ -238,7 +238,7 @@ async def test_a_finding_that_passes_at_once_causes_no_event(
 async def test_the_event_of_a_persistent_finding_is_repeated(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.runtime.events.REPEAT", 0.2)
+    monkeypatch.setattr("sync.events.REPEAT", 0.2)
     api.put(PREFILL, lws("p"))
 
     start()

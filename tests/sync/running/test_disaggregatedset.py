@@ -151,7 +151,7 @@ async def test_a_pod_that_cannot_end_starts_no_role_alone(
     decoders: int,
 ) -> None:
     """It remains on a lost node of the groups before the set was scaled to zero."""
-    monkeypatch.setattr("sync.desired.gang.REST_AFTER", 0.0)
+    monkeypatch.setattr("sync.parts.gang.REST_AFTER", 0.0)
     api.put(POD.path(KEY[0], "old"), bound_pod(f"ds-{NEW}-prefill", deleting=deleting))
     await eventually(lambda: bool(rolling.caches[POD.kind].rows))
 

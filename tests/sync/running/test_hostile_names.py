@@ -27,10 +27,10 @@ from intent.inferenceservice.read import read
 from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS
 from intent.names import is_label_value
 from intent.settings import Settings
-from sync.desired.render.workloads import leader_worker_sets
-from sync.desired.service import desired_state
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD
 from sync.observed.configuration import reference
+from sync.parts.service import desired_state
+from sync.parts.workloads import leader_worker_sets
 from tests.builders.bounds import Place, fields, with_field
 from tests.builders.tenant import beyond
 from tests.hostile.names import IMPOSSIBLE

@@ -117,7 +117,7 @@ async def test_a_missing_kind_is_logged_once(
     lists = ("GET", OUTPUTS["HTTPRoute"].resource.collection)
     await eventually(lambda: api.requests.count(lists) > 3)
 
-    assert [record.message for record in caplog.records if record.name == "sync.runtime.cache"] == [
+    assert [record.message for record in caplog.records if record.name == "sync.watch.cache"] == [
         "kind not served"
     ]
 

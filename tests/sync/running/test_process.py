@@ -18,9 +18,9 @@ from fusioninfer.serving.controller import sync
 from intent.settings import Settings
 from kube.client import NONE, Client, ConfigError
 from kube.request import get
+from sync import health
 from sync.kinds import LWS, POD_GROUP, WATCHED
-from sync.runtime import health
-from sync.runtime.lease import Timing
+from sync.lease import Timing
 from tests.builders.patience import PATIENCE
 from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status

@@ -44,7 +44,7 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> N
 async def test_a_refused_event_is_written_later(
     api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
+    monkeypatch.setattr("sync.events.AGAIN", 0.05)
     answers = [status(403, "Forbidden") for _ in range(3)]
     api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None
 
@@ -55,7 +55,7 @@ async def test_a_refused_event_is_written_later(
 
 @pytest.mark.usefixtures("disagreeing")
 async def test_the_delay_between_tries_grows(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sync.runtime.events.AGAIN", 0.05)
+    monkeypatch.setattr("sync.events.AGAIN", 0.05)
     tries: list[str] = []
 
     def refuse(request: web.Request) -> web.StreamResponse | None:

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from intent import Object
 from sync import kinds
-from sync.runtime.cache import OWNERS
+from sync.watch.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.running.test_confirmed_owners import snapshot, successor

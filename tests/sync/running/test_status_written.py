@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from intent import Object
+from sync.history import FIGHT
 from sync.kinds import GATEWAYS, POD
-from sync.runtime.apply_history import FIGHT
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service

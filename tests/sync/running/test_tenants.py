@@ -20,9 +20,9 @@ from kube.wire import WatchEvent
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, templates
-from sync.runtime import reflector
-from sync.runtime.cache import Cache
-from sync.runtime.intake import Intake
+from sync.watch import reflector
+from sync.watch.cache import Cache
+from sync.watch.intake import Intake
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_hanging import gang

@@ -12,8 +12,8 @@ from kube import client as client_module
 from kube.client import Client
 from sync.controller import Controller
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
-from sync.runtime.cache import ENOUGH, Cache
-from sync.runtime.reflector import reflect
+from sync.watch.cache import ENOUGH, Cache
+from sync.watch.reflector import reflect
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import lws, routed

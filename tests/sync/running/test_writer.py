@@ -7,10 +7,10 @@ from intent import Object
 from kube.client import Client
 from kube.limit import RateLimit
 from sync.kinds import OUTPUTS, WATCHED
-from sync.runtime.cache import Cache
-from sync.runtime.metrics import metrics
+from sync.metrics import metrics
 from sync.state import ServiceState
-from sync.writer import Writer
+from sync.watch.cache import Cache
+from sync.write import Writer
 from tests.sync.conftest import FOR_EVER
 from tests.sync.fake_api import Api, status
 

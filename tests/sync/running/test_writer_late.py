@@ -11,11 +11,11 @@ from intent import Object
 from kube.client import Client
 from kube.request import apply
 from sync.kinds import OUTPUTS, WATCHED
-from sync.runtime.cache import Cache
-from sync.runtime.lease import LeadershipLostError
-from sync.runtime.metrics import metrics
+from sync.lease import LeadershipLostError
+from sync.metrics import metrics
 from sync.state import ServiceState
-from sync.writer import Writer
+from sync.watch.cache import Cache
+from sync.write import Writer
 from tests.sync.conftest import FOR_EVER, Background, Eventually
 from tests.sync.fake_api import Api
 

@@ -8,11 +8,11 @@ import pytest
 from intent import Object
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.read import InferenceServiceIntent
-from sync.desired.service import Desired
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.routes import Deployment
-from sync.observed.snapshot import Situation, Snapshot
+from sync.parts.service import Desired
+from sync.snapshot import Situation, Snapshot
 from sync.status.inputs import ObservedRoutes
 from sync.status.report import observed, report
 from tests.sync.samples import APPLIED, KEY, decode, inference_service, lws, prefill, role, routed, router

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from intent import Object, yaml
-from sync.desired.render.workloads import gang_objects
 from sync.kinds import LWS, POD_GROUP
+from sync.parts.workloads import gang_objects
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, KEY, decode, lws, planned, prefill

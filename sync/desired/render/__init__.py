@@ -1,1 +1,0 @@
-"""Renderers of Kubernetes objects: values in, apply configurations out."""

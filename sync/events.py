@@ -1,0 +1,265 @@
+"""Records Events: findings while they hold, and what happened once.
+
+A finding is an occurrence that lasts. Rules of this file, as of client-go's recorder:
+1. A finding is identified by its code, its subject and its path, and so is its Event: a new leader creates no
+ second one, and a message that changes with each try (it quotes a port, a time) updates one Event. It is
+ written once it has lasted, and again if it returns, persists, or is reworded.
+2. What happened once and repeats increases the count of its Event, at intervals that double. A service may
+ write `BURST` such Events at once, then one in `REFILL` seconds; what exceeds that waits, counted.
+3. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
+ its finding holds, else dropped. After one that the API server does not answer, the others wait.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final, Literal
+
+import structlog
+
+from catalog.codes import CODES
+from intent import Object
+from intent.errors import Finding, Subject, printable
+from intent.names import api_path
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
+from kube.request import Request, create, patch
+from sync.clock import now
+
+PATIENCE: Final = 2.0
+"""Seconds for which a finding must persist before its Event: files are applied one after the other."""
+REPEAT: Final = 1800.0
+"""Seconds after which the Event of a finding is repeated: Events expire after an hour. The longest delay."""
+REWORD: Final = 30.0
+"""Seconds after which a changed message of a finding is written; the delay doubles each time."""
+AGAIN: Final = 10.0
+"""Seconds after which a repetition, or a failed write, is written again; the delay doubles each time."""
+BURST: Final = 25
+"""Events about what happened that a service may write at once."""
+REFILL: Final = 60.0
+"""Seconds after which a service may write one more."""
+MOST: Final = 100
+"""Maximum number of Events of a service that are remembered, beside those of findings that hold."""
+LONGEST: Final = 1024
+"""Maximum length of `message` in the API."""
+EventType = Literal["Normal", "Warning"]
+Send = Callable[[Request], Awaitable[Object | None]]
+"""Sends a request; None: the service is paused."""
+log: Final = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Something that happened to a subject."""
+
+    subject: Subject
+    reason: str
+    message: str
+    type: EventType = "Normal"
+    about: str = ""
+    """Distinguishes occurrences of one reason; empty: the reason is enough."""
+    name: str = ""
+    """Of a finding: the name of its Event. It lasts until it is not found any more."""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What two occurrences share that are one Event."""
+        one = self.subject
+        return (self.name,) if self.name else (one.uid, one.kind, one.name, self.reason, self.about)
+
+
+@dataclass(slots=True)
+class Event:
+    """The Event of one occurrence. Times are monotonic."""
+
+    latest: Occurrence
+    due: float
+    """When the occurrences that wait are written."""
+    waiting: int = 0
+    """Occurrences that are not written yet; of a finding 1 while it holds."""
+    name: str = ""
+    times: int = 0
+    """The count of the Event; 0: this process did not write it."""
+    told: int = 0
+    """A hash of the message that was written last."""
+    rewordings: int = 0
+    writes: int = 0
+    failed: int = 0
+    """Failed writes in a row."""
+    at: float = 0.0
+    """When it was written last, or when the finding ended."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is of a finding that holds."""
+        return bool(self.latest.name and self.waiting)
+
+    def note(self, one: Occurrence, moment: float) -> None:
+        """Note that something happened, or is found."""
+        if not one.name:
+            self.waiting += 1
+        elif not self.waiting:
+            self.waiting, self.due = 1, moment + PATIENCE
+        elif self.times and hash(one.message) != self.told:
+            self.due = min(self.due, self.at + _doubled(REWORD, self.rewordings))
+        self.latest = one
+
+    def end(self, moment: float) -> None:
+        """Note that the finding does not hold any more."""
+        self.waiting, self.at = 0, moment
+
+    async def write(self, send: Send) -> bool:
+        """Write it, and decide when to do so again; return whether the API server answered."""
+        told, is_answered = hash(self.latest.message), True
+        try:
+            if not await self._send(send):  # a finding stays due, and is written when the service is resumed
+                self.waiting = 1 if self.latest.name else 0
+                return True
+        except (ApiError, *NO_ANSWER) as error:
+            is_answered = isinstance(error, ApiError)
+            log.warning("event not written", reason=self.latest.reason, error=logged(error))
+            delay, self.failed = _doubled(AGAIN, self.failed), self.failed + 1
+        else:
+            self.rewordings += bool(self.writes) and told != self.told
+            delay = REPEAT if self.latest.name else _doubled(AGAIN, self.writes)
+            self.writes, self.told, self.failed = self.writes + 1, told, 0
+        self.at = time.monotonic()
+        self.due, self.waiting = self.at + delay, 1 if self.latest.name else 0
+        return is_answered
+
+    async def _send(self, send: Send) -> bool:
+        """Increase the count of the Event; create it if there is none. Return whether it was sent."""
+        one, count = self.latest, self.times + self.waiting
+        events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
+        if self.times:
+            change = {"count": count, "lastTimestamp": now(), "message": _printable(one.message)}
+            try:
+                is_sent = await send(patch(api_path(events, self.name), change)) is not None
+            except ApiError as error:
+                if error.code != NOT_FOUND:
+                    raise
+            else:
+                self.times = count if is_sent else self.times
+                return is_sent
+        name = one.name or f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
+        try:
+            is_sent = await send(create(events, rendered(one, name, self.waiting))) is not None
+        except ApiError as error:
+            if not (one.name and error.exists):  # an earlier leader created it
+                raise
+            is_sent = True
+        if is_sent:
+            self.name, self.times = name, self.waiting
+        return is_sent
+
+
+def _doubled(seconds: float, times: int) -> float:
+    return min(REPEAT, seconds * 2.0 ** min(times, 20))
+
+
+def _printable(message: str) -> str:
+    return printable(message)[:LONGEST]
+
+
+@dataclass(slots=True)
+class ServiceEvents:
+    """The Events that this process wrote about one service."""
+
+    events: dict[tuple[str, ...], Event] = field(default_factory=dict)
+    """By the identity of their occurrences."""
+    free_at: float = -math.inf
+    """When one more may be written about what happened, without a burst."""
+    codes: tuple[str, ...] = ()
+    """Those of the findings that hold."""
+
+    async def record(self, send: Send, found: Iterable[Occurrence]) -> float | None:
+        """Write the Events that are due; return the seconds until the next one, None if none waits.
+
+        `found` has what happened since the last call, and all findings that hold.
+        """
+        moment, found = time.monotonic(), tuple(found)
+        for one in found:
+            self.events.setdefault(one.identity, Event(one, moment)).note(one, moment)
+        holding = {one.identity for one in found}
+        for event in self.events.values():
+            if event.holds and event.latest.identity not in holding:
+                event.end(moment)
+        for event in self.events.values():
+            if not event.waiting or event.due > moment:
+                continue
+            if not (event.latest.name or self._may_write(moment)):
+                event.due = moment + REFILL
+            elif not await event.write(send):
+                self._postpone(moment + AGAIN)
+        self._forget(moment)
+        waits = (event.due - moment for event in self.events.values() if event.waiting)
+        return min((seconds for seconds in waits if seconds > 0), default=None)
+
+    def _may_write(self, moment: float) -> bool:
+        """Return whether one more Event may be written now, and count it."""
+        free_at = max(self.free_at, moment - BURST * REFILL) + REFILL
+        if free_at > moment:
+            return False
+        self.free_at = free_at
+        return True
+
+    def _postpone(self, until: float) -> None:
+        """Delay the Events that wait."""
+        for event in self.events.values():
+            event.due = max(event.due, until)
+
+    def _forget(self, moment: float) -> None:
+        """Drop what was written or ended long ago, and the first ones if there are too many."""
+        passed = [(at, event) for at, event in self.events.items() if not event.holds]
+        old = [at for at, event in passed if not event.waiting and event.at + REPEAT < moment]
+        for at in dict.fromkeys((*old, *(at for at, _ in passed[:-MOST]))):
+            del self.events[at]
+
+
+def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
+    """Yield findings as occurrences, by the names of their Events; duplicates once."""
+    seen = Counter[str]()
+    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
+        name, seen[first] = event_name(finding, seen[first]), seen[first] + 1
+        reason = CODES[finding.error.code].event
+        yield Occurrence(finding.subject, reason, _message(finding), "Warning", name=name)
+
+
+def _message(finding: Finding) -> str:
+    """Return the message: what is wrong, the code, the remedy and the usual cause."""
+    error, row = finding.error, CODES[finding.error.code]
+    where = "" if error.value is None else f"{error.path} is {error.value}: "
+    tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
+    return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
+
+
+def event_name(finding: Finding, place: int = 0) -> str:
+    """Return the name of an Event: object, code and path; `place` numbers those that share all three."""
+    known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
+    return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"
+
+
+def rendered(one: Occurrence, name: str, count: int = 1) -> Object:
+    """Render a `v1` Event."""
+    at, subject = now(), one.subject
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": subject.namespace},
+        "involvedObject": {
+            "apiVersion": subject.api_version,
+            "kind": subject.kind,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "uid": subject.uid,
+        },
+        "type": one.type,
+        "reason": one.reason,
+        "message": _printable(one.message),
+        "source": {"component": "fusioninfer-sync"},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": count,
+    }

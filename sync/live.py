@@ -1,0 +1,184 @@
+"""Live reads of owners and autoscalers: before an object is adopted, changed or deleted.
+
+The caches may be old, and absence in a cache proves nothing: a list may be answered with 404 by mistake, a
+watch may have stalled. So the API server itself is asked for the owner, and the owner is compared by its uid.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from intent import Object, lws
+from intent.inferenceservice import v1alpha1
+from intent.service.member import ServiceKey
+from kube.client import NOT_FOUND, ApiError, Client
+from kube.request import get
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, Kind
+from sync.observed.cached import AppliedObject, CachedObject, Owner, UnreadableObject, owners
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.lws import LeaderWorkerSetProjection
+from sync.snapshot import Snapshot
+from sync.watch.cache import Cache, Caches, cache_of
+
+OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
+Of = TypeVar("Of", CachedInferenceService, CachedObject[LeaderWorkerSetProjection])
+CONFLICT: Final = 409
+
+
+async def owner_stays(client: Client, desired: Object) -> bool:
+    """Return whether the InferenceService that is to control an object exists and is not being deleted.
+
+    The cache may be old: while an InferenceService is deleted the garbage collector removes its owner
+    references, and an object that got one again would be deleted too. Kubernetes' own controllers ask before
+    they adopt as well (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
+    """
+    metadata = desired["metadata"]
+    owner = next((one for one in owners(metadata) if one.controller), None)
+    if owner is None:
+        return True
+    found = await _read(client, INFERENCE_SERVICE, metadata["namespace"], owner)
+    return found is not None and not found["metadata"].get("deletionTimestamp")
+
+
+class BehindError(ApiError):
+    """A cache is behind: the decision that was based on it is made again. It is no finding."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"
+        super().__init__(CONFLICT, {"reason": "Behind", "message": message})
+
+
+@dataclass(slots=True)
+class OwnerCheck:
+    """Checks whether objects of one service may be changed or deleted; reads each owner once."""
+
+    client: Client
+    caches: Caches
+    snapshot: Snapshot
+    """The snapshot from which the desired state was computed; the caches may be newer by now."""
+    alive: dict[str, bool] = field(default_factory=dict)
+    """By uid, whether an owner exists as it is in the snapshot."""
+
+    async def confirm(self, stored: AppliedObject, desired: Object) -> None:
+        """Read the owners of an object before it is changed: the desired state was computed from them.
+
+        Each desired owner must exist, and each owner, desired or present, must be as in the snapshot. An
+        owner that a cache lacks is not taken for deleted. Raises `ApiError` (409) where the cache is behind.
+        """
+        desired_owners = owners(desired["metadata"])
+        for owner in dict.fromkeys((*desired_owners, *stored.owners)):
+            if owner.kind not in OWNER_KINDS or self._is_of_another(owner):
+                continue
+            if not await self._is_alive(stored.namespace, owner) and owner in desired_owners:
+                raise BehindError(owner.kind, owner.name)
+        if desired["kind"] == LWS.kind:
+            await self._confirm_replicas(stored, desired)
+
+    async def _confirm_replicas(self, stored: AppliedObject, desired: Object) -> None:
+        """Read the autoscalers before replicas are applied that one of them may have changed.
+
+        That the cache knows none is no proof. Raises `ApiError` (409) where one is new to the snapshot.
+        """
+        sets = (row.projection.report for row in self.snapshot.of(LWS) if row.name == stored.name)
+        seen = next((one for one in sets if one), None)
+        if seen is None or not seen.scaler or desired["spec"].get("replicas") in {None, seen.replicas}:
+            return
+        known = {row.name for row in self.snapshot.of(AUTOSCALER)}
+        cache = cache_of(self.caches, AUTOSCALER)
+        async for page in self.client.pages(AUTOSCALER.path(stored.namespace)):
+            for item in page.items or ():
+                row = await cache.read(bytes(item))
+                if row is None or row.name in known:
+                    continue
+                if not isinstance(row, CachedObject):
+                    message = f"{AUTOSCALER.kind} {row.name} may scale it and cannot be read: {row.why}"
+                    raise ApiError(CONFLICT, {"reason": "Unreadable", "message": message})
+                if row.projection.target == stored.name and not row.deleting:
+                    cache.put(row)
+                    raise BehindError(AUTOSCALER.kind, row.name)
+
+    async def allows_deletion(self, row: AppliedObject) -> bool:
+        """Return whether the controller may delete an object that is not desired.
+
+        One of its owners must exist and be as in the snapshot: only then is the desired state certain. An
+        object without an owner is left to the garbage collector. Raises `ApiError` (409) where the cache is
+        behind.
+        """
+        known = [owner for owner in row.owners if owner.kind in OWNER_KINDS]
+        return any([await self._is_alive(row.namespace, owner) for owner in known])
+
+    def _is_of_another(self, owner: Owner) -> bool:
+        uid = self.snapshot.service.uid if self.snapshot.service else ""
+        return owner.kind == v1alpha1.KIND and owner.uid != uid
+
+    async def _is_alive(self, namespace: str, owner: Owner) -> bool:
+        if owner.uid not in self.alive:
+            self.alive[owner.uid] = await self._is_as_seen(namespace, owner)
+        return self.alive[owner.uid]
+
+    async def _is_as_seen(self, namespace: str, owner: Owner) -> bool:
+        """Read an owner; return False if it is gone, or none (any more) (`is_owner`).
+
+        Raises `ApiError` if it differs from the snapshot; the cache is updated before.
+        """
+        live = await _read(self.client, OWNER_KINDS[owner.kind], namespace, owner)
+        cache = cache_of(self.caches, OWNER_KINDS[owner.kind])
+        if live is None or not is_owner(live, cache.project(live), self.snapshot.situation.key):
+            return False
+        if owner.kind == LWS.kind:
+            sets = self.snapshot.of(LWS)
+            seen = next((row for row in sets if row.name == owner.name), None)
+            self._compare(cache_of(self.caches, LWS), live, seen)
+        else:
+            self._compare(cache_of(self.caches, INFERENCE_SERVICE), live, self.snapshot.service)
+        return True
+
+    def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
+        row = cache.project(live)
+        if _state(row if row and self._concerns(row) else None) == _state(seen):
+            return
+        name = live["metadata"]["name"]
+        if row is None:
+            cache.drop((live["metadata"]["namespace"], name))
+        else:
+            cache.put(row)
+        raise BehindError(cache.kind.kind, name)
+
+    def _concerns(self, row: OwnerRow | UnreadableObject) -> bool:
+        """Return whether the service depends on an owner: a member, an ejected one, or an unreadable one."""
+        if isinstance(row, UnreadableObject):
+            return True
+        name = self.snapshot.situation.key[1]
+        one = row.projection.ejected if isinstance(row, CachedObject) else None
+        names = {gang.pod_group for gang in self.snapshot.gangs}
+        return row.service == name or (one is not None and (one.service == name or one.group in names))
+
+
+OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lws.KIND: LWS}
+"""The kinds that own what the controller makes."""
+
+
+def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, key: ServiceKey) -> bool:
+    """Return whether a live object and its row own what is made for a service.
+
+    It must not be being deleted, nor be a member of another service.
+    """
+    one = row.projection.member if isinstance(row, CachedObject) else None
+    return not live["metadata"].get("deletionTimestamp") and (one is None or one.key == key)
+
+
+def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None:
+    """Return what distinguishes two states of an owner; its status, which changes often, does not."""
+    if row is None:
+        return None
+    return (row.uid,) if isinstance(row, UnreadableObject) else (row.uid, row.fingerprint, row.deleting)
+
+
+async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
+    """Read an owner; return None if it is gone, or if another object has its name."""
+    try:
+        found = await client.call(get(kind.path(namespace, owner.name)))
+    except ApiError as error:
+        if error.code != NOT_FOUND or not error.named:
+            raise
+        return None
+    return found if found["metadata"].get("uid") == owner.uid else None

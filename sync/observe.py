@@ -1,0 +1,242 @@
+"""Builds the snapshot of one service from the caches and from what earlier reconciles remembered."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from intent import Object, budget
+from intent.errors import Subject
+from intent.inferenceservice.members import member_name
+from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
+from intent.names import service_names
+from intent.service.member import Member, ServiceKey, gangs
+from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
+from sync.observed.autoscaler import Autoscaler
+from sync.observed.cached import CachedObject, Row
+from sync.observed.index_keys import gang_keys, index_key
+from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
+from sync.observed.lws import LeaderWorkerSetProjection
+from sync.observed.pod_group import PodGroup
+from sync.observed.routes import InferencePool
+from sync.snapshot import Situation, Snapshot
+from sync.watch.cache import Caches, cache_of
+
+
+@dataclass(slots=True)
+class ServiceMemory:
+    """What one reconcile of a service remembers for the next."""
+
+    ours: dict[str, PodGroup] = field(default_factory=dict)
+    """Our PodGroups as last seen with roles: they keep them if a PodGroup is deleted or edited."""
+    empty_since: dict[str, float] = field(default_factory=dict)
+    """The time (monotonic) since which a member, by uid, has no replicas."""
+    last_replicas: dict[str, int | None] = field(default_factory=dict)
+    """The replicas that the roles of the InferenceService asked for, as last seen."""
+    ready: str = ""
+    """The last known status of the condition `Ready`: `True`, `False`, or empty."""
+    status: Object | None = None
+    """The status of the InferenceService as last seen; None: none was seen."""
+    claimed: set[str] = field(default_factory=set)
+    """Roles whose replicas their author changed since, and that are not stored yet."""
+
+    def claims(self, service: InferenceServiceIntent | None, stored: Mapping[str, int]) -> frozenset[str]:
+        """Return the roles whose author wins over an autoscaler, having changed `replicas` last.
+
+        `stored` has the replicas of the existing LeaderWorkerSets, by name.
+        """
+        for role in service.roles if service else ():
+            if self.last_replicas.get(role.name, role.replicas) != role.replicas:
+                self.claimed.add(role.name)
+            if service and stored.get(member_name(service, role)) == role.replicas:
+                self.claimed.discard(role.name)
+            self.last_replicas[role.name] = role.replicas
+        return frozenset(self.claimed)
+
+    def remember(self, name: str, stored: PodGroup | None) -> PodGroup | None:
+        """Return our PodGroup of a name as last seen with roles."""
+        before = self.ours.get(name)
+        if stored and stored.service and (stored.roles or not (before and before.roles)):
+            self.ours[name] = stored
+        return self.ours.get(name)
+
+    def keep_only(self, names: tuple[str, ...]) -> None:
+        """Forget the PodGroups of revisions that are gone."""
+        self.ours = {name: seen for name, seen in self.ours.items() if name in names}
+
+    def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
+        """Return the seconds for which members have had no replicas, by name; start counting for new ones.
+
+        Those of a revision count while another role of it has replicas.
+        """
+        now, started = time.monotonic(), {one.gang for one in members if one.replicas}
+        empty = [one for one in members if not one.replicas and (not one.revision or one.gang in started)]
+        self.empty_since = {one.uid: self.empty_since.get(one.uid, now) for one in empty}
+        return {one.name: now - self.empty_since[one.uid] for one in empty}
+
+
+def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
+    """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
+    rows, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
+    crowd = _crowd(key, caches)
+    few = _few(key, caches) if crowd else cache_of(caches, LWS).of(key)
+    names = _gang_names(key, few, caches)
+    rows[LWS.kind] = few if crowd else _leader_worker_sets(key, names, caches)
+    if GATEWAYS.kind in caches:
+        rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
+    rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
+    service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
+    value = service.value if service else None
+    if POOL.kind in caches:
+        rows[POOL.kind] = _pools(key, value, caches)
+    stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
+    situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
+    return Snapshot(
+        situation,
+        service,
+        rows,
+        tuple(_namesakes(key, caches)),
+        claimed=memory.claims(value, stored),
+        unknown=unknown,
+        unreadable=() if crowd else tuple(_unreadable(key, caches, unknown)),
+        crowd=crowd,
+        revisions=tuple(revisions),
+        templates=_templates(value, caches) if value else NONE_NAMED,
+    )
+
+
+def _templates(service: InferenceServiceIntent, caches: Caches) -> NamedTemplates:
+    """Return the templates that a service names: of its namespace, else of the operator's."""
+    names = service.base_refs
+    cache = caches.get(TEMPLATE)
+    if not names or cache is None:
+        return NamedTemplates(names, trouble=OFF)
+    found = {
+        name: row
+        for name in names
+        for where in ("", service.namespace)
+        for row in cache.of(index_key(TEMPLATE, where, name))
+    }
+    return NamedTemplates(names, found, cache.trouble_in(service.namespace))
+
+
+def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:
+    """Yield the Gateways that HTTPRoutes name."""
+    index_keys = {at for route in routes for at in route.index_keys}
+    for at in sorted(index_keys):
+        yield from cache_of(caches, GATEWAYS).of(at)
+
+
+def _pools(
+    key: ServiceKey, service: InferenceServiceIntent | None, caches: Caches
+) -> tuple[CachedObject[InferencePool], ...]:
+    """Return the InferencePools of a service, and the one that its router refers to."""
+    cache, name = cache_of(caches, POOL), service.router.pool if service and service.router else ""
+    named = [row] if (row := cache.rows.get((key[0], name))) else []
+    return tuple({row.name: row for row in (*cache.of(key), *named)}.values())
+
+
+Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
+
+
+def _crowd(key: ServiceKey, caches: Caches) -> int:
+    """Return the number of LeaderWorkerSets of a service if it exceeds the limit; else 0. None is read."""
+    cache = cache_of(caches, LWS)
+    found = max(map(cache.count, (key, *gang_keys(*key))))
+    return found if budget.of_service(found) else 0
+
+
+def _few(key: ServiceKey, caches: Caches) -> Sets:
+    """Return of too many LeaderWorkerSets those of the InferenceService's roles, and one member.
+
+    The status is about the first, and a finding about the second where there is no InferenceService.
+    """
+    cache, service = cache_of(caches, LWS), cache_of(caches, INFERENCE_SERVICE).rows.get(key)
+    value = service.value if service else None
+    names = [member_name(value, role) for role in value.roles] if value else []
+    of_roles = [row for name in names if (row := cache.rows.get((key[0], name)))]
+    members = (row for row in cache.of(key) if (one := row.projection.member) and one.key == key)
+    return tuple({row.name: row for row in (*of_roles, *islice(members, 1))}.values())
+
+
+def _gang_names(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[str, ...]:
+    """Return the PodGroups of a service: that of its name first, then those of revisions."""
+    found = (row.projection.member for row in sets)
+    of_members = (one.gang for one in found if one and one.key == key)
+    stored = (row.name for row in cache_of(caches, POD_GROUP).of(key) if row.service == key[1])
+    return tuple(dict.fromkeys((key[1], *of_members, *stored)))
+
+
+def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches) -> Sets:
+    """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroups, each once."""
+    cache = cache_of(caches, LWS)
+    by_group = (row for name in names for at in gang_keys(key[0], name) for row in cache.of(at))
+    return tuple({row.name: row for row in (*cache.of(key), *by_group)}.values())
+
+
+def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObject[Autoscaler], ...]:
+    """Return the autoscalers of a service, and those of others with the same targets, each once."""
+    cache = cache_of(caches, AUTOSCALER)
+    by_target = (row for one in sets for row in cache.of(index_key(LWS.kind, key[0], one.name)))
+    return tuple({row.name: row for row in (*cache.of(key), *by_target)}.values())
+
+
+def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
+    """Return the kinds of which not all objects of a service are known, and why."""
+    return {kind: why for kind, cache in caches.items() if (why := cache.gap(key))}
+
+
+def _unreadable(key: ServiceKey, caches: Caches, kinds: Iterable[str]) -> Iterator[tuple[Subject, str]]:
+    """Yield the unreadable objects of a service, and why they are."""
+    for kind in kinds:
+        version = caches[kind].kind.resource.api_version
+        for row in caches[kind].unreadable_of(key):
+            yield Subject(version, kind, row.namespace, row.name, row.uid), row.why
+
+
+def _namesakes(key: ServiceKey, caches: Caches) -> Iterator[Subject]:
+    """Yield the LeaderWorkerSets with the name of a Service of the service, if they are not being deleted."""
+    for name in service_names(key[1]):
+        row = cache_of(caches, LWS).rows.get((key[0], name))
+        if row and not row.deleting:
+            yield Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
+
+
+def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
+    key: ServiceKey,
+    names: tuple[str, ...],
+    sets: Sets,
+    caches: Caches,
+    memory: ServiceMemory,
+    too_old: str,
+) -> Iterator[Situation]:
+    """Build the inputs of the plans of all gangs, that of the service's name first."""
+    pod_groups = cache_of(caches, POD_GROUP)
+    members = [one for row in sets if (one := row.projection.member) and one.key == key]
+    ejected = [one for row in sets if (one := row.projection.ejected)]
+    by_gang, by_group = gangs(members), gangs(ejected)
+    rivals = {one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name))}
+    empty_for = memory.empty_for((*members, *ejected))
+    bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
+    for name in names:
+        stored = pod_groups.rows.get((key[0], name))
+        yield Situation(
+            key,
+            members=(own := by_gang.get(name, ())),
+            stored=stored,
+            remembered=memory.remember(name, stored),
+            rivals=frozenset(rivals & {one.name for one in own}),
+            empty_for=empty_for,
+            volcano=too_old,
+            ejected=tuple(one for one in by_group.get(name, ()) if one.group == name),
+            group=name if name != key[1] else "",
+            bound=bound,
+        )
+    memory.keep_only(names)
+
+
+def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:
+    """Return the LeaderWorkerSets of which a pod is bound that is not about to end."""
+    pods = (row.projection for row in cache_of(caches, POD).of(key))
+    return frozenset(pod.lws for pod in pods if pod.scheduled and not pod.deleting)

@@ -1,0 +1,252 @@
+"""Renders the endpoint picker (EPP) of a service: its configuration, workload and RBAC.
+
+Sources: `config/charts/epplib/templates` of kubernetes-sigs/gateway-api-inference-extension v1.5.0; for the
+name of the Lease, `pkg/epp/server/controller_manager.go` of every generation here.
+
+With more than one replica the endpoint pickers elect a leader, and only the leader is ever ready. Anything
+that waits for a second ready replica waits forever.
+"""
+
+from hashlib import sha256
+from typing import Final
+
+from catalog.pickers.generations import POOLS, pulled_from
+from catalog.pickers.workload import (
+    CONFIG_DIR,
+    CONFIG_VOLUME,
+    CONTAINER,
+    GRPC_PORT,
+    HEALTH_PORT,
+    METRICS_PORT,
+    PORTS,
+)
+from intent import Object
+from intent.annotations import PICKER
+from intent.names import picker_name
+from sync.parts.metadata import metadata
+from sync.parts.picker_pods import customized
+from sync.parts.routes import Routes, config_name, pool_name
+
+CONFIG_FILE: Final = "config.yaml"
+DIGEST: Final = "fusioninfer.io/config-digest"
+"""An endpoint picker reads its configuration once, when it starts: a new configuration needs a new pod."""
+GRACE: Final = 130
+"""Seconds that an endpoint picker may take to end, as in upstream's charts. It exits after 30 in any case
+(`GracefulShutdownTimeout` of controller-runtime)."""
+STARTUP: Final = 60
+"""Failures of the startup probe, 5 seconds apart: without a pool an endpoint picker is not alive."""
+RESOURCES: Final[Object] = {"requests": {"cpu": "250m", "memory": "256Mi"}}
+"""Unless the operator sets others."""
+USER: Final = 65532
+"""`nonroot` of the images of both projects; earlier releases wrote it."""
+RESTRICTED: Final[Object] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+"""The security context of the container, unless the operator sets another one."""
+ELECTION: Final = "--ha-enable-leader-election"
+"""A flag of every generation (`cmd/epp/runner`, `pkg/epp/server/options.go`)."""
+ALONE: Final[Object] = {"maxSurge": 1, "maxUnavailable": 0}
+"""The new pod serves before the old one ends."""
+ELECTED: Final[Object] = {"maxSurge": "100%", "maxUnavailable": "100%"}
+"""New pods start while the old ones end, one of which releases its Lease. Any smaller number would keep the
+leader forever: a new pod is not ready before it leads."""
+
+
+def config_map(routes: Routes) -> Object:
+    """Render the ConfigMap with the EndpointPickerConfig."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(routes, config_name(routes.service)),
+        "data": {CONFIG_FILE: routes.config},
+    }
+
+
+def service(routes: Routes) -> Object:
+    """Render the Service through which gateways reach the endpoint picker."""
+    ports = (("grpc-ext-proc", GRPC_PORT), ("http-metrics", METRICS_PORT))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(routes),
+        "spec": {
+            "selector": _labels(routes),
+            "ports": [{"name": name, "port": port, "protocol": "TCP"} for name, port in ports],
+        },
+    }
+
+
+def deployment(routes: Routes) -> Object:
+    """Render the Deployment, labelled with the generation that it runs."""
+    found = _metadata(routes)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**found, "labels": {**found["labels"], PICKER: routes.picker.name}},
+        "spec": {
+            "replicas": routes.replicas,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
+            "selector": {"matchLabels": _labels(routes)},
+            "template": customized(_template(routes), routes.template),
+        },
+    }
+
+
+def disruption_budget(routes: Routes) -> Object:
+    """Render the PodDisruptionBudget: one pod may be evicted at a time, and none while there is no leader.
+
+    It requires no ready pod beside the leader, since there never is one. An eviction needs one ready pod
+    anyway (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
+    """
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _metadata(routes),
+        "spec": {"maxUnavailable": "100%", "selector": {"matchLabels": _labels(routes)}},
+    }
+
+
+def elects(routes: Routes) -> bool:
+    """Return whether the endpoint pickers elect a leader: there is more than one."""
+    return routes.replicas > 1
+
+
+def _metadata(routes: Routes) -> Object:
+    return metadata(routes, picker_name(routes.service))
+
+
+def _labels(routes: Routes) -> dict[str, str]:
+    """Return the labels of the pods; the service's own label would make them endpoints of the pool."""
+    return {
+        "app.kubernetes.io/name": "endpoint-picker",
+        "app.kubernetes.io/instance": picker_name(routes.service),
+    }
+
+
+def _digest(routes: Routes) -> str:
+    """Return a digest of what is read only at the start: the configuration, in some rows further ports."""
+    ports = "" if routes.picker.active_ports else "".join(f" {one}" for one in routes.endpoints.ports[1:])
+    return sha256(f"{routes.config}{ports}".encode()).hexdigest()[:16]
+
+
+def _template(routes: Routes) -> Object:
+    return {
+        "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes)}},
+        "spec": _pod(routes),
+    }
+
+
+def _pod(routes: Routes) -> Object:
+    return {
+        "serviceAccountName": picker_name(routes.service),
+        "terminationGracePeriodSeconds": GRACE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            **({"runAsUser": USER} if routes.has_user else {}),
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(routes)],
+        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": config_name(routes.service)}}],
+        **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
+        **routes.pods,
+    }
+
+
+def _spread(routes: Routes) -> Object:
+    """Render the spread of one rollout's pods over nodes, as far as possible."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": _labels(routes)},
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+
+
+def _container(routes: Routes) -> Object:
+    return {
+        "name": CONTAINER,
+        "image": pulled_from(routes.registry, routes.picker.image),
+        "args": args(routes),
+        "env": _env(routes),
+        "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in PORTS.items()],
+        "startupProbe": _probe("liveness", 5, STARTUP),
+        "livenessProbe": _probe("liveness", 10, 3),
+        "readinessProbe": _probe("readiness", 2, 3),
+        "resources": routes.resources or RESOURCES,
+        "securityContext": routes.security or RESTRICTED,
+        "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}],
+    }
+
+
+def args(routes: Routes) -> list[str]:
+    """Return the flags: those of every generation, then those of this one.
+
+    All have the form `--name=value`: a boolean flag takes no separate value. Metrics are served without
+    authentication, which would need cluster-wide rights; tracing is off, as it would dial localhost.
+    """
+    return [
+        f"--pool-name={pool_name(routes.service)}",
+        f"--pool-group={POOLS}",
+        f"--config-file={CONFIG_DIR}/{CONFIG_FILE}",
+        f"--grpc-port={GRPC_PORT}",
+        f"--grpc-health-port={HEALTH_PORT}",
+        f"--metrics-port={METRICS_PORT}",
+        f"--secure-serving={'true' if routes.secure_serving else 'false'}",
+        "--metrics-endpoint-auth=false",
+        "--tracing=false",
+        "--zap-encoder=json",
+        *((f"{ELECTION}=true",) if elects(routes) else ()),
+        *routes.picker.flags,
+    ]
+
+
+def _env(routes: Routes) -> list[Object]:
+    """Render the environment: the namespace, which is the pool's, and the pod's name."""
+    fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
+    return [
+        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
+        *({"name": name, "value": value} for name, value in routes.picker.env),
+    ]
+
+
+def _probe(name: str, period: int, failures: int) -> Object:
+    """Render a probe of a health service that every generation has, with and without leader election."""
+    grpc = {"port": HEALTH_PORT, "service": name}
+    return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}
+
+
+READING: Final = "fusioninfer-endpoint-picker"
+"""The ClusterRole of every endpoint picker (`manifests/base/picker-roles.yaml`), bound in its namespace."""
+ELECTING: Final = "fusioninfer-endpoint-picker-election"
+"""The ClusterRole of those that elect a leader."""
+
+
+def account(routes: Routes) -> Object:
+    """Render the ServiceAccount."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
+
+
+def reading(routes: Routes) -> Object:
+    """Render the RoleBinding for the objects that every endpoint picker reads."""
+    return _binding(routes, READING, "read")
+
+
+def electing(routes: Routes) -> Object:
+    """Render the RoleBinding for leader election."""
+    return _binding(routes, ELECTING, "election")
+
+
+def _binding(routes: Routes, role: str, purpose: str) -> Object:
+    """Render a RoleBinding; another name than in earlier releases, as the role of a binding cannot change."""
+    account = picker_name(routes.service)
+    namespace = {"namespace": routes.namespace} if routes.namespace else {}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(routes, f"{account}-{purpose}"),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, **namespace}],
+    }

@@ -1,0 +1,193 @@
+"""Renders the routes of a service: InferencePool, InferenceObjectives, Gateway, HTTPRoute, DestinationRule.
+
+Sources: kubernetes-sigs/gateway-api-inference-extension `api/v1/inferencepool_types.go` as of v1.2 (no
+`appProtocol`: only CRDs since v1.4 have it); kubernetes-sigs/gateway-api `apis/v1`.
+"""
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any, Final
+
+from catalog.pickers.generations import OBJECTIVES_API, POOLS
+from catalog.pickers.workload import GRPC_PORT
+from intent import Object
+from intent.annotations import SERVICE
+from intent.names import picker_name
+from intent.shapes import listed, mapping
+from sync.parts.metadata import metadata
+from sync.parts.picker import (
+    account,
+    config_map,
+    deployment,
+    disruption_budget,
+    electing,
+    elects,
+    reading,
+    service,
+)
+from sync.parts.routes import RoutePlan, Routes, gateway_name, pool_name, route_name
+
+POOL_API_VERSION: Final = f"{POOLS}/v1"
+POOL_KIND: Final = "InferencePool"
+TARGET_PORTS: Final = "targetPorts"
+
+
+def inference_pool(routes: Routes) -> Object:
+    """Render the InferencePool: the pods that serve, and the endpoint picker that chooses among them."""
+    return {
+        "apiVersion": POOL_API_VERSION,
+        "kind": POOL_KIND,
+        "metadata": metadata(routes, pool_name(routes.service)),
+        "spec": {
+            "selector": {"matchLabels": {SERVICE: routes.service, **routes.endpoints.selector}},
+            TARGET_PORTS: [{"number": port} for port in routes.endpoints.ports],
+            "endpointPickerRef": {
+                "name": picker_name(routes.service),
+                "port": {"number": GRPC_PORT},
+                "failureMode": failure_mode(routes),
+            },
+        },
+    }
+
+
+def with_one_port(pool: Object) -> Object | None:
+    """Return an InferencePool with its first port, which v1.0 alone allows; None if it is so."""
+    spec = pool["spec"]
+    fewer = spec | {TARGET_PORTS: spec[TARGET_PORTS][:1]} if TARGET_PORTS in spec else spec
+    return None if fewer == spec else pool | {"spec": fewer}
+
+
+def objectives(routes: Routes) -> Iterator[Object]:
+    """Render the InferenceObjectives, by which requests get a priority other than 0.
+
+    Source: `apix/v1alpha2/inferenceobjective_types.go` of v1.5.0.
+    """
+    for name, priority in routes.objectives:
+        yield {
+            "apiVersion": OBJECTIVES_API,
+            "kind": "InferenceObjective",
+            "metadata": metadata(routes, name),
+            "spec": {
+                "priority": priority,
+                "poolRef": {"group": POOLS, "name": (routes.pool or pool_name(routes.service))},
+            },
+        }
+
+
+def failure_mode(routes: Routes) -> str:
+    """Return what happens while the endpoint picker is down: any leader serves, but a prefiller must not."""
+    return "FailClose" if routes.split else "FailOpen"
+
+
+def backend(routes: Routes) -> Object:
+    """Return the reference of a route to the pool; a port would be ignored."""
+    return {"group": POOLS, "kind": POOL_KIND, "name": routes.pool or pool_name(routes.service)}
+
+
+GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
+EVERYTHING: Final[Object] = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
+NO_TIMEOUT: Final[Object] = {"request": "0s"}
+"""A long generation exceeds the default timeout of gateways (Envoy: 15 seconds)."""
+
+
+def http_route(routes: Routes) -> Object:
+    """Render the HTTPRoute: the author's own, with the pool as the backend of rules that name none."""
+    rules = routes.http_route.get("rules") or [EVERYTHING]
+    filled = [_rule(rule, routes) for rule in rules] if isinstance(rules, list) else rules
+    spec = {**routes.http_route, "rules": filled}
+    return {
+        "apiVersion": GATEWAY_API_VERSION,
+        "kind": "HTTPRoute",
+        "metadata": metadata(routes, route_name(routes.service)),
+        "spec": spec,
+    }
+
+
+def _rule(rule: Any, routes: Routes) -> Any:
+    """Add the pool to a rule without backends; a rule that redirects needs none."""
+    if not isinstance(rule, dict) or rule.get("backendRefs") or _redirects(rule):
+        return rule
+    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(routes)]}
+
+
+def _redirects(rule: Object) -> bool:
+    return any(mapping(one).get("type") == "RequestRedirect" for one in listed(rule.get("filters")))
+
+
+def gateway(routes: Routes) -> Object:
+    """Render the Gateway as its author wrote it."""
+    return {
+        "apiVersion": GATEWAY_API_VERSION,
+        "kind": "Gateway",
+        "metadata": metadata(routes, gateway_name(routes.service)),
+        "spec": routes.gateway,
+    }
+
+
+ISTIO_API_VERSION: Final = "networking.istio.io/v1"
+"""Served since Istio 1.22, which is earlier than its support of InferencePools."""
+
+
+def destination_rule(routes: Routes) -> Object:
+    """Render the DestinationRule: Istio calls a Service with TLS only if a rule says so.
+
+    The endpoint picker creates its certificate when it starts, so the certificate is not verified. A host
+    without dots is resolved in the rule's namespace, whatever the cluster's domain. Source:
+    `config/charts/inferencepool/templates/istio.yaml` of kubernetes-sigs/gateway-api-inference-extension
+    v1.5.0.
+    """
+    return {
+        "apiVersion": ISTIO_API_VERSION,
+        "kind": "DestinationRule",
+        "metadata": metadata(routes, picker_name(routes.service)),
+        "spec": {
+            "host": picker_name(routes.service),
+            "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
+        },
+    }
+
+
+RenderRoute = Callable[[Routes], Object]
+
+
+def _picks(routes: Routes) -> bool:
+    """Return whether the pool and its endpoint picker are ours."""
+    return not routes.pool
+
+
+def _elects(routes: Routes) -> bool:
+    return _picks(routes) and elects(routes)
+
+
+def _needs_rule(routes: Routes) -> bool:
+    return _picks(routes) and routes.destination_rule
+
+
+PARTS: Final[tuple[tuple[RenderRoute, Callable[[Routes], Any]], ...]] = (
+    (account, _picks),
+    (reading, _picks),
+    (electing, _elects),
+    (config_map, _picks),
+    (inference_pool, _picks),
+    (deployment, _picks),
+    (disruption_budget, _elects),
+    (service, _picks),
+    (destination_rule, _needs_rule),
+    (gateway, attrgetter("gateway")),
+    (http_route, attrgetter("http_route")),
+)
+"""The renderers of all objects that routes consist of, and the condition of each, in the order of applying.
+
+The pool comes before the Deployment: without it an endpoint picker is not alive (`cmd/epp/runner/health.go`).
+"""
+
+
+def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
+    """Render every object of the plan of a service's routes; of held ones the pool."""
+    routes = plan.routes
+    if routes is None:
+        return ()
+    if plan.hold:
+        return (inference_pool(routes),)
+    parts = (part(routes) for part, is_wanted in PARTS if is_wanted(routes))
+    return (*parts, *objectives(routes))

@@ -1,0 +1,141 @@
+"""The snapshot of one service: everything from which its desired objects and its status are computed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from intent import lws
+from intent.errors import Subject
+from intent.inferenceservice.read import KIND, InferenceServiceIntent
+from intent.inferenceservice.router import filled
+from intent.service.member import Member, ServiceKey
+from intent.service.rules import present
+from sync.kinds import Kind
+from sync.observed.cached import Row
+from sync.observed.configuration import Configuration
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
+from sync.observed.pod_group import PodGroup
+
+R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The input of a gang's plan. Offline: only the key, the members and the group."""
+
+    key: ServiceKey
+    members: tuple[Member, ...]
+    stored: PodGroup | None = None
+    """The PodGroup of the service's name, made by the controller or not."""
+    remembered: PodGroup | None = None
+    """Our PodGroup, as last seen."""
+    rivals: frozenset[str] = frozenset()
+    """Members for which LWS's own provider made PodGroups."""
+    empty_for: Mapping[str, float] = field(default_factory=dict)
+    """Seconds for which a member has had no replicas, by name."""
+    volcano: str = ""
+    """Why the installed Volcano cannot schedule the gang; empty if it can, or is unknown."""
+    ejected: tuple[Member, ...] = ()
+    """LeaderWorkerSets that are no members (any more), and whose templates name its PodGroup."""
+    group: str = ""
+    """The PodGroup of one revision of a DisaggregatedSet; empty: the PodGroup has the service's name."""
+    bound: frozenset[str] = frozenset()
+    """The LeaderWorkerSets of which a pod is bound; only known of revisions."""
+
+    @property
+    def pod_group(self) -> str:
+        """The name of the PodGroup."""
+        return self.group or self.key[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The snapshot of one service. Offline: its members and its InferenceService."""
+
+    situation: Situation
+    """The gang of the service's name."""
+    service: CachedInferenceService | None = None
+    rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Rows of the caches, by kind (`of`)."""
+    namesakes: tuple[Subject, ...] = ()
+    """The LeaderWorkerSets, of any service or none, that have the name of one of its Services."""
+    crowd: int = 0
+    """The number of its LeaderWorkerSets if it exceeds the limit: then few of them are in the snapshot."""
+    claimed: frozenset[str] = frozenset()
+    """Roles whose author was the last to change `replicas`."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of which not all objects of the service are known, and why. None is written or deleted."""
+    unreadable: tuple[tuple[Subject, str], ...] = ()
+    """Unreadable objects that may belong to the service, and why they are unreadable."""
+    unapplied: frozenset[str] = frozenset()
+    """Kinds with a desired object that could not be applied."""
+    revisions: tuple[Situation, ...] = ()
+    """The gangs of the revisions of its DisaggregatedSets."""
+    configuration: Configuration | None = None
+    """The EndpointPickerConfig that its router refers to; None if it refers to none, or was not read."""
+    objectives: Mapping[str, bool] = field(default_factory=dict)
+    """By apiVersion of InferenceObjectives, whether the API server serves them; those that are known."""
+    templates: NamedTemplates = NONE_NAMED
+    """The InferenceTemplates that it names."""
+
+    def of(self, kind: Kind[R]) -> tuple[R, ...]:
+        """Return the rows of a kind."""
+        return self.rows.get(kind.resource.kind, ())
+
+    @property
+    def gangs(self) -> tuple[Situation, ...]:
+        """All gangs of the service."""
+        return (self.situation, *self.revisions)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of all gangs."""
+        return tuple(one for gang in self.gangs for one in gang.members)
+
+    @property
+    def value(self) -> InferenceServiceIntent | None:
+        """The intent of the InferenceService; None if it is absent or unreadable."""
+        return self.service.value if self.service else None
+
+    @property
+    def routed(self) -> InferenceServiceIntent | None:
+        """The same, with the router parts of its templates; None also while these are not known."""
+        value, named = self.value, self.templates
+        if value is None or value.router is None or not named.names:
+            return value
+        if named.trouble or any(name in named.missing for name in value.router.base_refs):
+            return None
+        return filled(value, (named.found[name].projection.spec for name in value.router.base_refs))
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether the garbage collector is about to delete the service's objects."""
+        return bool((self.service and self.service.deleting) or self._left_over)
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The uids of the InferenceService and of the members: they own the objects of the service.
+
+        Ejected members are among them. Users cannot make themselves owners.
+        """
+        uids = (one.uid for gang in self.gangs for one in (*gang.members, *gang.ejected))
+        return frozenset((*uids, *([self.service.uid] if self.service else ())))
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The subjects of findings about the service as a whole."""
+        if self.service:
+            return (self.service.subject,)
+        return tuple(one.subject for one in present(self.members))
+
+    @property
+    def _left_over(self) -> list[Any]:
+        """LeaderWorkerSets of an InferenceService of this name that is gone, or was replaced."""
+        uid, name = self.service.uid if self.service else "", self.situation.key[1]
+        rows = self.rows.get(lws.KIND, ())
+        return [row for row in rows if _is_of(row.controller, name) and row.controller.uid != uid]
+
+
+def _is_of(controller: Any, name: str) -> bool:
+    return bool(controller.kind == KIND and controller.name == name)

@@ -1,0 +1,370 @@
+"""The cache of one kind: rows by name, and by the services that they concern.
+
+Rules of this file:
+1. An object that cannot be projected affects itself only: it is kept as `UnreadableObject`.
+2. An object that is missing here may exist in the cluster: `trouble_in` says why the kind is not known in a
+   namespace, and `unreadable_of` returns the objects of a service of which only the metadata is known.
+3. Comparing two rows is cheap, whatever an author wrote: rows hold flat values and digests.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from intent import Object
+from intent.commands import named
+from intent.service.member import ServiceKey
+from intent.shapes import listed, mapping
+from kube.pool import BytePool
+from kube.wire import Head, read_at_any_depth, read_head
+from sync.kinds import Kind
+from sync.observed.cached import (
+    ObjectTooLargeError,
+    Row,
+    UnreadableObject,
+    resource_version,
+    unreadable,
+    weight,
+    without_content,
+)
+from sync.observed.index_keys import concerns
+from sync.watch.rows import NamespacedName, Rows
+
+log: Final = structlog.stdlib.get_logger(__name__)
+R = TypeVar("R", bound=Row)
+S = TypeVar("S", bound=Row)
+ENOUGH: Final = 3
+"""Failed lists in a row after which a kind counts as unavailable, or as not served."""
+OWNERS: Final = 1024
+"""The most owner references of an object that are read; a PodGroup has up to 128 of ours."""
+ROW_LIMIT: Final = 2**21
+"""The most memory that one row may take (`cached.weight`)."""
+ROWS: Final = 2**29
+"""The memory for the rows of all kinds: half of the limit of the manifests."""
+NOT_LISTED: Final = "it has not been listed yet"
+TOO_LARGE: Final = f"the controller would keep more than {ROW_LIMIT >> 20} MiB of it; make it smaller"
+NO_ROOM: Final = (
+    "the objects of its namespace take too much of the controller's memory; delete some, make them smaller, "
+    "or raise the memory limit of the controller"
+)
+EVERYWHERE: Final = ""
+"""The scope of a cache that has the objects of all namespaces."""
+
+
+def _ignore(_key: ServiceKey) -> None:
+    """Ignore a change: this process is not the leader."""
+
+
+def _nothing() -> None:
+    """Do nothing: this process is not the leader."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Whether the objects of one namespace are known, or those of all (`EVERYWHERE`).
+
+    A namespace has a scope of its own where only some are watched: its admins may remove permissions there.
+    """
+
+    trouble: str = NOT_LISTED
+    """Why the objects are not known; empty if they are. Rows that were known before stay."""
+    absent: bool = False
+    """Whether the API server does not serve the kind."""
+    failures: int = 0
+    """Failed lists in a row."""
+    denials: int = 0
+    """Failed lists in a row because the API server's discovery lacks the kind."""
+    settled: bool = False
+    """Whether the objects are known, or the kind is unavailable."""
+    heard: float = field(default_factory=time.monotonic)
+    """When the API server last answered its list or its watch, on the clock of `time.monotonic`."""
+
+
+@dataclass(slots=True)
+class Cache(Generic[R]):
+    """Rows of one kind. `changed` is called with every key that a change concerns."""
+
+    kind: Kind[R]
+    changed: Callable[[ServiceKey], None] = _ignore
+    status_changed: Callable[[ServiceKey], None] = _ignore
+    """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
+    recovered: Callable[[], None] = _nothing
+    """Called when the objects of the kind become known."""
+    known: Rows[R] = field(default_factory=Rows)
+    unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
+    synced: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the objects of each scope are known, or the kind is known not to be served."""
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once each scope is known, or unavailable: further waiting does not help."""
+    scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
+    """By namespace."""
+
+    space: BytePool = field(default_factory=lambda: BytePool(ROWS))
+    """The memory for the rows of all kinds."""
+    sizes: dict[NamespacedName, int] = field(default_factory=dict)
+    """The memory of each row (`cached.weight`)."""
+
+    @property
+    def rows(self) -> dict[NamespacedName, R]:
+        """Rows of the readable objects, by name."""
+        return self.known.by_name
+
+    @property
+    def keys(self) -> tuple[ServiceKey, ...]:
+        """Every key that an object concerns."""
+        return (*self.known.by_key, *self.unreadable.by_key)
+
+    @property
+    def trouble(self) -> str:
+        """Why the objects of a scope are not known; empty if all are."""
+        return next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
+
+    @property
+    def absent(self) -> bool:
+        """Whether the API server does not serve the kind."""
+        return all(scope.absent for scope in self.scopes.values())
+
+    def trouble_in(self, namespace: str) -> str:
+        """Return why the objects of a namespace are not known; empty if they are."""
+        found = self.scopes.get(namespace) or self.scopes.get(EVERYWHERE)
+        return found.trouble if found else ""
+
+    def divide(self, namespaces: Iterable[str]) -> None:
+        """Expect the objects of these namespaces, each listed on its own."""
+        self.scopes = {namespace: Scope() for namespace in namespaces}
+
+    @property
+    def heard(self) -> float:
+        """When the API server last answered for the scope that it has not answered for the longest time."""
+        return min(scope.heard for scope in self.scopes.values())
+
+    def hear(self, namespace: str) -> None:
+        """Record that the API server answered for a scope, whatever it said."""
+        self.scopes[namespace].heard = time.monotonic()
+
+    # --- lookups -----------------------------------------------------------------------------------
+
+    def of(self, key: ServiceKey) -> tuple[R, ...]:
+        """Return the rows that concern a key."""
+        return tuple(self.known.by_key.get(key, {}).values())
+
+    def count(self, key: ServiceKey) -> int:
+        """Return the number of objects that concern a key, or may concern it."""
+        return len(self.known.by_key.get(key, ())) + len(self.unreadable.by_key.get(key, ()))
+
+    def services_of(self, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
+        """Return the services of the readable objects with an index key, each once."""
+        return self.known.services_of(index_key)
+
+    def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
+        """Return the unreadable objects that may concern a key."""
+        return tuple(self.unreadable.by_key.get(key, {}).values())
+
+    def gap(self, key: ServiceKey) -> str:
+        """Return why not all objects are known that concern a key; empty if they are."""
+        kind, unread = self.kind.resource.kind, self.unreadable.by_key.get(key)
+        if unread:
+            row = next(iter(unread.values()))
+            return f"{kind} {row.name} cannot be read: {row.why}"
+        trouble = self.trouble_in(key[0])
+        return f"{kind} is unavailable: {trouble}" if trouble else ""
+
+    # --- one object ---------------------------------------------------------------------------------
+
+    async def read(self, body: bytes) -> R | UnreadableObject | None:
+        """Project an object from its JSON. Raises ValueError if it cannot be parsed."""
+        if len(body) > self.kind.most:
+            return self.oversized(await read_at_any_depth(read_head, body), len(body))
+        return self.project(await read_at_any_depth(self.kind.read, body))
+
+    def oversized(self, head: Head, length: int) -> UnreadableObject:
+        """Return the row of an object whose JSON is too long to be parsed."""
+        why = f"it has {length} bytes as JSON, and the limit is {self.kind.most:.0f}; make it smaller"
+        return unreadable(msgspec.to_builtins(head), ObjectTooLargeError(why))
+
+    def project(self, obj: Object) -> R | UnreadableObject | None:
+        """Project an object: `UnreadableObject` if that raises, None if it is not relevant."""
+        try:
+            _limit_owners(obj)
+            return self.kind.project(obj)
+        except Exception as error:  # noqa: BLE001 - whatever one object contains, it must not affect others
+            return unreadable(obj, error)
+
+    def take(self, obj: Object) -> None:
+        """Store an object of a watch event."""
+        metadata = obj["metadata"]
+        name = (metadata.get("namespace", ""), metadata["name"])
+        known = self.rows.get(name)
+        if known and known.resource_version:
+            version = (resource_version(metadata), metadata.get("uid"))
+            if version == (known.resource_version, known.uid):
+                return
+        row = self.project(obj)
+        if row is None:
+            self.drop(name)
+        else:
+            self.put(row)
+
+    def put(self, row: R | UnreadableObject) -> None:
+        """Store a row unless a newer one is stored: the event of our own write comes after its answer."""
+        name = (row.namespace, row.name)
+        known = self.rows.get(name) or self.unreadable.by_name.get(name)
+        if known is None or row.resource_version >= known.resource_version:
+            self.store(row)
+
+    def lose(self, obj: Object) -> None:
+        """Remove the object of a DELETED event, unless a newer one is stored.
+
+        The event may come late: after the answer to our own write, which created or labelled it again.
+        """
+        metadata = obj["metadata"]
+        name = (metadata.get("namespace", ""), metadata["name"])
+        known = self.rows.get(name) or self.unreadable.by_name.get(name)
+        if known is None or resource_version(metadata) >= known.resource_version:
+            self.drop(name)
+
+    def drop(self, name: NamespacedName) -> None:
+        """Remove a row."""
+        self._resize(name, 0)
+        self._announce((*self.known.drop(name), *self.unreadable.drop(name)))
+
+    def has_room_again(self) -> bool:
+        """Return whether there is room for a row that was left without its content, so that a list helps."""
+        left_out = (row for row in self.unreadable.by_name.values() if row.why == NO_ROOM)
+        return any(self.space.fits(row.namespace, ROW_LIMIT) for row in left_out)
+
+    def _resize(self, name: NamespacedName, size: int) -> None:
+        self.space.take(name[0], size - self.sizes.pop(name, 0))
+        if size:
+            self.sizes[name] = size
+
+    def _announce(self, keys: Iterable[ServiceKey]) -> None:
+        """Call `changed` with the keys that a change of an object of this kind concerns."""
+        for key in keys:
+            if concerns(self.kind.kind, key):
+                self.changed(key)
+
+    # --- all objects --------------------------------------------------------------------------------
+
+    def replace(self, rows: Iterable[R | UnreadableObject], namespace: str = EVERYWHERE) -> None:
+        """Store exactly these rows of a scope, the result of a list."""
+        fresh = {(row.namespace, row.name): row for row in rows}
+        for row in fresh.values():
+            self.store(row)
+        self.keep_only(fresh.keys(), namespace)
+
+    def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
+        """Remove the objects of a scope that a list, whose rows were stored, does not have."""
+        self._remove_others(names, namespace)
+        scope = self.scopes[namespace]
+        scope.absent, scope.failures, scope.denials = False, 0, 0
+        self._become_known(scope)
+
+    def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
+        """Record a failed list; `denied`: the API server's discovery lacks the kind.
+
+        One answer is no proof: API servers answer 404 while they start, and proxies do at any time.
+        """
+        scope = self.scopes[namespace]
+        scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
+        if scope.denials >= ENOUGH:
+            self._become_absent(scope, namespace)
+        elif scope.failures >= ENOUGH:
+            if scope.trouble in {"", NOT_LISTED}:
+                log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace)
+                scope.trouble = why
+            scope.absent = False
+            self._settle(scope)
+
+    def _become_absent(self, scope: Scope, namespace: str) -> None:
+        """Record that the API server does not serve the kind, so there are no objects; it may come later."""
+        if not scope.absent:
+            log.info("kind not served", kind=self.kind.resource.plural)
+            self._remove_others(frozenset(), namespace)
+        scope.absent = True
+        self._become_known(scope)
+
+    def _become_known(self, scope: Scope) -> None:
+        """Record that the objects are known; services that waited for that are reconciled."""
+        had_trouble, scope.trouble = bool(scope.trouble), ""
+        self._settle(scope)
+        if not self.trouble:
+            self.synced.set()
+        if had_trouble:
+            self.recovered()
+
+    def _settle(self, scope: Scope) -> None:
+        scope.settled = True
+        if all(one.settled for one in self.scopes.values()):
+            self.settled.set()
+
+    def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
+        for name in [*self.rows.keys() - names, *self.unreadable.by_name.keys() - names]:
+            if namespace in {EVERYWHERE, name[0]}:
+                self.drop(name)
+
+    def store(self, row: R | UnreadableObject) -> None:
+        """Store a row, whatever version is stored; only its metadata if it takes too much memory."""
+        name = (row.namespace, row.name)
+        if not isinstance(row, UnreadableObject):
+            size = weight(row)
+            if size > ROW_LIMIT:
+                row = without_content(row, TOO_LARGE)
+            elif not self.space.fits(row.namespace, size - self.sizes.get(name, 0)):
+                row = without_content(row, NO_ROOM)
+        if not isinstance(row, UnreadableObject):
+            self._store_in(self.known, self.unreadable, row)
+            self._resize(name, size)
+            return
+        if self._store_in(self.unreadable, self.known, row):
+            log.warning(
+                "object cannot be read",
+                kind=self.kind.resource.plural,
+                object=(named(row.namespace), named(row.name)),
+                error=row.why.partition(":")[0],
+            )
+
+    def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
+        """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""
+        name = (row.namespace, row.name)
+        known = home.by_name.get(name)
+        if known is not None and known == row and name not in other.by_name:
+            is_new_status = known.status_digest != row.status_digest
+            for key in home.put(row):
+                if is_new_status:
+                    self.status_changed(key)
+            return False
+        self.drop(name)
+        self._announce(home.put(row))
+        return True
+
+
+def _limit_owners(obj: Object) -> None:
+    if (count := len(listed(mapping(obj.get("metadata")).get("ownerReferences")))) > OWNERS:
+        raise ObjectTooLargeError(f"it has {count} owners, and the limit is {OWNERS}; remove some")
+
+
+Caches = Mapping[str, Cache[Any]]
+"""Caches by the name of their kind."""
+
+
+def holding(
+    kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "", *, absent: bool = False
+) -> Cache[R]:
+    """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
+    cache = Cache(kind, scopes={EVERYWHERE: Scope(unknown, absent=absent)})
+    for row in rows:
+        home: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
+        home.put(row)
+    return cache
+
+
+def cache_of(caches: Caches, kind: Kind[R]) -> Cache[R]:
+    """Return the cache of a kind."""
+    return caches[kind.resource.kind]

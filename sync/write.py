@@ -1,0 +1,370 @@
+"""Writes objects: only differences, only what the controller owns, after a dry run, and never in a conflict.
+
+Every write goes through `Writer.send`, which checks that this process may write, and counts.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import structlog
+
+from intent import Object
+from intent.service.member import ServiceKey
+from kube.client import NOT_FOUND, ApiError, Client
+from kube.request import KEEPER, Request, apply, create, delete, get, patch
+from sync import refusals
+from sync.changes import ChangeVerb, changed
+from sync.history import ApplyHistory
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, is_ours
+from sync.live import BehindError, OwnerCheck, owner_stays
+from sync.metrics import ControllerMetrics
+from sync.observed.cached import AppliedObject, applies, digest, is_orphaned
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.managed_fields import UNKNOWN, taken_over
+from sync.parts.gang import Refusal
+from sync.pause import object_path
+from sync.state import STATUS, ServiceState
+from sync.status import merged, surplus, without_messages, without_times
+from sync.watch.cache import Caches, cache_of
+
+log: Final = structlog.stdlib.get_logger(__name__)
+A = TypeVar("A", bound=AppliedObject)
+UNTYPED: Final = 500
+"""The answer to server-side apply if the stored object has a value of the wrong type."""
+EVENT_SECONDS: Final = 5.0
+"""Seconds that the API server may take for an Event: nothing waits for one."""
+NO_OWNERS: Final[frozenset[str]] = frozenset()
+VERBS: Final[dict[tuple[bool, bool], ChangeVerb]] = {
+    (False, False): "created",
+    (False, True): "recreated",
+    (True, False): "changed",
+    (True, True): "restored",
+}
+"""What a write does, by whether the object is stored and whether the same was applied before."""
+
+
+@dataclass(slots=True)
+class Writer:
+    """Applies, deletes and reports for the controller."""
+
+    client: Client
+    metrics: ControllerMetrics
+    permit: Callable[[], float]
+    """Returns the seconds for which this process may write; raises if it may not (any more)."""
+    caches: Caches
+    observe_only: bool = False
+    """Whether this process writes nothing at all."""
+
+    def __post_init__(self) -> None:
+        """Set the metrics that are known from the start."""
+        self.metrics.observe_only.set(self.observe_only)
+        for kind in APPLIED:
+            self.metrics.repairs.labels(kind.kind)
+
+    # --- apply --------------------------------------------------------------------------------------
+
+    async def apply(
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
+    ) -> Refusal | None:
+        """Apply an object server-side, unless that changes nothing or it is not ours (`kinds.is_ours`).
+
+        A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
+        another try does not help. Raises `ApiError` if another try may help.
+        """
+        metadata = desired["metadata"]
+        cache = cache_of(self.caches, kind)
+        known = cache.rows.get((metadata.get("namespace", ""), metadata["name"]))
+        try:
+            try:
+                return await self._apply(state, kind, desired, check, known)
+            except ApiError as error:
+                if known or not error.exists:
+                    raise
+            live = kind.project(await self.client.call(get(kind.path_of(desired))))
+            if live and not kind.resource.selector:  # the cache holds all of them, so the plan depends on it
+                cache.put(live)
+                raise BehindError(kind.kind, live.name)
+            if not live:
+                return refusals.foreign(kind, desired)
+            return await self._apply(state, kind, desired, check, live)
+        except ApiError as error:
+            if refusal := refusals.lasting(kind, desired, error):
+                return refusal
+            raise
+
+    async def _apply(
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
+    ) -> Refusal | None:
+        """Apply an object; `stored` is the row of the stored object, None if none is known."""
+        row = kind.projected(desired)
+        history = state.history(kind.kind, row.name)
+        if stored and (stored.deleting or history.is_settled(row.fingerprint, stored.fingerprint)):
+            return None
+        if stored and is_orphaned(stored, state.key[1]) and not await owner_stays(self.client, desired):
+            return None
+        if refusal := self._obstacle(state, kind, desired, check, stored):
+            return refusal
+        try:
+            return await self._write_once(state, kind, desired, stored, history, check, of_version=True)
+        except ApiError as error:
+            if not error.crossed:
+                raise
+        # Another writer came between the dry run and the apply; a status often does.
+        return await self._write_once(state, kind, desired, stored, history, check)
+
+    def _obstacle(
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
+    ) -> Refusal | None:
+        """Return why an object may not be written: it is not ours, a rule forbids it, or it is contested."""
+        row, codes = kind.projected(desired), kind.ownership.codes
+        owners = check.snapshot.owners if check else NO_OWNERS
+        if stored and not is_ours(kind, stored, state.key[1], owners):
+            return refusals.foreign(kind, desired)
+        if problem := kind.ownership.blocked(stored, row):
+            return Refusal(codes.blocked, problem, kind.kind, name=row.name)
+        if stored and state.history(kind.kind, row.name).is_contested(row.fingerprint):
+            return refusals.contested(kind, refusals.described(kind, desired), row.name)
+        return None
+
+    async def _write_once(  # noqa: PLR0913, PLR0917 - one step of `_apply`, with what it knows
+        self,
+        state: ServiceState,
+        kind: Kind[A],
+        desired: Object,
+        stored: A | None,
+        history: ApplyHistory,
+        check: OwnerCheck | None,
+        *,
+        of_version: bool = False,
+    ) -> Refusal | None:
+        """Apply an object if a dry run shows a difference; defaults of the API server are no difference.
+
+        `of_version`: apply only to the version that the dry run saw. Raises `ApiError`.
+        """
+        released = bool(stored) and await self._keep_live_values(state, kind, desired)
+        answer = await self._dry_run(kind, desired, stored)
+        if answer and (problem := kind.ownership.verify(desired, answer)):
+            name = desired["metadata"]["name"]
+            return Refusal(kind.ownership.codes.altered, problem, kind.kind, name=name)
+        fingerprint = kind.projected(desired).fingerprint
+        premerge = kind.ownership.premerge(stored, desired, answer is None) if stored else {}
+        if stored and answer and not premerge and not released:
+            result = kind.projected(answer).fingerprint
+            if stored.fingerprint == result or await self._is_of_admission(kind, desired, result):
+                history.settle(fingerprint, stored.fingerprint)
+                return None
+        if stored and check:
+            await check.confirm(stored, desired)
+        is_known = history.desired == fingerprint
+        before = await self._as_it_is(kind, desired) if stored and is_known else {}
+        metadata = answer["metadata"] if stored and answer and of_version else {}
+        written = await self._write(state, kind, desired, premerge, str(metadata.get("resourceVersion", "")))
+        if written is None:
+            return None
+        if stored and history.note(fingerprint):
+            self.metrics.repairs.labels(kind.kind).inc()
+        row = kind.projected(written)
+        history.settle(fingerprint, row.fingerprint)
+        verb = VERBS[stored is not None, is_known]
+        takeover = taken_over(before, written) if before else UNKNOWN
+        state.changes.append(changed(verb, kind.kind, row, takeover))
+        return None
+
+    async def _as_it_is(self, kind: Kind[A], desired: Object) -> Object:
+        """Read an object that another client changed, for the Event about it; empty if that is refused."""
+        try:
+            return await self.client.call(get(kind.path_of(desired)))
+        except ApiError:
+            return {}
+
+    async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
+        """Return what the API server would store; None if it rejects what a premerge can make valid.
+
+        Where no object is known a create is tried: an object of that name is not ours.
+        """
+        if not stored:
+            path = kind.path(desired["metadata"]["namespace"])
+            return await self.client.call(create(path, desired, dry_run=True))
+        try:
+            return await self.client.call(apply(kind.path_of(desired), desired, dry_run=True))
+        except ApiError as error:
+            if error.code != refusals.INVALID or not kind.ownership.premerge(stored, desired, True):
+                raise
+            return None
+
+    async def _is_of_admission(self, kind: Kind[A], desired: Object, result: bytes) -> bool:
+        """Return whether a write of nothing has the same result as the apply, by a dry run.
+
+        Then the rules of a webhook have changed. To apply them would restart pods that nobody changed;
+        they take effect with the next change of the author.
+        """
+        if not kind.ownership.restarts:
+            return False
+        answer = await self.client.call(patch(kind.path_of(desired), {}, dry_run=True))
+        return kind.projected(answer).fingerprint == result
+
+    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> bool:
+        """Keep the live value of fields that were applied and are no longer desired; return whether any is.
+
+        Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
+        field manager applies the live value first, to the version that was read. A repetition is harmless.
+        """
+        released = [field for field in kind.ownership.kept_fields if field not in desired["spec"]]
+        live = await self.client.call(get(kind.path_of(desired))) if released else {}
+        spec = {field: live["spec"][field] for field in released if applies(live, field)}
+        if spec:
+            identity = {name: desired[name] for name in ("apiVersion", "kind")}
+            metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
+            body = {**identity, "metadata": metadata, "spec": spec}
+            await self.send(state, kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
+        return bool(spec)
+
+    async def _write(
+        self, state: ServiceState, kind: Kind[A], desired: Object, premerge: Object, version: str
+    ) -> Object | None:
+        """Send the premerge, if any, and the apply; return the stored object, None if that is withheld.
+
+        With a `version` the API server refuses the write if the object has another version by now.
+        """
+        path = kind.path_of(desired)
+        if premerge:
+            merged = await self.send(state, kind.kind, patch(path, _of_version(version, premerge)))
+            version = merged["metadata"]["resourceVersion"] if merged else ""
+        body = _of_version(version, kind.ownership.seal(desired))
+        stored = await self.send(state, kind.kind, apply(path, body))
+        if stored is not None:
+            cache_of(self.caches, kind).put(kind.projected(stored))
+        return stored
+
+    # --- status -------------------------------------------------------------------------------------
+
+    async def report(self, state: ServiceState, row: CachedInferenceService, status: Object) -> float | None:
+        """Apply a status, unless its result is stored already, or another writer reverts it.
+
+        Returns the seconds after which to try again, if only its messages changed and that must wait.
+        """
+        kind, history = INFERENCE_SERVICE, state.history(STATUS, row.name)
+        desired = digest(without_times(status))
+        if history.is_settled(desired, digest(row.status)):
+            return None
+        if history.is_contested(desired):
+            log.warning("status not written: another writer keeps changing it", service=state.key)
+            return None
+        shape = digest(without_messages(status))
+        if seconds := history.reword_in(desired, shape):
+            return seconds
+        history.note(desired)
+        history.shape = shape
+        body = {
+            "apiVersion": kind.resource.api_version,
+            "kind": kind.kind,
+            "metadata": {"namespace": row.namespace, "name": row.name},
+            "status": status,
+        }
+        if known := await self._write_status(state, f"{kind.path_of(body)}/status", body, row):
+            history.settle(desired, digest(known.status))
+            cache_of(self.caches, kind).put(known)
+        return None
+
+    async def _write_status(
+        self, state: ServiceState, path: str, body: Object, row: CachedInferenceService
+    ) -> CachedInferenceService | None:
+        """Apply a status, and remove what an earlier merge patch left in; return the stored object.
+
+        Server-side apply cannot read an object with a value of the wrong type, which was stored before the
+        definition had schemas. A merge patch can.
+        """
+        kind, desired = INFERENCE_SERVICE, body["status"]
+        try:
+            answer = await self.send(state, kind.kind, apply(path, body))
+        except ApiError as error:
+            if error.code != UNTYPED:
+                raise
+            answer = await self.send(state, kind.kind, patch(path, {"status": merged(desired, row.status)}))
+        if answer and (left := surplus(desired, answer.get("status", {}))):
+            answer = await self.send(state, kind.kind, patch(path, {"status": left}))
+        return kind.projected(answer) if answer else None
+
+    # --- delete, send -------------------------------------------------------------------------------
+
+    async def delete(self, state: ServiceState, kind: Kind[A], row: A) -> None:
+        """Delete an object in the version of its row; an object that is gone already is no error.
+
+        The cache drops the row, so that it is not deleted twice. Raises `ApiError` (409) if the object was
+        changed: it may no longer be ours.
+        """
+        path = kind.path(row.namespace, row.name)
+        try:
+            answer = await self.send(state, kind.kind, delete(path, row.uid, row.resource_version))
+        except ApiError as error:
+            if error.code != NOT_FOUND:
+                raise
+            answer = {}
+        if answer is not None:
+            state.histories.pop((kind.kind, row.name), None)
+            state.changes.append(changed("deleted", kind.kind, row))
+            cache_of(self.caches, kind).drop((row.namespace, row.name))
+
+    async def send(
+        self, state: ServiceState, kind: str, request: Request, at_most: float = math.inf
+    ) -> Object | None:
+        """Send a write request, limited to the time for which this process may write.
+
+        Returns None if the service is paused: a withheld write is no error. Raises `LeadershipLostError`.
+        """
+        if self.is_paused(state):
+            if state.pause.withhold(request):
+                self.metrics.paused_writes.labels(kind, request.verb).inc()
+                log.info(
+                    "would write", service=state.key, kind=kind, verb=request.verb, path=object_path(request)
+                )
+            return None
+        await self.client.limit.wait()
+        seconds = min(self.permit(), at_most)
+        self.metrics.writes.labels(kind, request.verb).inc()
+        log.info("write", kind=kind, verb=request.verb, path=request.path)
+        return await self.client.write(request, seconds)
+
+    async def event(self, state: ServiceState, request: Request) -> Object | None:
+        """Send an Event."""
+        return await self.send(state, "Event", request, EVENT_SECONDS)
+
+    # --- pause -------------------------------------------------------------------------------------
+
+    def begin(self, state: ServiceState) -> None:
+        """Begin a reconcile of a service."""
+        state.pause.begin()
+        if self._is_marked(state.key) != state.pause.is_marked:
+            self._mark(state, is_paused=not state.pause.is_marked)
+
+    def end(self, state: ServiceState) -> None:
+        """End the pause of a service that is gone."""
+        if state.pause.is_marked:
+            self._mark(state, is_paused=False)
+
+    def _mark(self, state: ServiceState, *, is_paused: bool) -> None:
+        state.pause.is_marked = is_paused
+        self.metrics.paused.inc(1 if is_paused else -1)
+        log.info("paused" if is_paused else "resumed", service=state.key)
+
+    def is_paused(self, state: ServiceState) -> bool:
+        """Return whether a service is paused; asked before each write.
+
+        A reconcile with one withheld write sends no further write: it would delete what should have been
+        replaced.
+        """
+        return self.observe_only or self._is_marked(state.key) or bool(state.pause.withheld)
+
+    def _is_marked(self, key: ServiceKey) -> bool:
+        """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""
+        services, sets = cache_of(self.caches, INFERENCE_SERVICE), cache_of(self.caches, LWS)
+        return any(row.paused for row in services.of(key)) or any(row.paused for row in sets.of(key))
+
+
+def _of_version(version: str, body: Object) -> Object:
+    """Limit a write to one version of its object; an empty version is no limit."""
+    if not version:
+        return body
+    return {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": version}}

@@ -1,0 +1,351 @@
+"""One process works at a time, and it stops before another one may start."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from intent import Object
+from kube.client import Client
+from kube.pool import NOBODY
+from kube.wire import LONG, read_at_any_depth
+from sync.clock import steady
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from tests.sync.conftest import Background, Eventually
+from tests.sync.fake_api import Api, status
+
+Clients = Callable[[], Awaitable[Client]]
+TIMING = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.2)
+"""Tries in quick succession, and a Lease that is not lost on a busy machine."""
+UNHURRIED = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=1.0)
+"""Calls with enough time on a busy machine, where there is only one try."""
+SHORT = Timing(lease_duration=6.0, renew_deadline=3.0, retry_period=1.0)
+"""A Lease that is lost in two seconds, with one more to stop the work."""
+SLOW = Timing(lease_duration=9.0, renew_deadline=6.0, retry_period=1.0)
+"""The proportions of the defaults: a call that takes longer than the retry period is no failure."""
+PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/sync"
+
+
+class Clock:
+    """A clock that stands still until it is set forward."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Worker:
+    """Work that never ends, and records when it began and when it was over."""
+
+    def __init__(
+        self, client: Client, name: str, timing: Timing = TIMING, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.leadership = Leadership(timing, clock=clock)
+        self.elector = Elector(client, "system", "sync", name, self.leadership)
+        self.leading: list[bool] = []
+        self.began = self.ended = 0.0
+
+    async def work(self) -> None:
+        self.began = time.monotonic()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            self.ended = time.monotonic()
+
+    async def lead(self) -> None:
+        await self.elector.lead(self.work, self.leading.append)
+
+
+def snapshots(api: Api) -> int:
+    """Count the reads of the Lease; the holder writes without reading."""
+    return api.requests.count(("GET", PATH))
+
+
+def spec(api: Api) -> Object:
+    value: Object = api.objects[PATH]["spec"]
+    return value
+
+
+async def test_a_free_lease_is_taken(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert (spec(api)["holderIdentity"], spec(api)["leaseTransitions"]) == ("a", 0)
+
+
+async def test_a_second_process_waits_while_the_lease_is_renewed(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    clock = Clock()
+    first, second = Worker(await clients(), "a"), Worker(await clients(), "b", clock=clock)
+    background(first.lead())
+    await eventually(lambda: first.began > 0)
+
+    background(second.lead())
+    await eventually(lambda: snapshots(api) > 1)
+    for _ in range(3):
+        clock.now += TIMING.lease_duration * 0.9
+        renewed = spec(api)["renewTime"]
+        await eventually(lambda: spec(api)["renewTime"] > renewed)  # noqa: B023 - awaited at once
+        seen = snapshots(api)
+        await eventually(lambda: snapshots(api) > seen + 1)  # noqa: B023 - awaited at once
+
+    assert second.began == 0
+
+
+async def test_a_released_lease_is_acquired_at_once(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
+    leading = background(first.lead())
+    await eventually(lambda: first.began > 0)
+    background(second.lead())
+
+    leading.cancel()
+    await eventually(lambda: second.began > 0)
+
+    assert 0 < second.began - first.ended < UNHURRIED.renew_deadline
+    assert spec(api)["leaseTransitions"] == 1
+
+
+async def test_a_lease_that_is_not_renewed_expires(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    api.put(PATH, {"kind": "Lease", "metadata": {"name": "sync"}, "spec": held})
+    clock = Clock()
+    worker = Worker(client, "b", clock=clock)
+
+    background(worker.lead())
+    await eventually(lambda: snapshots(api) > 2)
+    clock.now += 14.9
+    await eventually(lambda: snapshots(api) > 4)
+    before = worker.began
+    clock.now += 0.2
+    await eventually(lambda: worker.began > 0)
+
+    assert before == 0
+
+
+def refuse(request: web.Request) -> web.StreamResponse | None:
+    """End a connection without an answer."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+@pytest.mark.parametrize("trouble", [{"fault": refuse}, {"latency": 5.0}], ids=["no answer", "a late one"])
+async def test_work_ends_before_the_deadline_without_an_answer_in_time(
+    api: Api, client: Client, background: Background, eventually: Eventually, trouble: dict[str, Any]
+) -> None:
+    worker = Worker(client, "a", SHORT)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    for name, value in trouble.items():
+        setattr(api, name, value)
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert 0 < worker.ended < worker.leadership.until
+
+
+async def test_a_few_failures_do_not_lose_the_lease(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    answers = [status(500, "InternalError"), web.Response(text="<html>"), status(409, "Conflict")]
+    api.fault = lambda _request: answers.pop() if answers else None
+
+    await eventually(lambda: not answers)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
+
+    assert worker.leading == [True]
+
+
+async def test_another_holder_of_the_lease_ends_the_work(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.edit(PATH, holderIdentity="b", leaseDurationSeconds=60)
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert spec(api)["holderIdentity"] == "b"
+
+
+async def test_a_deleted_lease_is_created_again(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a")
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.remove(PATH)
+
+    await eventually(lambda: PATH in api.objects)
+    assert worker.leading == [True]
+
+
+async def test_one_of_many_candidates_works(
+    api: Api, clients: Clients, background: Background, eventually: Eventually
+) -> None:
+    workers = [Worker(await clients(), name) for name in "abcde"]
+
+    for worker in workers:
+        background(worker.lead())
+    await eventually(lambda: snapshots(api) > 3 * len(workers))
+
+    assert sum(worker.began > 0 for worker in workers) == 1
+
+
+def test_the_time_left_for_a_write_ends_at_the_deadline() -> None:
+    clock = Clock()
+    leadership = Leadership(TIMING, clock=clock)
+
+    leadership.extend(clock.now - TIMING.renew_deadline + 0.5)
+
+    assert leadership.check() == pytest.approx(0.5)
+    clock.now += 0.5
+    with pytest.raises(LeadershipLostError):
+        leadership.check()
+
+
+async def test_after_the_deadline_the_lease_is_not_released(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    clock = Clock()
+    worker = Worker(client, "a", UNHURRIED, clock)
+    leading = background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    clock.now = worker.leadership.until
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="no clock counts a machine's sleep")
+def test_a_suspended_machine_does_not_stop_the_clock() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    now = steady()
+
+    assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.latency = 0.8 * SLOW.retry_period
+    worker = Worker(client, "a", SLOW)
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+    until = worker.leadership.until
+    await eventually(lambda: worker.leadership.until > until)
+
+    assert worker.leading == [True]
+
+
+async def test_the_process_parses_one_large_object_in_turn_while_a_lease_is_renewed_without_memory(
+    api: Api, client: Client, background: Background
+) -> None:
+    kinds, read, turns, worker = 50, [0], [0], Worker(client, "a")
+    client.pool.take(NOBODY, client.pool.size)
+
+    def count(_text: bytes) -> None:
+        read[0] += 1
+
+    async def receive() -> None:
+        while True:
+            await read_at_any_depth(count, bytes(LONG + 1))
+            await asyncio.sleep(0)
+
+    async def turn() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    background(turn())
+    for _ in range(kinds):
+        background(receive())
+    assert await tries(worker)
+    before, since = read[0], turns[0]
+
+    assert await tries(worker)
+    assert 0 < read[0] - before <= turns[0] - since + 1
+    assert spec(api)["holderIdentity"] == "a"
+
+
+async def test_one_slow_renewal_does_not_lose_the_lease(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    worker = Worker(client, "a", SLOW)
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    api.latency = 1.5 * SLOW.retry_period
+    renewals = api.requests.count(("PUT", PATH))
+    await eventually(lambda: api.requests.count(("PUT", PATH)) > renewals)
+    api.latency = 0.4 * SLOW.retry_period
+    until = worker.leadership.until
+    for _ in range(3):
+        await eventually(lambda: worker.leadership.until > until)  # noqa: B023 - awaited at once
+        until = worker.leadership.until
+
+    assert worker.leading == [True]
+    assert snapshots(api) == 1, "no renewal failed, so the Lease was not read again"
+
+
+async def test_a_lease_without_a_spec_is_acquired_and_led(
+    api: Api, client: Client, background: Background, eventually: Eventually
+) -> None:
+    api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "sync"}})
+    worker = Worker(client, "a")
+
+    background(worker.lead())
+    await eventually(lambda: worker.began > 0)
+
+    assert spec(api)["holderIdentity"] == "a"
+
+
+def test_a_call_gets_half_of_the_renew_deadline_or_what_is_left() -> None:
+    assert (TIMING.call, Timing().call) == (20.0, 5.0)
+
+
+async def tries(worker: Worker) -> bool:
+    """Try once to acquire or renew the Lease."""
+    return await worker.elector._try(3.0)  # noqa: SLF001 - `lead` would try again and again
+
+
+async def test_a_deleted_lease_of_another_holder_still_expires(api: Api, client: Client) -> None:
+    """Its holder works until it notices: deleting the Lease does not stop the process."""
+    clock = Clock()
+    holding, waiting = (Worker(client, name, SHORT, clock) for name in "ab")
+    taken = [await tries(worker) for worker in (holding, waiting)]
+    api.remove(PATH)
+
+    early = await tries(waiting)
+    leads = holding.leadership.check() > 0
+    clock.now += SHORT.lease_duration
+    late = await tries(waiting)
+
+    assert (taken, leads, early, late) == ([True, False], True, False, True)

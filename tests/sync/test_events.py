@@ -1,0 +1,70 @@
+"""Events name their object, and keep their names from release to release."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Final
+
+import grimp
+
+from catalog.codes import CODES
+from intent.errors import FieldError, Finding, Subject
+from sync.events import event_name, lasting, rendered
+from tests.hostile.names import HOSTILE
+from tests.sync.samples import prefill
+
+ERROR = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410")
+SERVICE = Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1", "uid-r1")
+
+
+NEVER: Final = dict.fromkeys(
+    ("FI750", "FI755", "FI756"),
+    "a warning: an InferenceService that cannot be read gets Events for errors alone",
+)
+
+
+def written() -> Iterator[str]:
+    """Return the codes in all modules that compute desired objects, except the table of codes."""
+    graph = grimp.build_graph("catalog", "intent", "kube", "sync", cache_dir=None)
+    tables = {"catalog.codes", *graph.find_descendants("catalog.codes")}
+    for module in {"sync.parts.service", *graph.find_upstream_modules("sync.parts.service")} - tables:
+        for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
+            if isinstance(node, ast.Constant) and node.value in CODES:
+                yield str(node.value)
+
+
+def test_every_code_of_a_service_has_a_reason() -> None:
+    of_one_template = {code for code in written() if code[2] in "13"}
+
+    named = {code for code, row in CODES.items() if row.event != "Invalid"}
+    assert set(written()) - of_one_template - NEVER.keys() == named
+
+
+def test_the_name_of_an_event_stays_the_same() -> None:
+    finding = Finding(prefill().subject, ERROR)
+
+    assert event_name(finding) == "p.79b8cd567c52d105"
+
+
+def test_an_event_is_about_its_subject() -> None:
+    (found,) = lasting([Finding(SERVICE, ERROR)])
+    told = rendered(found, "r1.0")
+
+    assert told["involvedObject"] == {
+        "apiVersion": "fusioninfer.io/v1alpha1",
+        "kind": "InferenceService",
+        "namespace": "team-a",
+        "name": "r1",
+        "uid": "uid-r1",
+    }
+
+
+def test_the_message_of_an_event_controls_no_terminal() -> None:
+    wrong = FieldError("spec", None, f"has {HOSTILE * 300}", "FI108")
+
+    (found,) = lasting([Finding(SERVICE, wrong)])
+    message = rendered(found, "r1.0")["message"]
+
+    assert message.isprintable()
+    assert (len(message), message[-1]) == (1024, ")")

@@ -1,0 +1,160 @@
+"""Events about what happened: one for what repeats, few at once, and none that anything waits for."""
+
+from typing import Final
+
+import pytest
+
+from intent import Object
+from kube.client import ApiError
+from kube.request import Request
+from sync.events import BURST, MOST, REPEAT, Occurrence, ServiceEvents
+from tests.hostile.names import HOSTILE
+from tests.sync.samples import prefill
+
+SUBJECT: Final = prefill().subject
+
+
+class Sent(list[Request]):
+    """The requests that were sent; `error` is raised instead of an answer."""
+
+    error: Exception | None = None
+
+    async def __call__(self, request: Request) -> Object:
+        self.append(request)
+        if self.error:
+            raise self.error
+        return {}
+
+
+class Clock:
+    """A monotonic clock that stands still."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("sync.events.time.monotonic", made)
+    return made
+
+
+def happened(about: str = "", message: str = "m") -> Occurrence:
+    return Occurrence(SUBJECT, "Updated", message, about=about)
+
+
+def counts(sent: Sent) -> list[int]:
+    return [request.body["count"] for request in sent if isinstance(request.body, dict)]
+
+
+async def test_a_repetition_is_counted_later_in_the_same_event(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+
+    assert await recorder.record(sent, [happened()]) is None
+    assert await recorder.record(sent, [happened(), happened(message="n")]) == 10.0
+    clock.now += 10
+    assert await recorder.record(sent, []) is None
+
+    assert [request.verb for request in sent] == ["create", "patch"]
+    assert counts(sent) == [1, 3]
+    assert sent[1].path.endswith(sent[0].body["metadata"]["name"])  # type: ignore[index, call-overload] # the body is a map
+    assert sent[1].body["message"] == "n"  # type: ignore[index, call-overload] # the body is a map
+
+
+async def test_the_interval_of_repetitions_doubles(clock: Clock) -> None:
+    recorder, sent, waits = ServiceEvents(), Sent(), []
+
+    for _ in range(5):
+        await recorder.record(sent, [happened()])
+        waits.append(await recorder.record(sent, [happened()]))
+        clock.now += waits[-1] or 0.0
+
+    assert waits == [10.0, 20.0, 40.0, 80.0, 160.0]
+
+
+async def test_an_event_that_expired_is_created_again(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+    await recorder.record(sent, [happened()])
+    clock.now += 60
+    gone = ApiError(404, {"reason": "NotFound"})
+
+    async def answer(request: Request) -> Object:
+        sent.append(request)
+        if request.verb == "patch":
+            raise gone
+        return {}
+
+    await recorder.record(answer, [happened()])
+
+    assert [request.verb for request in sent] == ["create", "patch", "create"]
+    assert counts(sent)[-1] == 1
+
+
+async def test_a_service_writes_few_events_at_once_and_the_rest_later(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+
+    wait = await recorder.record(sent, [happened(str(at)) for at in range(BURST + 2)])
+    at_once = len(sent)
+    clock.now += wait or 0.0
+    await recorder.record(sent, [])
+
+    assert (at_once, wait, len(sent)) == (BURST, 60.0, BURST + 1)
+
+
+async def test_other_services_are_not_limited_by_it(clock: Clock) -> None:  # noqa: ARG001 - it stands still
+    recorder, sent = ServiceEvents(), Sent()
+    await recorder.record(sent, [happened(str(at)) for at in range(BURST + 2)])
+    sent.clear()
+
+    await ServiceEvents().record(sent, [happened()])
+
+    assert len(sent) == 1
+
+
+async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+
+    for at in range(3 * MOST):
+        await recorder.record(sent, [happened(str(at))])
+    held = len(recorder.events)
+    clock.now += 10 * REPEAT
+    for _ in range(2 * MOST):
+        clock.now += 60
+        await recorder.record(sent, [])
+    clock.now += 10 * REPEAT
+    await recorder.record(sent, [])
+
+    assert (held, recorder.events) == (MOST, {})
+
+
+async def test_after_a_write_without_an_answer_the_others_wait(clock: Clock) -> None:  # noqa: ARG001 - it stands still
+    recorder, sent = ServiceEvents(), Sent()
+    sent.error = TimeoutError()
+
+    wait = await recorder.record(sent, [happened(str(at)) for at in range(5)])
+
+    assert (len(sent), wait) == (1, 10.0)
+
+
+async def test_a_refused_event_is_dropped(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+    sent.error = ApiError(403, {"reason": "Forbidden"})
+
+    assert await recorder.record(sent, [happened()]) is None
+    clock.now += 60
+    assert await recorder.record(sent, []) is None
+
+    assert len(sent) == 1
+
+
+async def test_the_message_of_an_event_controls_no_terminal(clock: Clock) -> None:
+    sent, recorder = Sent(), ServiceEvents()
+    for _ in range(2):
+        await recorder.record(sent, [happened(message=HOSTILE)])
+        clock.now += 3600.0
+
+    messages = [request.body["message"] for request in sent if isinstance(request.body, dict)]
+    assert [one.isprintable() for one in messages] == [True, True]

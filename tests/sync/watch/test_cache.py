@@ -1,0 +1,209 @@
+"""What a cache stores, and which services a change concerns."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.service.member import ServiceKey, ejected
+from sync.kinds import HTTP_ROUTE, LWS
+from sync.observed.index_keys import leader_worker_set_keys, parent_keys
+from sync.watch.cache import ENOUGH, Cache
+from tests.sync.samples import KEY, lws
+
+OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
+PLACE = (KEY[0], "LeaderWorkerSet/p")
+PICKER = (KEY[0], "LeaderWorkerSet/r1-epp")
+ON_LEADERS = (KEY[0], "LeaderWorkerSet/r1-api")
+
+
+def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spec: Any) -> Any:
+    """Project one version of a LeaderWorkerSet."""
+    obj = lws("p", **spec) | {"status": {"observedGeneration": ready, "readyReplicas": ready}}
+    obj["metadata"] |= {"resourceVersion": str(version), "ownerReferences": list(owners)}
+    return LWS.project(obj)
+
+
+def known(*rows: Any) -> tuple[Cache[Any], list[ServiceKey]]:
+    """Return a cache with these rows, and the list of keys that later changes concern."""
+    cache, woken = Cache(LWS), list[ServiceKey]()
+    for one in rows:
+        cache.put(one)
+    cache.changed = woken.append
+    return cache, woken
+
+
+def test_a_change_concerns_the_service_and_its_index_keys() -> None:
+    cache, woken = known(row(1))
+
+    cache.put(row(2, replicas=3))
+
+    assert set(woken) == {KEY, PLACE, PICKER, ON_LEADERS}
+
+
+@pytest.mark.parametrize(("version", "is_kept"), [(4, True), (5, False), (6, False)])
+def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, is_kept: bool) -> None:
+    cache, woken = known(row(5))
+
+    cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": str(version)}})
+
+    assert (bool(cache.of(KEY)), KEY in woken) == (is_kept, not is_kept)
+
+
+@pytest.mark.parametrize("owners", [(), (OWNER,)], ids=["uncontrolled", "an InferenceService's"])
+def test_the_status_of_an_lws_is_a_change_if_an_inference_service_controls_it(
+    owners: tuple[Object, ...],
+) -> None:
+    cache, woken = known(row(1, owners))
+
+    cache.put(row(2, owners, ready=1))
+
+    assert (KEY in woken, bool(woken)) == (bool(owners), bool(owners))
+
+
+@pytest.mark.parametrize("before", [(), (row(1, replicas=3),)], ids=["changed", "equal"])
+def test_an_older_version_that_comes_late_is_ignored(before: tuple[Any, ...]) -> None:
+    cache, woken = known(*before, row(7, replicas=3))
+
+    cache.put(row(6))
+
+    assert (woken, cache.of(KEY)) == ([], (row(7, replicas=3),))
+
+
+def test_a_list_counts_whatever_its_versions_are() -> None:
+    """A cluster that was restored from a backup counts from an earlier version."""
+    cache, _ = known(row(7, replicas=3))
+
+    cache.replace([row(6)])
+
+    assert cache.of(KEY) == (row(6),)
+
+
+def test_objects_missing_from_a_list_are_dropped() -> None:
+    cache, woken = known(row(7))
+
+    cache.replace([])
+
+    assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER, ON_LEADERS}, ())
+
+
+# --- keys that stand twice --------------------------------------------------------------------------
+
+
+def parents(*names: str) -> Object:
+    """Return an HTTPRoute with these Gateways as parents."""
+    return {
+        "metadata": {"namespace": "team-a", "name": "r1-httproute", "labels": {SERVICE: "r1"}},
+        "spec": {"parentRefs": [{"name": name, "sectionName": str(at)} for at, name in enumerate(names)]},
+    }
+
+
+def test_two_references_to_one_gateway_have_one_index_key() -> None:
+    assert parent_keys(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
+
+
+def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:
+    obj = lws("r1-epp")
+
+    assert leader_worker_set_keys(obj, ejected(obj)) == (PICKER, ON_LEADERS)
+
+
+def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
+    """Whatever the projection of a kind returns."""
+    woken = list[ServiceKey]()
+    cache = Cache(HTTP_ROUTE, woken.append)
+
+    cache.put(replace(HTTP_ROUTE.projected(parents("g")), index_keys=(KEY, KEY, PLACE)))
+    cache.put(replace(HTTP_ROUTE.projected(parents("h")), index_keys=(KEY, KEY, PLACE)))
+    cache.drop(("team-a", "r1-httproute"))
+
+    assert (set(woken), cache.of(KEY), cache.keys) == ({KEY, PLACE}, (), ())
+
+
+# --- unreadable objects -----------------------------------------------------------------------------
+
+
+def fails(obj: Object) -> Any:
+    """Project as a kind that cannot read one object."""
+    if obj["metadata"]["name"] == "p":
+        raise RecursionError
+    return LWS.project(obj)
+
+
+def test_an_object_that_cannot_be_projected_affects_itself_only(caplog: pytest.LogCaptureFixture) -> None:
+    cache = Cache(replace(LWS, project=fails))
+
+    for _ in range(3):
+        for one in (lws("p"), lws("q")):
+            cache.take(one)
+
+    assert [row.name for row in cache.of(KEY)] == ["q"]
+    assert [(row.name, row.why) for row in cache.unreadable_of(KEY)] == [("p", "RecursionError: ")]
+    assert [record.message for record in caplog.records] == ["object cannot be read"]
+
+
+def test_an_object_that_becomes_readable_has_a_row_again() -> None:
+    cache, woken = known(row(3))
+    cache.kind = replace(LWS, project=fails)
+
+    cache.take(lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}})
+    unread = (cache.of(KEY), [one.name for one in cache.unreadable_of(KEY)], set(woken))
+    cache.put(row(5))
+
+    assert unread == ((), ["p"], {KEY, (KEY[0], "p"), PLACE, PICKER, ON_LEADERS})
+    assert (cache.of(KEY), cache.unreadable_of(KEY)) == ((row(5),), ())
+
+
+def test_a_known_version_is_not_projected_again() -> None:
+    projected = list[Object]()
+
+    def project(obj: Object) -> Any:
+        projected.append(obj)
+        return LWS.project(obj)
+
+    cache = Cache(replace(LWS, project=project))
+    obj = lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}}
+
+    cache.take(obj)
+    cache.take(obj)
+
+    assert len(projected) == 1
+
+
+# --- a kind that cannot be listed -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("denied", [[False] * 9, [True, False] * 5, [True, True]])
+def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
+    cache, woken = known(row(7))
+
+    for one in denied:
+        cache.fail("404", denied=one)
+
+    assert (cache.absent, cache.of(KEY), woken) == (False, (row(7),), [])
+
+
+def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
+    cache, _ = known(row(7))
+
+    for _ in range(ENOUGH):
+        cache.fail("404", denied=True)
+
+    assert (cache.absent, cache.of(KEY), cache.trouble, cache.settled.is_set()) == (True, (), "", True)
+
+
+def test_a_kind_is_unavailable_from_the_third_failure_to_the_next_list() -> None:
+    cache, recovered = Cache(LWS), list[str]()
+    cache.replace([row(7)])
+    cache.recovered = lambda: recovered.append("again")
+
+    said = []
+    for _ in range(ENOUGH):
+        said.append(cache.trouble)
+        cache.fail("403 Forbidden", denied=False)
+    said.append(cache.trouble)
+    cache.replace([row(8)])
+
+    assert (said, cache.trouble, recovered) == ([""] * ENOUGH + ["403 Forbidden"], "", ["again"])

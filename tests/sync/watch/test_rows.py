@@ -1,0 +1,159 @@
+"""Rows are found by their keys, and an event costs the same however many rows have a key in common."""
+
+import time
+from asyncio import events
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.service.member import ServiceKey
+from sync.controller import Controller
+from sync.kinds import AUTOSCALER, LWS, WATCHED, Kind
+from sync.metrics import metrics
+from sync.observed.cached import CachedObject
+from sync.observed.index_keys import index_key
+from sync.watch.cache import Cache
+from sync.watch.rows import Rows
+from sync.write import Writer
+from tests.builders.counted import counted
+from tests.sync.conftest import Background, Eventually
+from tests.sync.running.test_disaggregatedset import NEW, of_revision
+from tests.sync.samples import KEY, SETTINGS, lws
+
+FEW, MANY = 10, 1_000
+
+
+def of_service(number: int) -> Object:
+    """Return one of many LeaderWorkerSets with the label of one service."""
+    return lws(f"p{number}")
+
+
+def revised(number: int) -> Object:
+    """Return one of many of one revision: they name one PodGroup."""
+    made = of_revision(NEW, "prefiller")
+    made["metadata"]["name"] = f"p{number}"
+    return made
+
+
+def ejected(number: int) -> Object:
+    """Return one of many whose templates name a PodGroup, without our annotations."""
+    made = lws(f"p{number}")
+    del made["metadata"]["annotations"]
+    return made
+
+
+def of_another_service(number: int) -> Object:
+    """Return one of many that name one PodGroup, each with the label of a service of its own."""
+    made = ejected(number)
+    made["metadata"]["labels"][SERVICE] = f"s{number}"
+    return made
+
+
+def autoscaler(number: int) -> Object:
+    """Return one of many autoscalers of one LeaderWorkerSet, each with a label of its own."""
+    metadata = {"namespace": KEY[0], "name": f"a{number}", "labels": {SERVICE: f"s{number}"}}
+    spec = {"scaleTargetRef": {"apiVersion": LWS.resource.api_version, "kind": LWS.kind, "name": "p"}}
+    return {"apiVersion": "autoscaling/v2", "kind": AUTOSCALER.kind, "metadata": metadata, "spec": spec}
+
+
+RELATED: Final[dict[str, tuple[Kind[Any], Callable[[int], Object]]]] = {
+    "members of a service": (LWS, of_service),
+    "members of a revision": (LWS, revised),
+    "ejected from a gang": (LWS, ejected),
+    "ejected from a gang, of many services": (LWS, of_another_service),
+    "autoscalers of an LWS": (AUTOSCALER, autoscaler),
+}
+
+
+def without_client() -> Controller:
+    """Return a controller that sends no requests."""
+    caches = {one.kind: Cache(one) for one in WATCHED}
+    measured = metrics()
+    client: Any = None
+    return Controller(SETTINGS, measured, caches, Writer(client, measured, lambda: 1.0, caches))
+
+
+def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: int) -> int:
+    """Count the calls that one event causes, among so many objects."""
+    controller = without_client()
+    caches = controller.caches
+    cache = caches[kind.kind]
+    for number in range(among):
+        cache.take(build(number))
+    for one in caches.values():
+        one.changed = controller.changed
+    first, second = build(0), build(0)
+    first["spec"]["changed"], second["spec"]["changed"] = 1, 2
+    cache.take(first)  # functions remember some results
+    with counted() as files:
+        cache.take(second)
+    return files.total()
+
+
+@pytest.mark.parametrize("relation", RELATED)
+def test_an_event_costs_the_same_among_few_and_many(relation: str) -> None:
+    assert calls_of_an_event(*RELATED[relation], FEW) == calls_of_an_event(*RELATED[relation], MANY)
+
+
+SHARED: Final = index_key("PodGroup", "ns", "g")
+OTHER: Final = index_key("PodGroup", "ns", "h")
+
+
+def row(name: str, service: str, *keys: ServiceKey) -> CachedObject[None]:
+    """Return a row of a service with index keys."""
+    return CachedObject("ns", name, service=service, index_keys=keys, projection=None)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"),
+            st.sampled_from(["", "s", "t"]),
+            st.lists(st.sampled_from([SHARED, OTHER]), max_size=3),
+        )
+        | st.sampled_from("abcd"),
+        max_size=30,
+    )
+)
+def test_the_services_with_an_index_key_are_those_of_its_rows(
+    steps: list[tuple[str, str, list[ServiceKey]] | str],
+) -> None:
+    rows = Rows[CachedObject[None]]()
+    for step in steps:
+        name = step if isinstance(step, str) else step[0]
+        rows.drop(("ns", name))
+        if not isinstance(step, str):
+            rows.put(made := row(name, step[1], *step[2]))
+            rows.put(made)
+
+    for key in (SHARED, OTHER):
+        found = [one for one in rows.by_name.values() if key in one.index_keys]
+        assert {*rows.by_key.get(key, {}).values()} == {*found}
+        assert sorted(rows.services_of(key)) == sorted({("ns", one.service) for one in found if one.service})
+    assert rows.by_name or not (rows.by_key or rows.shared)
+
+
+async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
+    background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Lease is renewed by one of them."""
+    controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what asyncio calls
+    for number in range(2 * MANY):
+        controller.caches[LWS.kind].take(of_another_service(number))
+
+    def measured(self: events.Handle) -> None:
+        since = time.thread_time()
+        run(self)
+        took.append(time.thread_time() - since)
+
+    monkeypatch.setattr(events.Handle, "_run", measured)
+    background(controller._follow_resyncs())  # noqa: SLF001 - one of the tasks of `run`
+    controller.resync()
+    await eventually(lambda: controller.queue.depth() >= 2 * MANY)
+
+    assert max(took) < sum(took) / 4
