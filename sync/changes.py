@@ -19,7 +19,7 @@ from sync.observed.cached import AppliedObject, Owner
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, Takeover
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.parts.service import Desired
+from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 from sync.status.compare import by_type
 from sync.status.templates import FOLLOWED

@@ -32,8 +32,8 @@ from sync.observe import observe
 from sync.observed import volcano
 from sync.observed.index_keys import service_keys
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.parts.gang import Refusal, refusal_finding
-from sync.parts.service import ALL, UNAVAILABLE, Desired, desired_state, unavailable
+from sync.parts.desired import Desired, Refusal, refusal_finding
+from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
 from sync.parts.templates import with_stored_version
 from sync.parts.traffic import TARGET_PORTS, with_one_port
 from sync.queue import Queue

@@ -6,7 +6,7 @@ from typing import Any
 from intent.inferenceservice.v1alpha1 import KIND
 from sync.kinds import OUTPUTS, Kind
 from sync.observed.cached import AppliedObject
-from sync.parts.service import Desired
+from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 
 

@@ -24,7 +24,8 @@ from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection
-from sync.parts.service import combined, desired_state
+from sync.parts.desired import combined
+from sync.parts.service import desired_state
 from sync.watch.cache import Cache, holding
 
 

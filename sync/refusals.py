@@ -8,7 +8,7 @@ from intent.annotations import NOT_EXPANDED, UNANSWERED
 from kube.client import NOT_FOUND, ApiError
 from sync.history import FIGHT
 from sync.kinds import Kind
-from sync.parts.gang import Refusal
+from sync.parts.desired import Refusal
 
 INVALID: Final = 422
 REFUSED: Final = (400, 403, INVALID)

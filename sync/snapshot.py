@@ -10,13 +10,15 @@ from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.inferenceservice.router import filled
 from intent.service.member import Member, ServiceKey
 from intent.service.rules import present
-from sync.kinds import Kind
-from sync.observed.cached import Row
+from sync.kinds import LWS, POD, ROUTE_KINDS, Kind
+from sync.observed.cached import CachedObject, Row
 from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
+from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 
+P = TypeVar("P")
 R = TypeVar("R", bound=Row)
 
 
@@ -128,6 +130,44 @@ class Snapshot:
         if self.service:
             return (self.service.subject,)
         return tuple(one.subject for one in present(self.members))
+
+    @property
+    def ejected(self) -> frozenset[str]:
+        """The uids of the ejected LeaderWorkerSets that are not being deleted."""
+        rows = self.of(LWS)
+        return frozenset(row.uid for row in rows if row.projection.ejected and not row.deleting)
+
+    @property
+    def kept_routes(self) -> frozenset[tuple[str, str]]:
+        """Kind and name of the routes that an ejected LeaderWorkerSet owns: they stay while it exists.
+
+        Members are ejected one after the other, and the first may be the one whose annotations want routes.
+        """
+        ejected = self.ejected
+        if not ejected:
+            return frozenset()
+        return frozenset(
+            (kind.kind, row.name)
+            for kind in ROUTE_KINDS
+            for row in self.of(kind)
+            if any(owner.uid in ejected for owner in row.owners)
+        )
+
+    @property
+    def has_no_author(self) -> bool:
+        """Whether the InferenceService cannot be read, or all members were ejected and own routes."""
+        if self.service:
+            return self.value is None
+        return not present(self.members) and bool(self.kept_routes)
+
+    @property
+    def pods(self) -> tuple[ObservedPod, ...] | None:
+        """The pods of the service; None if they are not known in full."""
+        return None if POD.kind in self.unknown else tuple(row.projection for row in self.of(POD))
+
+    def ours(self, kind: Kind[CachedObject[P]], name: str) -> CachedObject[P] | None:
+        """Return the row of an object of the service that the controller applied, if there is one."""
+        return next((row for row in self.of(kind) if row.applied and row.name == name), None)
 
     @property
     def _left_over(self) -> list[Any]:

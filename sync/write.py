@@ -23,7 +23,7 @@ from sync.metrics import ControllerMetrics
 from sync.observed.cached import AppliedObject, applies, digest, is_orphaned
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, taken_over
-from sync.parts.gang import Refusal
+from sync.parts.desired import Refusal
 from sync.pause import object_path
 from sync.state import STATUS, ServiceState
 from sync.status import merged, surplus, without_messages, without_times

@@ -23,7 +23,8 @@ from sync.observe import ServiceMemory, observe
 from sync.observed import volcano
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
-from sync.parts.service import Desired, desired_state
+from sync.parts.desired import Desired
+from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.watch.cache import Cache, Caches, holding
 

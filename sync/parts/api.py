@@ -1,31 +1,36 @@
-"""Plans the Service `<service>-api`, and the Ingress to it: clients call the leaders without a Gateway.
+"""The Service `<service>-api`, and the Ingress to it: clients call the leaders without a Gateway.
 
 It selects the pods that answer whole requests: leaders of the workers, else of the decoders, or all pods of
-their groups (`sync.parts.endpoints`). A decoder
-without a prefiller's help computes the prompt itself. Every problem of the Service is a warning, since the
-engines run without it; but an error where an Ingress leads to it.
+their groups (`sync.parts.endpoints`). A decoder without a prefiller's help computes the prompt itself. Every
+problem of the Service is a warning, since the engines run without it; but an error where an Ingress leads to
+it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from intent import Object
-from intent.annotations import SERVICE, ComponentType, path
+from intent.annotations import COMPONENT_TYPE, SERVICE, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import LABEL, api_name
 from intent.service.allowed import forbidden_ingress
-from intent.service.member import Member, ServiceKey
+from intent.service.member import Member
 from intent.service.routes import is_split
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
-from sync.kinds import INGRESS, SERVICE_KIND
-from sync.observed.pod import ObservedPod
+from intent.shapes import listed, mapping
+from sync.kinds import INGRESS, OUTPUTS, SERVICE_KIND
+from sync.parts.desired import Desired, combined, metadata, owners
 from sync.parts.endpoints import Endpoints, endpoints
+from sync.snapshot import Snapshot
 
+SERVICES: Final = OUTPUTS[SERVICE_KIND]
 SWITCHED_OFF: Final = "these Services off (apiServices)"
-BOTH: Final = frozenset({SERVICE_KIND, INGRESS.kind})
+PORT: Final = 80
+"""The port of the Service: `curl http://<service>-api/v1/models` needs none. Further ranks have the next."""
+PORT_NAME: Final = "http"
 
 
 def ingress_name(service: str) -> str:
@@ -33,100 +38,94 @@ def ingress_name(service: str) -> str:
     return f"{service}-ingress"
 
 
-@dataclass(frozen=True, slots=True)
-class ApiService:
-    """The Service that a service should have."""
-
-    namespace: str
-    service: str
-    component_type: ComponentType
-    """The component type of the pods that it selects."""
-    endpoints: Endpoints
-    """The pods that serve, and their ports: the routing sidecar's, or the engine's if there is no sidecar."""
-    ingress: Object | None = None
-    """The spec of the Ingress to it, as its author wrote it; None: none."""
-    members: tuple[tuple[str, str], ...] = ()
-    """Name and uid of the LeaderWorkerSets; they own it if there is no InferenceService."""
-    owner: tuple[str, str] | None = None
-    """Name and uid of the InferenceService."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApiPlan:
-    """The plan of one Service, and findings for its authors."""
-
-    api: ApiService | None = None
-    """None: there should be none."""
-    kept: frozenset[str] = frozenset()
-    """The kinds of which an existing object is left as it is: Service, Ingress."""
-    findings: tuple[Finding, ...] = ()
-    of_routes: tuple[Finding, ...] = ()
-    """Findings about the Ingress."""
-
-
-def desired_api(  # noqa: PLR0913 - the parts of a snapshot that the Service depends on
-    key: ServiceKey,
-    members: tuple[Member, ...],
-    service: InferenceServiceIntent | None,
-    settings: Settings,
-    namesakes: tuple[Subject, ...] = (),
-    *,
-    pods: tuple[ObservedPod, ...] | None = (),
-    is_made: bool = False,
-) -> ApiPlan:
-    """Plan both; `namesakes` are LeaderWorkerSets with the name of one of the service's Services.
-
-    `is_made`: the controller made the Service earlier.
-    """
-    live = present(members)
+def api(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
+    service, name, live = snapshot.value, snapshot.situation.key[1], present(snapshot.members)
+    both = frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
+    if snapshot.has_no_author:
+        return Desired(held_objects=both)
     if not (live or service):
-        return ApiPlan()
+        return Desired()
     if not settings.api_services:
-        left = tuple(_switched_off(key[1], live, service)) if is_made else ()
-        plan = _impossible("", f"the operator has switched {SWITCHED_OFF}", live, service)
-        return replace(plan, kept=BOTH, findings=left)
-    if problem := _name_problem(key[1], namesakes):
+        left = tuple(_switched_off(name, live, service)) if snapshot.ours(SERVICES, api_name(name)) else ()
+        impossible = _impossible("", f"the operator has switched {SWITCHED_OFF}", live, service)
+        return replace(impossible, held_objects=both, findings=left)
+    if problem := _name_problem(name, snapshot.namesakes):
         return _impossible(*problem, live, service)
-    fitting = fitting_members(live)
-    serving = _serving(fitting)
-    if not serving:
-        return ApiPlan(kept=BOTH)
-    if problem := _port_problem(key[1], serving):
-        return ApiPlan(kept=BOTH, findings=tuple(_reported(*problem, live, service)))
-    forbidden = tuple(_forbidden(service, settings)) if service else ()
-    made = ApiService(
-        *key,
-        component_type=(kind := serving[0].component_type),
-        endpoints=endpoints(serving, pods and tuple(pod for pod in pods if pod.component_type == kind)),
-        ingress=None if forbidden else _ingress(service, settings),
-        members=tuple(sorted((one.name, one.uid) for one in fitting)),
-        owner=(service.name, service.uid) if service else None,
-    )
-    return ApiPlan(made, kept=frozenset({INGRESS.kind} if forbidden else ()), of_routes=forbidden)
+    serving = _serving(fitting_members(live))
+    unlike = _port_problem(name, serving)
+    if unlike or not serving:
+        return Desired(held_objects=both, findings=tuple(_reported(*unlike, live, service)) if unlike else ())
+    return combined((_service(snapshot, serving), _ingress(snapshot, settings)))
 
 
-def _ingress(service: InferenceServiceIntent | None, settings: Settings) -> Object | None:
-    """Return the spec of the Ingress; without routes there are no Ingresses either."""
-    return service.router.ingress if service and service.router and settings.routes else None
+def _service(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
+    """Render the Service; every expansion ever made has these labels in both templates."""
+    key, kind, pods = snapshot.situation.key, serving[0].component_type, snapshot.pods
+    selected = endpoints(serving, pods and tuple(pod for pod in pods if pod.component_type == kind))
+    members = fitting_members(present(snapshot.members))
+    made = {
+        "apiVersion": "v1",
+        "kind": SERVICE_KIND,
+        "metadata": metadata(key, api_name(key[1]), owners(snapshot.value, members)),
+        "spec": {
+            "selector": {SERVICE: key[1], COMPONENT_TYPE: kind, **selected.selector},
+            "ports": list(_ports(selected)),
+        },
+    }
+    return Desired((made,))
 
 
-def _forbidden(service: InferenceServiceIntent, settings: Settings) -> Iterator[Finding]:
-    """Report an Ingress that the operator does not allow (FI833)."""
-    if service.router and settings.routes:
-        yield from (Finding(service.subject, one) for one in forbidden_ingress(service.router, settings))
+def _ingress(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Render the Ingress; without routes there is none. One that is not allowed stays as it is (FI833)."""
+    service, key = snapshot.value, snapshot.situation.key
+    router = service.router if service and settings.routes else None
+    if service is None or router is None or router.ingress is None:
+        return Desired()
+    if found := tuple(Finding(service.subject, one) for one in forbidden_ingress(router, settings)):
+        return Desired(held_objects=frozenset({(INGRESS.kind, ingress_name(key[1]))}), of_routes=found)
+    ingress = {
+        "apiVersion": INGRESS.resource.api_version,
+        "kind": INGRESS.kind,
+        "metadata": metadata(key, ingress_name(key[1]), owners(service, ())),
+        "spec": _with_backend(router.ingress, api_name(key[1])),
+    }
+    return Desired((ingress,))
+
+
+def _ports(selected: Endpoints) -> Iterator[Object]:
+    for at, port in enumerate(selected.ports):
+        name = f"{PORT_NAME}-{at}" if at else PORT_NAME
+        yield {"name": name, "port": PORT + at, "targetPort": port, "protocol": "TCP"}
+
+
+def _with_backend(spec: Object, name: str) -> Object:
+    """Return the author's spec of an Ingress, with the Service where no backend is named."""
+    backend = {"service": {"name": name, "port": {"name": PORT_NAME}}}
+    rules = [_rule(rule, backend) for rule in listed(spec.get("rules"))]
+    return {**spec, "rules": rules} if rules else {"defaultBackend": backend, **spec}
+
+
+def _rule(rule: Any, backend: Object) -> Any:
+    """Add the backend to paths without one; a rule without paths gets one for all of its host."""
+    if not isinstance(rule, dict):
+        return rule
+    paths = listed(mapping(rule.get("http")).get("paths")) or [{"path": "/", "pathType": "Prefix"}]
+    filled = [{"backend": backend, **path} if isinstance(path, dict) else path for path in paths]
+    return {**rule, "http": {"paths": filled}}
 
 
 def _impossible(
     code: str, message: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
-) -> ApiPlan:
-    """Return the plan where there can be no Service: an Ingress would lead nowhere (FI835)."""
+) -> Desired:
+    """Report that there can be no Service: an Ingress would lead nowhere (FI835)."""
     findings = tuple(_reported(code, message, live, service)) if code else ()
     if service is None or service.router is None or service.router.ingress is None:
-        return ApiPlan(findings=findings)
-    error = FieldError(
-        f"spec.roles[{service.router.index}].ingress", None, f"leads nowhere: {message}", "FI835"
-    )
-    return ApiPlan(kept=frozenset({INGRESS.kind}), of_routes=(Finding(service.subject, error),))
+        return Desired(findings=findings)
+    where = f"spec.roles[{service.router.index}].ingress"
+    error = FieldError(where, None, f"leads nowhere: {message}", "FI835")
+    held = frozenset({(INGRESS.kind, ingress_name(service.name))})
+    return Desired(held_objects=held, of_routes=(Finding(service.subject, error),))
 
 
 def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:

@@ -1,4 +1,8 @@
-"""Plans the gang of a service from its members: the PodGroup, or what it waits for, or why there is none.
+"""The gang of a service: its PodGroup, or what it waits for, or why there is none.
+
+PodGroup: `volcano.sh/apis` `pkg/apis/scheduling/v1beta1`; subgroups since 1.14. No `minTaskMember`: it counts
+pods, and strands half replicas. No `minResources`: on a full cluster a gang that lost pods would never be
+queued again.
 
 Rules of this file:
 1. Without a PodGroup the pods are not scheduled: that is the gate. It opens when every required role exists.
@@ -9,12 +13,13 @@ Rules of this file:
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from intent.annotations import GROUP_INDEX, LWS_NAME, SERVICE
+from intent import Object
+from intent.annotations import GROUP_INDEX, LWS_NAME, ROLES, SERVICE
 from intent.commands import command
-from intent.errors import FieldError, Finding, Subject
+from intent.errors import FieldError, Finding
 from intent.gang import ENCODER
 from intent.service.member import Member, agreed
 from intent.service.rules import (
@@ -27,7 +32,8 @@ from intent.service.rules import (
     waiting,
 )
 from intent.settings import Settings
-from sync.observed.pod_group import PodGroup
+from sync.observed.pod_group import API_VERSION, KIND, PodGroup
+from sync.parts.desired import Desired, Refusal, member_reference, metadata, refusal_finding
 from sync.snapshot import Situation
 
 REST_AFTER: Final = 60.0
@@ -38,149 +44,91 @@ Not at once: users apply roles one after the other, and scale them one by one.
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
 """More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
+TOO_OLD: Final = "FI408"
+"""The installed Volcano schedules no gang."""
 ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2, "encoder": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """One entry of `spec.subGroupPolicy`: pods with `label`, grouped by the value of `key`."""
+def gang(situation: Situation, settings: Settings, refusals: Iterable[Refusal] = ()) -> Desired:
+    """Desire the PodGroup of the existing members: those of the author and those of the controller.
 
-    name: str
-    label: tuple[str, str]
-    key: str
-    size: int
-    required: int
-
-
-@dataclass(frozen=True, slots=True)
-class Gang:
-    """The PodGroup that a service should have."""
-
-    namespace: str
-    name: str
-    """The service, or for a revision of a DisaggregatedSet the service and the revision."""
-    service: str
-    queue: str
-    """Empty if no member names one: Volcano's webhook sets that of the namespace, else `default`."""
-    priority_class: str
-    roles: tuple[str, ...]
-    owners: tuple[tuple[str, str], ...]
-    """Name and uid of every member; the uid is empty offline."""
-    policies: tuple[Policy, ...]
-
-    @property
-    def min_member(self) -> int:
-        """The number of pods that must start together.
-
-        At least 1: with 0 Volcano marks the PodGroup Completed while nothing runs.
-        """
-        return max(1, sum(policy.size * policy.required for policy in self.policies))
+    Where Volcano cannot schedule a gang, as a refusal may say, there must never be a PodGroup.
+    """
+    ours = [one for one in refusals if one.kind == KIND and _concerns(one, situation)]
+    if too_old := next((one.message for one in ours if one.code == TOO_OLD), ""):
+        situation = replace(situation, volcano=too_old)
+    others = [one for one in ours if one.code != TOO_OLD]
+    members, desired = present(situation.members), _gang(situation, settings)
+    refused = (refusal_finding(one.subject, "schedulerName", why) for why in others for one in members)
+    return replace(desired, findings=(*desired.findings, *refused))
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an object was not written, with its code."""
-
-    code: str
-    message: str
-    kind: str
-    retryable: bool = False
-    """Whether another try may succeed."""
-    name: str = ""
-    """The name of the object; empty if the refusal concerns all objects of the kind."""
-    partly: bool = False
-    """Whether the object was written without what is refused of it."""
+def _concerns(refusal: Refusal, situation: Situation) -> bool:
+    return refusal.code == TOO_OLD or refusal.name in {"", situation.pod_group}
 
 
-@dataclass(frozen=True, slots=True)
-class GangPlan:
-    """The plan of one gang, and findings for its authors."""
-
-    gang: Gang | None = None
-    """None: there should be no PodGroup of ours."""
-    hold: bool = False
-    """Whether PodGroups are left as they are: nothing is changed, created or deleted."""
-    findings: tuple[Finding, ...] = ()
-    requeue_after: float | None = None
-    """Seconds after which the plan may change by time alone."""
-
-
-def plan(situation: Situation, settings: Settings) -> GangPlan:
-    """Plan the gang of one service."""
+def _gang(situation: Situation, settings: Settings) -> Desired:
     members = present(situation.members)
     findings = (*contradictions(members, settings), *_ejected_findings(situation))
     if not any(one.scheduler for one in members):
-        return _plan_without_members(situation, findings)
+        return _without_members(situation, findings)
     findings = (*findings, *_outside_causes(situation, members))
     if situation.volcano:
-        return GangPlan(findings=findings)
+        return Desired(findings=findings)
     if _foreign(situation) or _is_deleting(situation.stored) or disagreements(members, settings):
         is_of_another = bool(situation.stored and situation.stored.service not in {"", situation.key[1]})
-        return GangPlan(hold=True, findings=findings, requeue_after=REST_AFTER if is_of_another else None)
+        return _held(situation, findings, REST_AFTER if is_of_another else None)
     owners = (*members, *present(situation.ejected))
     if situation.stored and not _belongs(situation.stored, owners):
-        return GangPlan(findings=findings)
+        return Desired(findings=findings)
     if situation.remembered and not _belongs(situation.remembered, owners):
         situation = replace(situation, remembered=None)
-    return _plan_with_gate(situation, members, findings, settings)
+    return _with_gate(situation, members, findings, settings)
 
 
-def plan_after_refusal(
-    decided: GangPlan, refusal: Refusal, situation: Situation, settings: Settings
-) -> GangPlan:
-    """Plan again after a refusal. Where Volcano cannot schedule a gang there must never be a PodGroup."""
-    if refusal.code == "FI408":
-        return plan(replace(situation, volcano=refusal.message), settings)
-    members = present(situation.members)
-    findings = (refusal_finding(one.subject, "schedulerName", refusal) for one in members)
-    return replace(decided, findings=(*decided.findings, *findings))
-
-
-def _plan_with_gate(
+def _with_gate(
     situation: Situation, members: tuple[Member, ...], findings: tuple[Finding, ...], settings: Settings
-) -> GangPlan:
+) -> Desired:
     """Return the gang if its gate is open or opens now, else what it waits for."""
     opened = _opened(situation, members)
     if opened is None and missing(members):
-        return GangPlan(findings=(*findings, *waiting(members)))
+        return Desired(findings=(*findings, *waiting(members)))
     required = opened or declared_roles(members) or _roles_of_fitting(members)
-    gang = _gang(situation, members, required, settings)
+    pod_group = _of_members(situation, members, required, settings)
     waiting_to_rest = (*members, *(one for one, is_required in _kept(situation) if is_required))
-    findings = (*findings, *_not_scaled(situation, members, gang))
-    return GangPlan(gang=gang, findings=findings, requeue_after=_seconds_to_rest(situation, waiting_to_rest))
+    findings = (*findings, *_not_scaled(situation, members, pod_group))
+    again = _seconds_to_rest(situation, waiting_to_rest)
+    return Desired((pod_group,), findings=findings, requeue_after=again)
 
 
-def _plan_without_members(situation: Situation, findings: tuple[Finding, ...]) -> GangPlan:
+def _held(situation: Situation, findings: tuple[Finding, ...], again: float | None = None) -> Desired:
+    """Leave the PodGroup as it is: nothing is changed, created or deleted."""
+    held = frozenset({(KIND, situation.pod_group)})
+    return Desired(held_objects=held, findings=findings, requeue_after=again)
+
+
+def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Desired:
     """Leave the PodGroup as it is while a LeaderWorkerSet needs it, but require none that is gone.
 
     A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting.
     """
     stored, ejected = situation.stored, present(situation.ejected)
     if not ejected:
-        return GangPlan(findings=findings)
+        return Desired(findings=findings)
     names = {one.name for one in ejected}
     is_lost = stored is not None and any(one.required and one.name not in names for one in stored.policies)
     owners = _owners(situation, ejected)
     if stored is None or not is_lost or not owners or _foreign(situation) or stored.deleting:
-        return GangPlan(hold=True, findings=findings)
-    policies = (
-        Policy(
-            one.name, (LWS_NAME, one.name), GROUP_INDEX, one.size, one.required if one.name in names else 0
-        )
+        return _held(situation, findings)
+    policies = [
+        _policy(one.name, one.size, one.required if one.name in names else 0)
         for one in stored.policies
         if one.size != UNREACHABLE
-    )
-    gang = Gang(
-        namespace=situation.key[0],
-        name=situation.pod_group,
-        service=situation.key[1],
-        queue=stored.queue,
-        priority_class=_priority_class(ejected, owners),
-        roles=tuple(sorted(stored.roles)),
-        owners=owners,
-        policies=(*policies, _unassigned(situation.key[1], names)),
-    )
-    return GangPlan(gang=gang, findings=findings)
+    ]
+    policies.append(_unassigned(situation.key[1], names))
+    priority = _priority_class(ejected, owners)
+    made = _pod_group(situation, owners, sorted(stored.roles), policies, stored.queue, priority)
+    return Desired((made,), findings=findings)
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -230,10 +178,10 @@ def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
 # --- the gang ---------------------------------------------------------------------------------------
 
 
-def _gang(
+def _of_members(
     situation: Situation, members: tuple[Member, ...], required: frozenset[str], settings: Settings
-) -> Gang:
-    namespace, service = situation.key
+) -> Object:
+    """Render the PodGroup of members, and of ejected LeaderWorkerSets that keep their policy."""
     kept = _kept(situation)
     ordered = sorted(
         (*(one for one in members if one.needs_others), *(one for one, _ in kept)),
@@ -244,18 +192,42 @@ def _gang(
     needed |= {one.name for one, is_required in kept if is_required}
     owners = _owners(situation, ordered)
     policies = [
-        _policy(one, required=one.name in needed and not _is_resting(situation, one)) for one in ordered
+        _policy(one.name, one.size, int(one.name in needed and not _is_resting(situation, one)))
+        for one in ordered
     ]
-    return Gang(
-        namespace=namespace,
-        name=situation.pod_group,
-        service=service,
-        queue=agreed(one.queue for one in members if one.queue) or settings.queue,
-        priority_class=_priority_class(ordered, owners),
-        roles=tuple(sorted(required)),
-        owners=owners,
-        policies=(*policies, _unassigned(service, {one.name for one in ordered})),
-    )
+    policies.append(_unassigned(situation.key[1], {one.name for one in ordered}))
+    queue = agreed(one.queue for one in members if one.queue) or settings.queue
+    priority = _priority_class(ordered, owners)
+    return _pod_group(situation, owners, sorted(required), policies, queue, priority)
+
+
+def _pod_group(  # noqa: PLR0913, PLR0917 - the parts of the object
+    situation: Situation,
+    owners: Iterable[tuple[str, str]],
+    roles: Iterable[str],
+    policies: list[Object],
+    queue: str,
+    priority_class: str,
+) -> Object:
+    """Render the one PodGroup of a service, or of one revision, as an apply configuration.
+
+    `minMember` is at least 1: with 0 Volcano marks the PodGroup Completed while nothing runs. Without a queue
+    Volcano's webhook sets that of the namespace, else `default`.
+    """
+    references = [member_reference(name, uid) for name, uid in owners]
+    of = metadata(situation.key, situation.pod_group, references)
+    start = sum(one["subGroupSize"] * one["minSubGroups"] for one in policies)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {**of, "annotations": {ROLES: ",".join(roles)}},
+        "spec": {
+            "minMember": max(1, start),
+            "subGroupPolicy": policies,
+            **({"queue": queue} if queue else {}),
+            **({"priorityClassName": priority_class} if priority_class else {}),
+        },
+    }
 
 
 def _kept(situation: Situation) -> tuple[tuple[Member, bool], ...]:
@@ -290,18 +262,29 @@ def _uids(pod_group: PodGroup) -> set[str]:
     return {owner.uid for owner in pod_group.owners}
 
 
-def _policy(one: Member, *, required: bool) -> Policy:
-    """Return the policy of a member: its groups are all-or-nothing; a required role needs at least one."""
-    return Policy(one.name, (LWS_NAME, one.name), GROUP_INDEX, one.size, int(required))
+def _policy(name: str, size: int, required: int) -> Object:
+    """Render the policy of a member: its groups are all-or-nothing; a required role needs at least one."""
+    return _sub_groups(name, {LWS_NAME: name}, GROUP_INDEX, size, required)
 
 
-def _unassigned(service: str, taken: set[str]) -> Policy:
-    """Return the policy for pods that the controller has not assigned yet: they wait. It is the last one.
+def _unassigned(service: str, taken: set[str]) -> Object:
+    """Render the policy for pods that the controller has not assigned yet: they wait. It is the last one.
 
     The first policy that matches wins. A LeaderWorkerSet may have that name; none may end in a dash.
     """
     name = f"{UNASSIGNED}-" if UNASSIGNED in taken else UNASSIGNED
-    return Policy(name, (SERVICE, service), LWS_NAME, UNREACHABLE, 0)
+    return _sub_groups(name, {SERVICE: service}, LWS_NAME, UNREACHABLE, 0)
+
+
+def _sub_groups(name: str, labels: dict[str, str], key: str, size: int, required: int) -> Object:
+    """Render one policy: pods with labels, grouped by the value of a key, without which nothing matches."""
+    return {
+        "name": name,
+        "labelSelector": {"matchLabels": labels},
+        "matchLabelKeys": [key],
+        "subGroupSize": size,
+        "minSubGroups": required,
+    }
 
 
 def _is_resting(situation: Situation, one: Member) -> bool:
@@ -351,7 +334,7 @@ def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterat
     """Report causes outside of the members (FI407, FI408, FI409)."""
     for one in members:
         if situation.volcano:
-            yield _finding(one, "schedulerName", situation.volcano, "FI408")
+            yield _finding(one, "schedulerName", situation.volcano, TOO_OLD)
         if situation.stored and _foreign(situation):
             effect = f"has no label {SERVICE}; it is left alone and the pods wait"
             if service := situation.stored.service:
@@ -375,13 +358,13 @@ def _ejected_findings(situation: Situation) -> Iterator[Finding]:
             yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI416")
 
 
-def _not_scaled(situation: Situation, members: tuple[Member, ...], gang: Gang) -> Iterator[Finding]:
+def _not_scaled(situation: Situation, members: tuple[Member, ...], pod_group: Object) -> Iterator[Finding]:
     """FI417: a role of a revision stays empty though another has replicas, and no pod of the gang is bound.
 
     The controller of DisaggregatedSets scales one role after the other. If a write between them fails, it
     waits for those that it scaled (`isRevisionStable`, `pkg/controllers/disaggregatedset/executor.go`).
     """
-    required = {policy.name for policy in gang.policies if policy.required}
+    required = {one["name"] for one in pod_group["spec"]["subGroupPolicy"] if one["minSubGroups"]}
     others = ", ".join(one.name for one in members if one.replicas)
     for one in members:
         is_empty = bool(one.revision) and one.name in required and not one.replicas
@@ -393,11 +376,6 @@ def _not_scaled(situation: Situation, members: tuple[Member, ...], gang: Gang) -
                 f"{others}, which waits for the gang; to end this, run: {scale}"
             )
             yield _finding(one, "spec.replicas", message, "FI417")
-
-
-def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
-    """Return the finding of a refusal: a warning if it may pass."""
-    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.retryable))
 
 
 def _finding(one: Member, path: str, message: str, code: str) -> Finding:

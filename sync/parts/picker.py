@@ -23,9 +23,9 @@ from catalog.pickers.workload import (
 from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
-from sync.parts.metadata import metadata
+from intent.settings import Settings
 from sync.parts.picker_pods import customized
-from sync.parts.routes import Routes, config_name, pool_name
+from sync.parts.wanted import Routes, config_name, pool_name
 
 CONFIG_FILE: Final = "config.yaml"
 DIGEST: Final = "fusioninfer.io/config-digest"
@@ -59,7 +59,7 @@ def config_map(routes: Routes) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(routes, config_name(routes.service)),
+        "metadata": routes.metadata(config_name(routes.name)),
         "data": {CONFIG_FILE: routes.config},
     }
 
@@ -89,7 +89,7 @@ def deployment(routes: Routes) -> Object:
             "replicas": routes.replicas,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
             "selector": {"matchLabels": _labels(routes)},
-            "template": customized(_template(routes), routes.template),
+            "template": customized(_template(routes), routes.router.template),
         },
     }
 
@@ -114,14 +114,14 @@ def elects(routes: Routes) -> bool:
 
 
 def _metadata(routes: Routes) -> Object:
-    return metadata(routes, picker_name(routes.service))
+    return routes.metadata(picker_name(routes.name))
 
 
 def _labels(routes: Routes) -> dict[str, str]:
     """Return the labels of the pods; the service's own label would make them endpoints of the pool."""
     return {
         "app.kubernetes.io/name": "endpoint-picker",
-        "app.kubernetes.io/instance": picker_name(routes.service),
+        "app.kubernetes.io/instance": picker_name(routes.name),
     }
 
 
@@ -140,7 +140,7 @@ def _template(routes: Routes) -> Object:
 
 def _pod(routes: Routes) -> Object:
     return {
-        "serviceAccountName": picker_name(routes.service),
+        "serviceAccountName": picker_name(routes.name),
         "terminationGracePeriodSeconds": GRACE,
         "securityContext": {
             "runAsNonRoot": True,
@@ -148,10 +148,22 @@ def _pod(routes: Routes) -> Object:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(routes)],
-        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": config_name(routes.service)}}],
+        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": config_name(routes.name)}}],
         **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
-        **routes.pods,
+        **_of_operator(routes.settings),
     }
+
+
+def _of_operator(settings: Settings) -> Object:
+    """Return the fields of the endpoint picker's pods that the operator sets."""
+    found = {
+        "imagePullSecrets": [{"name": name} for name in settings.picker_image_pull_secrets],
+        "tolerations": list(settings.picker_tolerations),
+        "nodeSelector": settings.picker_node_selector,
+        "priorityClassName": settings.picker_priority_class_name,
+        "securityContext": settings.picker_pod_security_context,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _spread(routes: Routes) -> Object:
@@ -168,15 +180,15 @@ def _spread(routes: Routes) -> Object:
 def _container(routes: Routes) -> Object:
     return {
         "name": CONTAINER,
-        "image": pulled_from(routes.registry, routes.picker.image),
+        "image": pulled_from(routes.settings.picker_registry, routes.picker.image),
         "args": args(routes),
         "env": _env(routes),
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in PORTS.items()],
         "startupProbe": _probe("liveness", 5, STARTUP),
         "livenessProbe": _probe("liveness", 10, 3),
         "readinessProbe": _probe("readiness", 2, 3),
-        "resources": routes.resources or RESOURCES,
-        "securityContext": routes.security or RESTRICTED,
+        "resources": routes.settings.picker_resources or RESOURCES,
+        "securityContext": routes.settings.picker_security_context or RESTRICTED,
         "volumeMounts": [{"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}],
     }
 
@@ -188,13 +200,13 @@ def args(routes: Routes) -> list[str]:
     authentication, which would need cluster-wide rights; tracing is off, as it would dial localhost.
     """
     return [
-        f"--pool-name={pool_name(routes.service)}",
+        f"--pool-name={pool_name(routes.name)}",
         f"--pool-group={POOLS}",
         f"--config-file={CONFIG_DIR}/{CONFIG_FILE}",
         f"--grpc-port={GRPC_PORT}",
         f"--grpc-health-port={HEALTH_PORT}",
         f"--metrics-port={METRICS_PORT}",
-        f"--secure-serving={'true' if routes.secure_serving else 'false'}",
+        f"--secure-serving={'true' if routes.settings.secure_serving else 'false'}",
         "--metrics-endpoint-auth=false",
         "--tracing=false",
         "--zap-encoder=json",
@@ -241,12 +253,12 @@ def electing(routes: Routes) -> Object:
 
 def _binding(routes: Routes, role: str, purpose: str) -> Object:
     """Render a RoleBinding; another name than in earlier releases, as the role of a binding cannot change."""
-    account = picker_name(routes.service)
+    account = picker_name(routes.name)
     namespace = {"namespace": routes.namespace} if routes.namespace else {}
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
-        "metadata": metadata(routes, f"{account}-{purpose}"),
+        "metadata": routes.metadata(f"{account}-{purpose}"),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": account, **namespace}],
     }

@@ -1,25 +1,23 @@
-"""Plans the routes of a service from its members: an InferencePool, its endpoint picker, an HTTPRoute.
+"""The routes of a service: an InferencePool, its endpoint picker, an HTTPRoute.
 
 Routing comes from the router of the InferenceService, else from the members' annotations. While these
 contradict each other, or a role is missing, nothing changes: existing routes stay, and none are made. The
 routes of a DisaggregatedSet span its revisions: old pods get requests until they are gone.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, Picker
-from intent import Object
-from intent.annotations import NO_ROUTING, PICKER, SERVICE, Routing, path
+from catalog.pickers.generations import OBJECTIVES_API, PICKERS, Picker
+from intent.annotations import NO_ROUTING, PICKER, PRIORITY, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
+from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.picker import has_image
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.lora import label_of
-from intent.names import POOL_ENDING, picker_name
-from intent.priority import number_of
+from intent.names import picker_name
 from intent.service.allowed import forbidden_gateway
-from intent.service.member import Member, ServiceKey
+from intent.service.member import Member
 from intent.service.routes import (
     contradictions,
     disagreements,
@@ -37,136 +35,64 @@ from intent.service.routes import (
 )
 from intent.service.rules import fitting_members, present
 from intent.settings import Settings
-from sync.observed.cached import CachedObject
+from sync.kinds import DEPLOYMENT, DESTINATION_RULE, OUTPUTS, POOL, ROUTES, SERVICE_KIND
 from sync.observed.configuration import Configuration, reference
 from sync.observed.pod import ObservedPod
-from sync.observed.routes import InferencePool
-from sync.parts.endpoints import Endpoints, endpoints
-from sync.parts.strategies import preset_text
+from sync.observed.routes import Deployment
+from sync.parts.desired import Desired, member_reference, owners
+from sync.parts.endpoints import endpoints
+from sync.parts.picker import USER
+from sync.parts.templates import not_routed
+from sync.parts.traffic import inference_pool, route_objects
+from sync.parts.wanted import NO_ROUTER, Routes, config_name, gateway_name, pool_name
+from sync.snapshot import Snapshot
 
 NO_PICKER: Final = Picker("", "", active_ports=False)
+FOLLOWED_WITHIN: Final = 20.0
+"""Seconds after which a ConfigMap that a router refers to is read again: those of users are not watched."""
+IGNORED: Final = "FI827"
+"""The endpoint picker reads InferenceObjectives of another group."""
 
 
-def config_name(service: str) -> str:
-    """Return the name of the endpoint picker's ConfigMap."""
-    return f"{picker_name(service)}-config"
+def routes(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Desire the routes; if no author, or not all of what an author says, can be read, nothing changes."""
+    if snapshot.has_no_author:
+        return Desired(held=ROUTES)
+    if snapshot.value and snapshot.routed is None:
+        return _held(snapshot, settings, not_routed(snapshot) if settings.routes else ())
+    if not settings.routes:
+        return _off(snapshot)
+    again = FOLLOWED_WITHIN if snapshot.configuration else None
+    found = replace(_asked(snapshot, settings), requeue_after=again)
+    return replace(found, held=ROUTES) if snapshot.service and snapshot.service.errors else found
 
 
-def pool_name(service: str) -> str:
-    """Return the name of the InferencePool."""
-    return service + POOL_ENDING
+def _off(snapshot: Snapshot) -> Desired:
+    """Leave the routes as they are: the operator has switched routes off."""
+    service, live = snapshot.routed, present(snapshot.members)
+    asks = service.router if service else merged_routing(live).wanted
+    kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
+    findings = _on_the_router(_switched_off(live, service) if asks else (), service)
+    return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
 
 
-def route_name(service: str) -> str:
-    """Return the name of the HTTPRoute."""
-    return f"{service}-httproute"
-
-
-def gateway_name(service: str) -> str:
-    """Return the name of the service's own Gateway."""
-    return f"{service}-gateway"
-
-
-def objective_name(service: str, adapter: str) -> str:
-    """Return the name of an adapter's InferenceObjective; that of the service has the service's name.
-
-    No service has a dot in its name, so no service's InferenceObjective has this name.
-    """
-    return f"{service}.{label_of(adapter)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The routes that a service should have."""
-
-    namespace: str
-    service: str
-    picker: Picker
-    config: str
-    """The EndpointPickerConfig, as text."""
-    endpoints: Endpoints
-    """The pods that the pool selects, and their ports."""
-    objectives: tuple[tuple[str, int], ...] = ()
-    """Name and priority of each InferenceObjective."""
-    split: bool = False
-    """Whether prefillers and decoders share the pool."""
-    replicas: int = 1
-    """The number of endpoint pickers; more than one elect a leader."""
-    secure_serving: bool = True
-    destination_rule: bool = False
-    """Whether Istio needs a DestinationRule to call the endpoint picker."""
-    http_route: Object = field(default_factory=dict)
-    """The spec of the HTTPRoute, without its backends; empty: none."""
-    gateway: Object = field(default_factory=dict)
-    """The spec of the service's own Gateway; empty: none."""
-    registry: str = ""
-    """The registry of the endpoint picker's image; empty: that of its project."""
-    pods: Object = field(default_factory=dict)
-    """Fields of the endpoint picker's pods that the operator sets."""
-    resources: Object = field(default_factory=dict)
-    """Requests and limits of the endpoint picker; empty: the defaults."""
-    security: Object = field(default_factory=dict)
-    """The security context of the endpoint picker's container; empty: the default."""
-    has_user: bool = False
-    """Whether the pods keep the uid that earlier releases gave them: without it they would restart."""
-    template: Object = field(default_factory=dict)
-    """The author's changes of the endpoint picker's pods, a PodTemplateSpec; empty: none."""
-    pool: str = ""
-    """The name of an InferencePool of the author; empty: one is made, with an endpoint picker."""
-    members: tuple[tuple[str, str], ...] = ()
-    """Name and uid of the LeaderWorkerSets; they own the routes if there is no InferenceService."""
-    owner: tuple[str, str] | None = None
-    """Name and uid of the InferenceService."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoutePlan:
-    """The plan of one service's routes, and findings for its authors."""
-
-    routes: Routes | None = None
-    """None: there should be none."""
-    hold: bool = False
-    """Whether routes are left as they are: nothing is created or deleted, nothing changed but the pool."""
-    findings: tuple[Finding, ...] = ()
-    keeps_picker: bool = False
-    """Whether the endpoint picker and its configuration are left as they are."""
-
-
-def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that routes depend on
-    key: ServiceKey,
-    members: tuple[Member, ...],
-    service: InferenceServiceIntent | None,
-    settings: Settings,
-    namesakes: tuple[Subject, ...] = (),
-    read: Configuration | None = None,
-    pods: tuple[ObservedPod, ...] | None = (),
-    picks: str = "",
-    pool: CachedObject[InferencePool] | None = None,
-) -> RoutePlan:
-    """Plan the routes of one service; `namesakes` are LeaderWorkerSets with the name of a Service of it.
-
-    `read` is the configuration that the router refers to, if it was read; `pods` are None if not known.
-    `picks` is the generation of the endpoint picker that there is, `pool` the pool of ours (`held_pool`).
-    """
-    live = present(members)
-    fitting = fitting_members(live)
-    served = serving_members(fitting)
+def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Desire what the router asks for, or the members."""
+    service, live, pods = snapshot.routed, present(snapshot.members), snapshot.pods
+    router, fitting, read = service.router if service else None, fitting_members(live), snapshot.configuration
+    served, picks = serving_members(fitting), _present_picker(snapshot).picker
     routing = _router_routing(service, read) if service else merged_routing(live)
     settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
-    router = service.router if service else None
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
-    if not settings.routes:
-        asks = routing.wanted or router
-        return RoutePlan(hold=True, findings=tuple(_switched_off(live, service)) if asks else ())
     if not (router.is_routed if router else routing.wanted):
-        return RoutePlan(findings=hints)
+        return Desired(of_routes=_on_the_router(hints, service))
     if not served:
-        return RoutePlan(hold=True, findings=hints)
+        return Desired(held=ROUTES, of_routes=_on_the_router(hints, service))
     wrong = (
         *_unread(service, read),
         *disagreements(live),
         *contradictions(served, routing, settings),
-        *_taken_name(namesakes, key[1]),
+        *_taken_name(snapshot.namesakes, snapshot.situation.key[1]),
         *_forbidden(service, settings),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
@@ -176,43 +102,80 @@ def desired_routes(  # noqa: PLR0913, PLR0917 - the parts of a snapshot that rou
     waits = tuple(waiting(served))
     unknown = bool(router and router.config_ref and not router.pool and not (read and read.text))
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
-        held = held_pool(key, members, service, settings, pods, picks, pool)
-        return RoutePlan(held, hold=True, findings=(*hints, *wrong, *waits))
+        return _held(snapshot, settings, (*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
     is_ours = router is None or not (router.pool or has_image(router.template))
     lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
     later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
-    routes = _routes(key, fitting, service, routing, settings, pods, picker)
-    return RoutePlan(routes, findings=(*hints, *wrong, *later), keeps_picker=keeps)
+    kept = _switched_off_rule(snapshot, settings) | (_of_picker(snapshot) if keeps else frozenset())
+    found = _routes(snapshot, fitting, settings, routing, picker)
+    return Desired(
+        tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
+        held_objects=kept,
+        of_routes=(*_on_the_router((*hints, *wrong, *later), service), *_unprioritized(found, snapshot)),
+    )
 
 
-def held_pool(  # noqa: PLR0913, PLR0917 - what selects pods
-    key: ServiceKey,
-    members: tuple[Member, ...],
-    service: InferenceServiceIntent | None,
-    settings: Settings,
-    pods: tuple[ObservedPod, ...] | None,
-    picks: str,
-    stored: CachedObject[InferencePool] | None,
-) -> Routes | None:
-    """Return what the pool of held routes is made of; None if it is left alone, or there is none.
+def _routes(
+    snapshot: Snapshot, fitting: tuple[Member, ...], settings: Settings, routing: Routing, picker: Picker
+) -> Routes:
+    """Return what the routes of the members that fit are made of."""
+    service, present_picker = snapshot.routed or snapshot.value, _present_picker(snapshot)
+    router = service.router if service else None
+    return Routes(
+        *snapshot.situation.key,
+        picker=picker,
+        endpoints=endpoints(fitting, snapshot.pods, picks=picker.active_ports),
+        routing=routing,
+        settings=settings,
+        members=fitting,
+        router=router or NO_ROUTER,
+        adapters=service.adapters if service else (),
+        owners=owners(service, fitting),
+        has_user=_keeps_user(picker, settings, present_picker),
+    )
+
+
+def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -> Desired:
+    """Leave the routes as they are, but for the pool.
 
     It goes on to select the pods that serve: what they serve is no part of what an author got wrong. Other
     halves of a service need another picker. One that selects a component type goes on to do so: pods of
-    others may come. The owners of `stored` stay: they were ejected, and its other routes have them too.
+    others may come. Owners that were ejected stay: its other routes have them too.
     """
-    fitting = fitting_members(present(members))
-    served, picker = serving_members(fitting), PICKERS.get(picks, NO_PICKER)
+    held = Desired(held=ROUTES, of_routes=_on_the_router(findings, snapshot.routed))
+    fitting = fitting_members(present(snapshot.members))
+    stored = snapshot.ours(POOL, pool_name(snapshot.situation.key[1]))
+    served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
     if stored is None or stored.projection.split is not is_split(fitting):
-        return None
+        return held
     errors = (one for one in unlike_ports(served, picker) if one.error.severity == "error")
     if not served or any(waiting(served)) or any(errors):
-        return None
-    found = _routes(key, fitting, service, NO_ROUTING, settings, pods, picker)
-    owners = {*found.members, *((one.name, one.uid) for one in stored.owners)}
-    kind = found.endpoints.kind or stored.projection.kind
-    return replace(found, endpoints=found.endpoints._replace(kind=kind), members=tuple(sorted(owners)))
+        return held
+    found = _routes(snapshot, fitting, settings, NO_ROUTING, picker)
+    left = (member_reference(one.name, one.uid) for one in stored.owners if one.uid in snapshot.ejected)
+    of_pool = found.endpoints._replace(kind=found.endpoints.kind or stored.projection.kind)
+    if snapshot.value is None:
+        known = {(one["name"], one["uid"]): one for one in (*found.owners, *left)}
+        found = replace(found, owners=tuple(known[at] for at in sorted(known)))
+    found = replace(found, endpoints=of_pool)
+    of_routes = (*held.of_routes, *_unprioritized(found, snapshot))
+    return replace(held, objects=(inference_pool(found),), of_routes=of_routes)
+
+
+# --- the endpoint picker ------------------------------------------------------------------------------
+
+
+def _present_picker(snapshot: Snapshot) -> Deployment:
+    """Return what the endpoint picker of the service reports; an empty report if there is none of ours."""
+    row = snapshot.ours(DEPLOYMENT, picker_name(snapshot.situation.key[1]))
+    return row.projection if row else Deployment()
+
+
+def _keeps_user(picker: Picker, settings: Settings, stored: Deployment) -> bool:
+    """Return whether the endpoint picker keeps its uid: nothing else gives its pods another template."""
+    return stored.user == USER and stored.picker == picker.name and not settings.picker_security_context
 
 
 def _picker(
@@ -237,6 +200,30 @@ def _later(served: tuple[Member, ...], picker: Picker, wanted: Picker) -> Iterat
         message = coming if picker is not wanted else other if one.sidecar not in {"", picker.name} else ""
         if message and one.component_type == "decoder":
             yield Finding(one.subject, FieldError(path(PICKER), None, message, "FI823", softened=True))
+
+
+def _of_picker(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+    """Return the workload and the configuration of the endpoint picker, as far as they are there.
+
+    Without its configuration no pod of it starts again: one that was deleted is made anew.
+    """
+    name = snapshot.situation.key[1]
+    names = {DEPLOYMENT.kind: picker_name(name), "ConfigMap": config_name(name)}
+    rows = ((kind, row.name) for kind in names for row in snapshot.of(OUTPUTS[kind]))
+    return frozenset((kind, found) for kind, found in rows if found == names[kind])
+
+
+def _switched_off_rule(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:
+    """Return the DestinationRule where these are switched off: gateways of Istio still need an existing one.
+
+    Without TLS there is none: the gateway would speak TLS to an endpoint picker that does not.
+    """
+    if settings.destination_rules or not settings.secure_serving:
+        return frozenset()
+    return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
+
+
+# --- findings -----------------------------------------------------------------------------------------
 
 
 def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Finding]:
@@ -293,82 +280,48 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     return replace(routing, strategy="", config=read.text if read else "")
 
 
-def _routes(  # noqa: PLR0913, PLR0917 - what routes are made of
-    key: ServiceKey,
-    members: tuple[Member, ...],
-    service: InferenceServiceIntent | None,
-    routing: Routing,
-    settings: Settings,
-    pods: tuple[ObservedPod, ...] | None,
-    picker: Picker,
-) -> Routes:
-    router = service.router if service else None
-    pool = router.pool if router else ""
-    return Routes(
-        *key,
-        picker=picker,
-        config="" if pool else _config(picker.name, routing, members),
-        endpoints=endpoints(members, pods, picks=picker.active_ports),
-        objectives=tuple(_objectives(key[1], routing, service)),
-        split=is_split(members),
-        replicas=routing.picker_replicas or settings.picker_replicas,
-        secure_serving=settings.secure_serving,
-        destination_rule=settings.destination_rules and settings.secure_serving,
-        http_route=_http_route(routing),
-        gateway=router.gateway if router else {},
-        registry=settings.picker_registry,
-        pods=_pods(settings),
-        resources=settings.picker_resources,
-        security=settings.picker_security_context,
-        template=router.template if router else {},
-        pool=pool,
-        members=tuple(sorted((one.name, one.uid) for one in members)),
-        owner=(service.name, service.uid) if service else None,
-    )
+def _unprioritized(routes: Routes, snapshot: Snapshot) -> Iterator[Finding]:
+    """Report what the endpoint picker lacks of the InferenceObjectives of this cluster (FI826, FI827)."""
+    if not routes.router.pool:
+        errors = tuple(_lacking(routes, snapshot))
+        yield from (Finding(one, error) for one in snapshot.subjects for error in errors)
 
 
-def _config(picker: str, routing: Routing, members: tuple[Member, ...]) -> str:
-    """Return the author's EndpointPickerConfig, or that of the strategy."""
-    has_adapters = any(one.has_adapters for one in members)
-    return (
-        preset_text(picker, routing.strategy, adapters=has_adapters) if routing.strategy else routing.config
-    )
+def _lacking(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
+    picker, known = routes.picker, snapshot.objectives
+    served = [one for one, is_served in known.items() if is_served]
+    if OBJECTIVES_API in known and not picker.starts(served):
+        family = picker.name.rpartition("-")[0]
+        *_, newest = (one.name for one in PICKERS.values() if one.name.startswith(family) and not one.needs)
+        yield FieldError(
+            f"metadata.annotations[{PICKER}]",
+            picker.name,
+            f"does not start without the CRD {picker.needs[0]}, which this cluster lacks: choose {newest}, "
+            "or install that CRD of the Gateway API Inference Extension 1.5",
+            "FI826",
+        )
+    first = picker.reads(served)
+    shown = " and ".join(f"{name} with priority {priority}" for name, priority in routes.objectives)
+    if shown and first not in {"", OBJECTIVES_API}:
+        message = f"{picker.name} reads the InferenceObjectives of {first} alone: create {shown} there"
+        yield FieldError(priority_path(snapshot), None, message, IGNORED, softened=True)
 
 
-def _objectives(
-    name: str, routing: Routing, service: InferenceServiceIntent | None
-) -> Iterator[tuple[str, int]]:
-    """Yield name and priority of each InferenceObjective; clients send the name in a header."""
-    adapters = service.adapters if service else ()
-    asked = [(name, routing.priority), *((objective_name(name, one), text) for one, text in adapters)]
-    for objective, text in asked:
-        if (priority := number_of(text)) is not None:
-            yield objective, priority
+def priority_path(snapshot: Snapshot) -> str:
+    """Return the field with which an author sets the priority."""
+    return "spec.priority" if snapshot.service else f"metadata.annotations[{PRIORITY}]"
 
 
-def _pods(settings: Settings) -> Object:
-    """Return the fields of the endpoint picker's pods that the operator sets."""
-    found = {
-        "imagePullSecrets": [{"name": name} for name in settings.picker_image_pull_secrets],
-        "tolerations": list(settings.picker_tolerations),
-        "nodeSelector": settings.picker_node_selector,
-        "priorityClassName": settings.picker_priority_class_name,
-        "securityContext": settings.picker_pod_security_context,
-    }
-    return {name: value for name, value in found.items() if value}
-
-
-def _http_route(routing: Routing) -> Object:
-    """Return the author's own spec; the gateway is its parent where it names none."""
-    parents = routing.http_route.get("parentRefs") or _parents(routing.gateway)
-    if not parents:
-        return {}
-    hostnames = {"hostnames": list(routing.hostnames)} if routing.hostnames else {}
-    return {**hostnames, **routing.http_route, "parentRefs": parents}
-
-
-def _parents(gateway: str) -> list[Object]:
-    namespace, slash, name = gateway.rpartition("/")
-    if not gateway:
-        return []
-    return [{"name": name, "namespace": namespace} if slash else {"name": name}]
+def _on_the_router(
+    findings: Iterable[Finding], service: InferenceServiceIntent | None
+) -> tuple[Finding, ...]:
+    """Return findings about the routing of members once, on the field of the router that causes them."""
+    if service is None:
+        return tuple(findings)
+    found: list[Finding] = []
+    for one in findings:
+        error = authored_routing(one.error, service)
+        moved = Finding(service.subject, error) if error else one
+        if error is None or moved not in found:
+            found.append(moved)
+    return tuple(found)

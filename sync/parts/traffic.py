@@ -5,7 +5,6 @@ Sources: kubernetes-sigs/gateway-api-inference-extension `api/v1/inferencepool_t
 """
 
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import Any, Final
 
 from catalog.pickers.generations import OBJECTIVES_API, POOLS
@@ -14,7 +13,6 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.names import picker_name
 from intent.shapes import listed, mapping
-from sync.parts.metadata import metadata
 from sync.parts.picker import (
     account,
     config_map,
@@ -25,7 +23,7 @@ from sync.parts.picker import (
     reading,
     service,
 )
-from sync.parts.routes import RoutePlan, Routes, gateway_name, pool_name, route_name
+from sync.parts.wanted import Routes, gateway_name, pool_name, route_name
 
 POOL_API_VERSION: Final = f"{POOLS}/v1"
 POOL_KIND: Final = "InferencePool"
@@ -37,12 +35,12 @@ def inference_pool(routes: Routes) -> Object:
     return {
         "apiVersion": POOL_API_VERSION,
         "kind": POOL_KIND,
-        "metadata": metadata(routes, pool_name(routes.service)),
+        "metadata": routes.metadata(pool_name(routes.name)),
         "spec": {
-            "selector": {"matchLabels": {SERVICE: routes.service, **routes.endpoints.selector}},
+            "selector": {"matchLabels": {SERVICE: routes.name, **routes.endpoints.selector}},
             TARGET_PORTS: [{"number": port} for port in routes.endpoints.ports],
             "endpointPickerRef": {
-                "name": picker_name(routes.service),
+                "name": picker_name(routes.name),
                 "port": {"number": GRPC_PORT},
                 "failureMode": failure_mode(routes),
             },
@@ -66,22 +64,22 @@ def objectives(routes: Routes) -> Iterator[Object]:
         yield {
             "apiVersion": OBJECTIVES_API,
             "kind": "InferenceObjective",
-            "metadata": metadata(routes, name),
+            "metadata": routes.metadata(name),
             "spec": {
                 "priority": priority,
-                "poolRef": {"group": POOLS, "name": (routes.pool or pool_name(routes.service))},
+                "poolRef": {"group": POOLS, "name": routes.pool},
             },
         }
 
 
 def failure_mode(routes: Routes) -> str:
     """Return what happens while the endpoint picker is down: any leader serves, but a prefiller must not."""
-    return "FailClose" if routes.split else "FailOpen"
+    return "FailClose" if routes.is_split else "FailOpen"
 
 
 def backend(routes: Routes) -> Object:
     """Return the reference of a route to the pool; a port would be ignored."""
-    return {"group": POOLS, "kind": POOL_KIND, "name": routes.pool or pool_name(routes.service)}
+    return {"group": POOLS, "kind": POOL_KIND, "name": routes.pool}
 
 
 GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
@@ -92,15 +90,26 @@ NO_TIMEOUT: Final[Object] = {"request": "0s"}
 
 def http_route(routes: Routes) -> Object:
     """Render the HTTPRoute: the author's own, with the pool as the backend of rules that name none."""
-    rules = routes.http_route.get("rules") or [EVERYTHING]
-    filled = [_rule(rule, routes) for rule in rules] if isinstance(rules, list) else rules
-    spec = {**routes.http_route, "rules": filled}
+    authors, hostnames = routes.routing.http_route, list(routes.routing.hostnames)
+    rules = authors.get("rules") or [EVERYTHING]
     return {
         "apiVersion": GATEWAY_API_VERSION,
         "kind": "HTTPRoute",
-        "metadata": metadata(routes, route_name(routes.service)),
-        "spec": spec,
+        "metadata": routes.metadata(route_name(routes.name)),
+        "spec": {
+            **({"hostnames": hostnames} if hostnames else {}),
+            **authors,
+            "parentRefs": _parents(routes),
+            "rules": [_rule(rule, routes) for rule in rules] if isinstance(rules, list) else rules,
+        },
     }
+
+
+def _parents(routes: Routes) -> Any:
+    """Return the author's parents of the HTTPRoute, else the gateway; without one there is no HTTPRoute."""
+    namespace, slash, name = routes.routing.gateway.rpartition("/")
+    of_gateway = [{"name": name, "namespace": namespace} if slash else {"name": name}] if name else []
+    return routes.routing.http_route.get("parentRefs") or of_gateway
 
 
 def _rule(rule: Any, routes: Routes) -> Any:
@@ -119,8 +128,8 @@ def gateway(routes: Routes) -> Object:
     return {
         "apiVersion": GATEWAY_API_VERSION,
         "kind": "Gateway",
-        "metadata": metadata(routes, gateway_name(routes.service)),
-        "spec": routes.gateway,
+        "metadata": routes.metadata(gateway_name(routes.name)),
+        "spec": routes.router.gateway,
     }
 
 
@@ -139,20 +148,17 @@ def destination_rule(routes: Routes) -> Object:
     return {
         "apiVersion": ISTIO_API_VERSION,
         "kind": "DestinationRule",
-        "metadata": metadata(routes, picker_name(routes.service)),
+        "metadata": routes.metadata(picker_name(routes.name)),
         "spec": {
-            "host": picker_name(routes.service),
+            "host": picker_name(routes.name),
             "trafficPolicy": {"tls": {"mode": "SIMPLE", "insecureSkipVerify": True}},
         },
     }
 
 
-RenderRoute = Callable[[Routes], Object]
-
-
 def _picks(routes: Routes) -> bool:
     """Return whether the pool and its endpoint picker are ours."""
-    return not routes.pool
+    return not routes.router.pool
 
 
 def _elects(routes: Routes) -> bool:
@@ -160,10 +166,20 @@ def _elects(routes: Routes) -> bool:
 
 
 def _needs_rule(routes: Routes) -> bool:
-    return _picks(routes) and routes.destination_rule
+    """Return whether Istio needs a DestinationRule to call the endpoint picker."""
+    settings = routes.settings
+    return _picks(routes) and settings.destination_rules and settings.secure_serving
 
 
-PARTS: Final[tuple[tuple[RenderRoute, Callable[[Routes], Any]], ...]] = (
+def _has_gateway(routes: Routes) -> bool:
+    return bool(routes.router.gateway)
+
+
+def _is_attached(routes: Routes) -> bool:
+    return bool(_parents(routes))
+
+
+RENDERERS: Final[tuple[tuple[Callable[[Routes], Object], Callable[[Routes], bool]], ...]] = (
     (account, _picks),
     (reading, _picks),
     (electing, _elects),
@@ -173,8 +189,8 @@ PARTS: Final[tuple[tuple[RenderRoute, Callable[[Routes], Any]], ...]] = (
     (disruption_budget, _elects),
     (service, _picks),
     (destination_rule, _needs_rule),
-    (gateway, attrgetter("gateway")),
-    (http_route, attrgetter("http_route")),
+    (gateway, _has_gateway),
+    (http_route, _is_attached),
 )
 """The renderers of all objects that routes consist of, and the condition of each, in the order of applying.
 
@@ -182,12 +198,7 @@ The pool comes before the Deployment: without it an endpoint picker is not alive
 """
 
 
-def route_objects(plan: RoutePlan) -> tuple[Object, ...]:
-    """Render every object of the plan of a service's routes; of held ones the pool."""
-    routes = plan.routes
-    if routes is None:
-        return ()
-    if plan.hold:
-        return (inference_pool(routes),)
-    parts = (part(routes) for part, is_wanted in PARTS if is_wanted(routes))
+def route_objects(routes: Routes) -> tuple[Object, ...]:
+    """Render every object of the routes of a service."""
+    parts = (render(routes) for render, is_wanted in RENDERERS if is_wanted(routes))
     return (*parts, *objectives(routes))

@@ -26,8 +26,9 @@ from sync.kinds import (
 )
 from sync.observed.cached import CachedObject
 from sync.parts.api import ingress_name
-from sync.parts.routes import pool_name, route_name
-from sync.parts.service import IGNORED, Desired
+from sync.parts.desired import Desired
+from sync.parts.routes import IGNORED
+from sync.parts.wanted import pool_name, route_name
 from sync.snapshot import Snapshot
 from sync.status import differs, status
 from sync.status.inputs import Observed, ObservedRoutes

@@ -21,8 +21,7 @@ import orjson
 from intent import Object
 from intent.service.member import member
 from intent.settings import Settings
-from sync.parts.gang import plan
-from sync.parts.workloads import gang_objects
+from sync.parts.gang import gang
 from sync.snapshot import Situation
 from tests.bench import stages, store
 from tests.bench.managers import (
@@ -220,7 +219,7 @@ def _expect_pod_groups(cluster: Cluster, names: list[str]) -> None:
 def _wanted(name: str) -> Object:
     one = member(store.member(name))
     assert one is not None
-    (pod_group,) = gang_objects(plan(Situation(one.key, (one,)), Settings()))
+    (pod_group,) = gang(Situation(one.key, (one,)), Settings()).objects
     return pod_group
 
 

@@ -43,7 +43,9 @@ def test_an_endpoint_picker_serves_as_its_service_account(
         create(api, path("pods", namespace), ENGINE)
         run_pods(served_network, namespace, "a")
         config = yaml.dump(preset(row, "queue-size"))
-        store(served_network, routes(namespace, "demo", row, config, http_route=ROUTE, replicas=replicas))
+        store(
+            served_network, routes(namespace, "demo", row, config, http_route=ROUTE, picker_replicas=replicas)
+        )
         picker = start_picker(served_network, namespace, "demo-epp")
         wait_picker(served_network, picker)
         gateway = start_gateway(served_network, namespace, picker)

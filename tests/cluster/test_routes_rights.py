@@ -84,7 +84,7 @@ def started(there: Network, namespace: str, row: str, lacking: str) -> Picker:
     """Start a picker that lacks a right, as another service."""
     name = f"{row}-{lacking}".replace(".", "-")
     config = yaml.dump(preset(PICKERS[row], "queue-size"))
-    store(there, routes(namespace, name, PICKERS[row], config, replicas=2))
+    store(there, routes(namespace, name, PICKERS[row], config, picker_replicas=2))
     if lacking != ALL:
         take(there, namespace, f"{name}-epp", lacking)
     return start_picker(there, namespace, f"{name}-epp")

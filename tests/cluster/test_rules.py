@@ -10,11 +10,13 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
+from intent.annotations import Routing
 from intent.inferenceservice.embedded import EMBEDDED
 from intent.schema import violations
+from intent.settings import Settings
 from sync.parts.endpoints import Endpoints
-from sync.parts.routes import Routes
 from sync.parts.traffic import destination_rule
+from sync.parts.wanted import Routes
 from tests.builders.autoscaling import (
     BROKEN_ROLLOUTS,
     BROKEN_SCALINGS,
@@ -135,7 +137,7 @@ def test_a_dry_run_reports_what_no_schema_can(routed: Cluster, field: str, spec:
 
 def test_istio_s_own_schema_accepts_the_rule_for_the_endpoint_picker(routed: Cluster) -> None:
     rule = destination_rule(
-        Routes("default", "demo", picker=PICKERS["gie-1.5"], config="", endpoints=Endpoints((1,)))
+        Routes("default", "demo", PICKERS["gie-1.5"], Endpoints((1,)), Routing(), Settings())
     )
 
     assert create(routed.api, path("destinationrules", "default"), rule, **STRICT)["spec"] == rule["spec"]

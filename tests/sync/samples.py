@@ -1,16 +1,23 @@
 """Sample LeaderWorkerSets, members, PodGroups and InferenceServices."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from intent import Object
 from intent.annotations import DEFAULT_ROLE, ComponentType
+from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lws import KIND as LWS
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.observed.cached import Owner
+from sync.kinds import POD
+from sync.observed.cached import CachedObject, Owner
+from sync.observed.inferenceservice import CachedInferenceService
+from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup, StoredPolicy
-from sync.parts.gang import GangPlan, plan
-from sync.snapshot import Situation
+from sync.parts.desired import Desired
+from sync.parts.gang import gang
+from sync.snapshot import Situation, Snapshot
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
@@ -42,9 +49,9 @@ def decode(name: str = "d", **fields: Any) -> Member:
     return member(name, "decoder", **({"size": 4} | fields))
 
 
-def planned(*members: Member, **known: Any) -> GangPlan:
-    """Plan the gang of these members."""
-    return plan(Situation(KEY, members, **known), SETTINGS)
+def planned(*members: Member, **known: Any) -> Desired:
+    """Desire the gang of these members."""
+    return gang(Situation(KEY, members, **known), SETTINGS)
 
 
 def ours(*members: Member, roles: tuple[str, ...] = (), **fields: Any) -> PodGroup:
@@ -64,15 +71,30 @@ def resting(*names: str) -> tuple[StoredPolicy, ...]:
     return tuple(StoredPolicy(name, 1, 0) for name in names)
 
 
-def codes(decided: GangPlan) -> set[tuple[str, str]]:
+def codes(decided: Desired) -> set[tuple[str, str]]:
     """Return subjects and codes of findings."""
-    return {(finding.subject.name, finding.error.code) for finding in decided.findings}
+    return {(finding.subject.name, finding.error.code) for finding in decided.all_findings}
 
 
-def required(decided: GangPlan) -> dict[str, int]:
-    """Return how many groups each policy requires, without the last policy."""
-    assert decided.gang is not None
-    return {policy.name: policy.required for policy in decided.gang.policies[:-1]}
+def required(decided: Desired) -> dict[str, int]:
+    """Return how many groups each policy of the PodGroup requires, without the last policy."""
+    (pod_group,) = decided.objects
+    return {one["name"]: one["minSubGroups"] for one in pod_group["spec"]["subGroupPolicy"][:-1]}
+
+
+def seen(
+    *members: Member,
+    service: InferenceServiceIntent | None = None,
+    pods: tuple[ObservedPod, ...] | None = (),
+    rows: Mapping[str, tuple[Any, ...]] = MappingProxyType({}),
+    **known: Any,
+) -> Snapshot:
+    """Return the snapshot of a service with these members; `pods` are None where they are not known."""
+    key = members[0].key if members else (service.namespace, service.name) if service else KEY
+    row = CachedInferenceService(*key, service.uid, intent=service) if service else None
+    of_pods = {POD.kind: tuple(CachedObject(one.namespace, one.name, projection=one) for one in pods or ())}
+    unknown = {POD.kind: "not known"} if pods is None else {}
+    return Snapshot(Situation(key, members), row, {**of_pods, **rows}, unknown=unknown, **known)
 
 
 def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: Any) -> Object:

@@ -28,7 +28,8 @@ from sync.kinds import (
     part_of,
 )
 from sync.live import OWNER_KINDS, is_owner
-from sync.parts.service import Desired, desired_state
+from sync.parts.desired import Desired
+from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.watch.cache import cache_of
 

@@ -22,7 +22,8 @@ from sync.observe import ServiceMemory
 from sync.observed import lws as observed_lws
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod import ObservedPod, project
-from sync.parts.service import Desired, desired_state
+from sync.parts.desired import Desired
+from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.status.inputs import Observed
 from sync.status.report import observed

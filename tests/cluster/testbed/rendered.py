@@ -5,24 +5,27 @@ from typing import Any
 
 from catalog.pickers.generations import Picker as Row
 from intent import Object
+from intent.annotations import Routing
+from intent.settings import Settings
 from sync.parts.endpoints import Endpoints
 from sync.parts.picker import CONFIG_FILE
-from sync.parts.routes import RoutePlan, Routes
 from sync.parts.traffic import route_objects
+from sync.parts.wanted import Routes
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.network import Network
 from tests.cluster.testbed.pickers import Picker, run_picker
 
 
-def routes(namespace: str, service: str, row: Row, config: str, **fields: Any) -> Routes:
+def routes(namespace: str, service: str, row: Row, config: str, **asked: Any) -> Routes:
     """Ask for a picker of a generation with a configuration."""
-    return Routes(namespace, service, picker=row, config=config, endpoints=Endpoints((8000,)), **fields)
+    routing = Routing(config=config, **asked)
+    return Routes(namespace, service, row, Endpoints((8000,)), routing, Settings())
 
 
 def store(there: Network, *wanted: Routes) -> None:
     """Store everything that routes are made of."""
-    objects = [obj for each in wanted for obj in route_objects(RoutePlan(each))]
+    objects = [obj for each in wanted for obj in route_objects(each)]
     listed = {"apiVersion": "v1", "kind": "List", "items": objects}
     kubectl(there.cluster, "apply", "--server-side", "--filename=-", stdin=json.dumps(listed))
 

@@ -9,9 +9,8 @@ from catalog.pickers.workload import RESERVED_FLAGS, flag_name
 from intent import Object
 from intent.inferenceservice.picker import violations
 from intent.inferenceservice.read import read
-from sync.parts.picker import args
 from tests.builders.isvc import isvc, router, worker
-from tests.sync.parts.test_routes import routes
+from tests.sync.parts.test_routes import made
 from tests.sync.parts.test_routes import worker as member
 
 
@@ -137,7 +136,8 @@ def test_values_of_the_wrong_type_are_left_to_the_schema(wrong: Object) -> None:
 
 @pytest.mark.parametrize("row", PICKERS.values(), ids=lambda row: row.name)
 def test_each_flag_of_ours_is_reserved_or_may_be_set_otherwise(row: Any) -> None:
-    known = {flag_name(one) for one in args(routes(member()))}
+    (container,) = made(member())["Deployment"]["spec"]["template"]["spec"]["containers"]
+    known = {flag_name(one) for one in container["args"]}
     changeable = {"tracing", "zap-encoder", *map(flag_name, row.flags)}
 
     assert known - changeable == known & RESERVED_FLAGS.keys()

@@ -7,10 +7,9 @@ import pytest
 
 from intent import Object
 from sync.observed.pod_group import pod_group, surplus
-from sync.parts.workloads import gang_objects
 from tests.sync.samples import APPLIED, decode, planned, prefill
 
-WANTED = gang_objects(planned(prefill(), decode()))[0]
+WANTED = planned(prefill(), decode()).objects[0]
 
 
 def stored(**spec: Any) -> Object:

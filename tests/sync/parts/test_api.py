@@ -10,36 +10,33 @@ from intent.errors import Subject
 from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.parts.api import BOTH, ApiPlan, desired_api
-from sync.parts.render_api import api_objects
+from sync.observed.cached import CachedObject
+from sync.parts.api import api
+from sync.parts.desired import Desired
 from sync.preview import preview
-from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill, seen
 
 LEADERS = "leaderworkerset.sigs.k8s.io/worker-index"
 ISVC = InferenceServiceIntent(*KEY, uid="uid-isvc")
 
 
-def plan(
-    *members: Member,
-    service: InferenceServiceIntent | None = None,
-    settings: Settings = SETTINGS,
-    namesakes: tuple[Subject, ...] = (),
-    is_made: bool = False,
-) -> ApiPlan:
-    """Plan the Service of these members."""
-    return desired_api(KEY, members, service, settings, namesakes, is_made=is_made)
+MADE: Final = {"Service": (CachedObject(KEY[0], "r1-api", applied=True, projection=None),)}
+KEPT: Final = {("Service", "r1-api"), ("Ingress", "r1-ingress")}
 
 
-def rendered(*members: Member, service: InferenceServiceIntent | None = None) -> Object:
-    """Render the Service, which must exist."""
-    (found,) = api_objects(plan(*members, service=service))
-    return found
+def plan(*members: Member, settings: Settings = SETTINGS, **known: Any) -> Desired:
+    """Desire the Service of these members."""
+    return api(seen(*members, **known), settings)
 
 
-def codes(found: ApiPlan) -> set[tuple[str, str, str]]:
+def rendered(*members: Member, **known: Any) -> Object:
+    """Return the Service, which must exist."""
+    return plan(*members, **known).objects[0]
+
+
+def said(found: Desired) -> set[tuple[str, str, str]]:
     """Return subject, code and severity of the findings."""
-    whole = (*found.findings, *found.of_routes)
-    return {(one.subject.name, one.error.code, one.error.severity) for one in whole}
+    return {(one.subject.name, one.error.code, one.error.severity) for one in found.all_findings}
 
 
 def test_a_worker_gets_a_service_on_its_leaders() -> None:
@@ -69,25 +66,24 @@ def test_its_inference_service_owns_it_or_its_members_do() -> None:
 
 
 def test_what_is_gone_changes_nothing_but_the_owners() -> None:
-    before, after = plan(prefill(), decode()).api, plan(decode()).api
+    before, after = rendered(prefill(), decode()), rendered(decode())
 
-    assert before is not None
-    assert after == replace(before, members=(("d", "uid-d"),))
-    assert plan(prefill()) == plan(service=ISVC) == ApiPlan(kept=BOTH)
+    assert (after["spec"], len(after["metadata"]["ownerReferences"])) == (before["spec"], 1)
+    assert plan(prefill()) == plan(service=ISVC) == Desired(held_objects=frozenset(KEPT))
 
 
 def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
-    found = plan(member("w", created="2026-01-01"), decode(created="2026-01-02")).api
+    found = rendered(member("w", created="2026-01-01"), decode(created="2026-01-02"))
 
-    assert found is not None
-    assert (found.component_type, found.members) == ("worker", (("w", "uid-w"),))
+    assert found["spec"]["selector"]["fusioninfer.io/component-type"] == "worker"
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ["w"]
 
 
 def test_decoders_on_different_ports_leave_it_as_it_is() -> None:
     found = plan(prefill(), decode("d1", role_name="a", port=1), decode("d2", role_name="b", port=2))
 
-    assert (found.api, found.kept) == (None, BOTH)
-    assert codes(found) == {(name, "FI832", "warning") for name in ("p", "d1", "d2")}
+    assert (found.objects, set(found.held_objects)) == ((), KEPT)
+    assert said(found) == {(name, "FI832", "warning") for name in ("p", "d1", "d2")}
 
 
 def test_a_port_counts_for_no_longer_than_its_decoder_or_revision_has_replicas() -> None:
@@ -101,9 +97,7 @@ def test_a_port_counts_for_no_longer_than_its_decoder_or_revision_has_replicas()
 
     assert [one.error.code for one in plan(*revisions).findings] == ["FI832"] * 4
     for members in ([prefill(), old, decode("new", role_name="b", port=2)], scaled):
-        found = plan(*members).api
-        assert found is not None
-        assert found.endpoints.ports[0] == 2
+        assert rendered(*members)["spec"]["ports"][0]["targetPort"] == 2
 
 
 def namesake(name: str) -> tuple[Subject, ...]:
@@ -113,25 +107,26 @@ def namesake(name: str) -> tuple[Subject, ...]:
 def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
     found, shown = plan(member("w"), namesakes=namesake("r1-api")), preview([member("r1-api")], SETTINGS)
 
-    assert (found.api, found.kept, codes(found)) == (None, frozenset(), {("w", "FI830", "warning")})
+    assert (found.objects, found.held_objects) == ((), frozenset())
+    assert said(found) == {("w", "FI830", "warning")}
     assert [one["kind"] for one in shown.objects] == ["PodGroup"]
     assert {one.error.code for one in shown.findings} == {"FI830"}
-    assert plan(member("w"), namesakes=namesake("r1-epp")).api is not None
+    assert rendered(member("w"), namesakes=namesake("r1-epp"))
 
 
 def test_a_name_that_is_too_long_is_reported_on_the_inference_service() -> None:
     service = InferenceServiceIntent(KEY[0], "a" * 60)
 
-    found = desired_api((KEY[0], "a" * 60), (replace(member("w"), service="a" * 60),), service, SETTINGS)
+    found = plan(replace(member("w"), service="a" * 60), service=service)
 
-    assert (found.api, codes(found)) == (None, {("a" * 60, "FI831", "warning")})
+    assert (found.objects, said(found)) == ((), {("a" * 60, "FI831", "warning")})
 
 
 def test_the_operator_can_switch_it_off() -> None:
     off = Settings(api_services=False)
 
-    assert plan(member("w"), settings=off) == ApiPlan(kept=BOTH)
-    assert codes(plan(member("w"), settings=off, is_made=True)) == {("w", "FI834", "warning")}
+    assert plan(member("w"), settings=off) == Desired(held_objects=frozenset(KEPT))
+    assert said(plan(member("w"), settings=off, rows=MADE)) == {("w", "FI834", "warning")}
 
 
 # --- the Ingress ------------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ def bringing(**spec: Any) -> InferenceServiceIntent:
 
 def ingress(**spec: Any) -> Object:
     """Render the spec of an author's Ingress."""
-    _, found = api_objects(plan(member("w"), service=bringing(**spec)))
+    _, found = plan(member("w"), service=bringing(**spec)).objects
     assert (found["kind"], found["metadata"]["name"]) == ("Ingress", "r1-ingress")
     rendered: Object = found["spec"]
     return rendered
@@ -192,17 +187,17 @@ def test_its_port_is_one_of_the_service() -> None:
 def test_an_ingress_that_is_not_to_be_stays_as_it_is_and_is_reported(settings: Settings, code: str) -> None:
     found = plan(member("w"), service=bringing(ingressClassName="nginx"), settings=settings)
 
-    assert ("Ingress" in found.kept, codes(found)) == (True, {("r1", code, "error")})
-    assert "Ingress" not in {one["kind"] for one in api_objects(found)}
+    assert (("Ingress", "r1-ingress") in found.held_objects, said(found)) == (True, {("r1", code, "error")})
+    assert "Ingress" not in {one["kind"] for one in found.objects}
 
 
 def test_an_ingress_to_a_service_whose_name_is_taken_is_reported() -> None:
     found = plan(member("w"), service=bringing(), namesakes=namesake("r1-api"))
 
-    assert (found.api, codes(found)) == (None, {("r1", "FI835", "error")})
+    assert (found.objects, said(found)) == ((), {("r1", "FI835", "error")})
 
 
 def test_without_routes_there_is_no_ingress() -> None:
     found = plan(member("w"), service=bringing(), settings=Settings(routes=False))
 
-    assert [one["kind"] for one in api_objects(found)] == ["Service"]
+    assert [one["kind"] for one in found.objects] == ["Service"]

@@ -13,13 +13,11 @@ from intent.service.member import member as read_member
 from intent.service.routes import contradictions
 from intent.settings import Settings
 from sync.observed.pod import ObservedPod, project
-from sync.parts.api import desired_api
+from sync.parts.api import api
 from sync.parts.endpoints import Endpoints, endpoints
-from sync.parts.render_api import api_objects
-from sync.parts.routes import desired_routes
-from sync.parts.traffic import route_objects
+from sync.parts.routes import routes
 from tests.builders.lws import container, lws, put, template
-from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+from tests.sync.samples import KEY, SETTINGS, decode, member, prefill, seen
 from webhook.check import check
 
 ALL: Final = Serving(everywhere=True)
@@ -58,7 +56,7 @@ BOTH: Final = pod(ports="8000,8001")
 def test_a_selector_widens_once_every_live_pod_serves_and_narrows_before_one_does_not(
     serving: Serving, pods: tuple[ObservedPod, ...] | None, *, everywhere: bool
 ) -> None:
-    (service,) = api_objects(desired_api(KEY, (worker(serving),), None, SETTINGS, pods=pods))
+    (service,) = api(seen(worker(serving), pods=pods), SETTINGS).objects
 
     mark = (
         ("fusioninfer.io/serves", "all") if everywhere else ("leaderworkerset.sigs.k8s.io/worker-index", "0")
@@ -95,10 +93,10 @@ def test_an_encoder_is_not_selected_and_changes_no_selector(served: tuple[Member
     encoder = member("e", "encoder", size=1, port=9, created="2025-12-31")
     pods = (pod(), pod(everywhere=False, component_type="encoder"))
 
-    (api,) = api_objects(desired_api(KEY, (encoder, *served), None, SETTINGS, pods=pods))
+    (made,) = api(seen(encoder, *served, pods=pods), SETTINGS).objects
     pool = endpoints((encoder, *served), pods)
 
-    assert api["spec"]["selector"]["fusioninfer.io/component-type"] == served[-1].component_type
+    assert made["spec"]["selector"]["fusioninfer.io/component-type"] == served[-1].component_type
     assert (pool.ports, pool.everywhere) == ((8000,), True)
     assert pool.selector.get("fusioninfer.io/component-type", "") == kind
     assert pool == endpoints(served, pods)  # its pods may be there before it is known, and after it is gone
@@ -122,9 +120,9 @@ def test_pods_that_no_selector_finds_change_none(
 
 
 def test_each_rank_is_a_port_of_the_service_and_of_the_pool() -> None:
-    plan = desired_routes(KEY, (worker(TWO),), None, Settings(picker="gie-1.5"), pods=(BOTH,))
-    (service,) = api_objects(desired_api(KEY, (worker(TWO),), None, SETTINGS, pods=(BOTH,)))
-    (pool,) = [one for one in route_objects(plan) if one["kind"] == "InferencePool"]
+    snapshot = seen(worker(TWO), pods=(BOTH,))
+    (service,), found = api(snapshot, SETTINGS).objects, routes(snapshot, Settings(picker="gie-1.5")).objects
+    (pool,) = [one for one in found if one["kind"] == "InferencePool"]
 
     assert [(one["name"], one["port"], one["targetPort"]) for one in service["spec"]["ports"]] == [
         ("http", 80, 8000),
@@ -156,12 +154,13 @@ def test_members_with_other_ports_are_reached_on_those_of_all_unless_pickers_rea
     )
     pods = tuple(pod(ports=",".join(map(str, one.serving.ports))) for one in members)
 
-    plan = desired_routes(KEY, revisions, None, Settings(picker=picker), pods=pods)
+    plan = routes(seen(*revisions, pods=pods), Settings(picker=picker))
 
-    assert {one.error.severity for one in plan.findings if one.error.code == "FI809"} == found
-    assert plan.hold is (found == {"error"})
-    if found == {"warning"} and plan.routes:
-        assert {*plan.routes.endpoints.ports} == {*members[0].ports} & {*members[1].ports}
+    assert {one.error.severity for one in plan.of_routes if one.error.code == "FI809"} == found
+    pools = [one["spec"]["targetPorts"] for one in plan.objects if one["kind"] == "InferencePool"]
+    assert (not pools) is (found == {"error"})
+    if found == {"warning"}:
+        assert {one["number"] for one in pools[0]} == {*members[0].ports} & {*members[1].ports}
 
 
 @pytest.mark.parametrize(

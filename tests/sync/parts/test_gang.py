@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import pytest
 
+from intent import Object
 from intent.service.member import Member
 from sync.observed.pod_group import PodGroup
-from sync.parts.gang import REST_AFTER, GangPlan
-from sync.parts.workloads import gang_objects
+from sync.parts.desired import Desired
+from sync.parts.gang import REST_AFTER
 from tests.sync.samples import KEY, codes, decode, member, ours, planned, policies, prefill, required, resting
 
 Case = tuple[Any, str, tuple[Member, ...], dict[str, Any]]
@@ -42,14 +43,14 @@ def case(outcome: Mapping[str, int] | str | None, told: str, *members: Member, *
     return outcome, told, members, known
 
 
-def outcome_of(decided: GangPlan) -> object:
-    if decided.hold or decided.gang is None:
-        assert decided.gang is None
-        return HELD if decided.hold else None
+def outcome_of(decided: Desired) -> object:
+    if not decided.objects:
+        return HELD if decided.held_objects else None
+    assert not decided.held_objects
     return required(decided)
 
 
-def told_by(decided: GangPlan) -> str:
+def told_by(decided: Desired) -> str:
     return " ".join(sorted({code for _, code in codes(decided)}) + sorted(name for name, _ in codes(decided)))
 
 
@@ -186,29 +187,44 @@ def test_the_message_names_what_is_missing(members: tuple[Member, ...], keys: se
 # --- the PodGroup -----------------------------------------------------------------------------------
 
 
-def gang(*members: Member, **known: Any) -> Any:
-    """Plan a gang, which must exist."""
-    found = planned(*members, **known).gang
-    assert found is not None
+def gang(*members: Member, **known: Any) -> Object:
+    """Return the PodGroup, which must exist."""
+    (found,) = planned(*members, **known).objects
     return found
+
+
+def roles(pod_group: Object) -> str:
+    return str(pod_group["metadata"]["annotations"]["fusioninfer.io/roles"])
+
+
+def owners(pod_group: Object) -> list[tuple[str, str]]:
+    return [(one["name"], one["uid"]) for one in pod_group["metadata"]["ownerReferences"]]
 
 
 def test_the_gang_of_a_prefiller_and_a_decoder() -> None:
     """The last policy holds pods that have no policy yet."""
     made = gang(P, D)
 
-    assert (made.roles, made.owners) == (("decode", "prefill"), (("p", "uid-p"), ("d", "uid-d")))
-    assert (made.min_member, made.queue) == (6, "")
-    last = made.policies[-1]
-    assert (last.name, last.label, last.size) == ("unassigned", ("fusioninfer.io/service", "r1"), 1_000_000)
+    assert (roles(made), owners(made)) == ("decode,prefill", [("p", "uid-p"), ("d", "uid-d")])
+    assert made["spec"].keys() == {"minMember", "subGroupPolicy"}
+    assert made["spec"]["minMember"] == 6
+    assert made["spec"]["subGroupPolicy"][-1] == {
+        "name": "unassigned",
+        "labelSelector": {"matchLabels": {"fusioninfer.io/service": "r1"}},
+        "matchLabelKeys": ["leaderworkerset.sigs.k8s.io/name"],
+        "subGroupSize": 1_000_000,
+        "minSubGroups": 0,
+    }
 
 
 def test_the_roles_of_an_open_gate_stay_recorded() -> None:
-    assert gang(P, D, LATE, stored=OPEN).roles == ("decode", "prefill")
+    assert roles(gang(P, D, LATE, stored=OPEN)) == "decode,prefill"
 
 
 def test_a_resize_counts_at_once_and_more_replicas_change_nothing() -> None:
-    assert [one.size for one in gang(P, decode(size=6), stored=OPEN).policies[:-1]] == [2, 6]
+    resized = gang(P, decode(size=6), stored=OPEN)["spec"]["subGroupPolicy"]
+
+    assert [one["subGroupSize"] for one in resized[:-1]] == [2, 6]
     assert gang(P, D) == gang(P, decode(replicas=9))
 
 
@@ -217,11 +233,13 @@ def test_prefillers_come_before_decoders_whatever_their_names() -> None:
 
 
 def test_a_member_may_be_named_unassigned() -> None:
-    assert [one.name for one in gang(prefill("unassigned"), D).policies] == ["unassigned", "d", "unassigned-"]
+    policies = gang(prefill("unassigned"), D)["spec"]["subGroupPolicy"]
+
+    assert [one["name"] for one in policies] == ["unassigned", "d", "unassigned-"]
 
 
 def test_the_queue_is_the_one_that_members_name() -> None:
-    assert gang(prefill(queue="gpu"), decode(queue="gpu")).queue == "gpu"
+    assert gang(prefill(queue="gpu"), decode(queue="gpu"))["spec"]["queue"] == "gpu"
 
 
 @pytest.mark.parametrize(
@@ -239,8 +257,8 @@ def test_a_priority_that_all_share_is_that_of_the_gang_and_others_are_reported(
 ) -> None:
     decided = planned(prefill(priority_classes=prefills), decode(priority_classes=decodes))
 
-    assert decided.gang is not None
-    assert decided.gang.priority_class == made
+    (pod_group,) = decided.objects
+    assert pod_group["spec"].get("priorityClassName", "") == made
     assert told_by(decided) == ("" if made else "FI415 d p")
     assert all("p: " in one.error.message for one in decided.findings)
 
@@ -259,7 +277,7 @@ def test_the_plan_is_due_again_when_the_minute_is_over() -> None:
 
 
 def test_min_member_is_never_zero() -> None:
-    assert gang(member("w", replicas=0), empty_for={"w": 60.0}).min_member == 1
+    assert gang(member("w", replicas=0), empty_for={"w": 60.0})["spec"]["minMember"] == 1
 
 
 # --- ejected members, and others that name the PodGroup ------------------------------------------------
@@ -270,15 +288,15 @@ def test_an_ejected_member_keeps_its_policy_and_its_part_of_the_gang() -> None:
 
 
 def test_an_ejected_member_may_be_resized() -> None:
-    assert gang(P, stored=FULL, ejected=(decode(size=8),)).min_member == 10
+    assert gang(P, stored=FULL, ejected=(decode(size=8),))["spec"]["minMember"] == 10
 
 
 def test_nothing_is_required_of_a_member_that_is_gone_while_an_ejected_one_exists() -> None:
     decided = planned(stored=D_ALONE, ejected=(D,))
 
     assert required(decided) == {"p": 0, "d": 1}
-    assert decided.gang is not None
-    assert (decided.gang.min_member, decided.gang.queue) == (4, "gpu")
+    (pod_group,) = decided.objects
+    assert (pod_group["spec"]["minMember"], pod_group["spec"]["queue"]) == (4, "gpu")
 
 
 @pytest.mark.parametrize("name", ["x", "d"])
@@ -288,9 +306,9 @@ def test_a_stranger_that_names_the_pod_group_is_not_required_and_owns_nothing(na
     decided = planned(P, stored=FULL, ejected=(stranger,))
 
     assert required(decided) == {"p": 1} | ({"d": 0} if name == "d" else {})
-    assert decided.gang is not None
-    assert (decided.gang.min_member, decided.gang.owners) == (2, (("p", "uid-p"),))
-    assert decided.gang.priority_class == ""
+    (pod_group,) = decided.objects
+    assert (pod_group["spec"]["minMember"], owners(pod_group)) == (2, [("p", "uid-p")])
+    assert "priorityClassName" not in pod_group["spec"]
     assert codes(decided) == set()
 
 
@@ -300,14 +318,14 @@ REVISION: Final = "0a1b2c3d"
 GROUP: Final = f"{KEY[1]}-{REVISION}"
 
 
-def of_revision(*members: Member, **known: Any) -> GangPlan:
+def of_revision(*members: Member, **known: Any) -> Desired:
     """Plan the gang of one revision."""
     made = [replace(one, group=GROUP, revision=REVISION) for one in members]
     return planned(*made, group=GROUP, **known)
 
 
 def test_the_pod_group_of_a_revision_is_named_after_it_and_labelled_with_the_service() -> None:
-    (found,) = gang_objects(of_revision(P, D))
+    (found,) = of_revision(P, D).objects
 
     label = {"fusioninfer.io/service": KEY[1]}
     assert (found["metadata"]["name"], found["metadata"]["labels"]) == (GROUP, label)

@@ -1,7 +1,7 @@
 """The rendered routes; tests/golden/routes-* has them in full."""
 
 import copy
-import dataclasses
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -12,27 +12,22 @@ from intent.annotations import Routing
 from intent.settings import Settings
 from sync.kinds import OBJECTIVE
 from sync.parts.endpoints import Endpoints
-from sync.parts.routes import RoutePlan, Routes
-from sync.parts.traffic import route_objects
-from tests.sync.parts.test_routes import CACHE, PD, isvc, routes, worker
-from tests.sync.samples import decode, prefill
+from sync.parts.picker import deployment
+from sync.parts.wanted import Routes
+from tests.sync.parts.test_routes import CACHE, PD, UNROUTED, isvc, made, worker
+from tests.sync.samples import KEY, decode, prefill
 
-SEVERAL = dataclasses.replace(routes(worker()), replicas=3)
+SEVERAL = made(worker(), settings=Settings(picker_replicas=3))
 each_row = pytest.mark.parametrize("row", PICKERS.values(), ids=lambda row: row.name)
 
 
-def made(found: Routes) -> dict[str, Object]:
-    """Render routes, by kind."""
-    return {obj["kind"]: obj for obj in route_objects(RoutePlan(found))}
-
-
-def pod(found: Routes) -> Object:
+def pod(found: dict[str, Object]) -> Object:
     """Return the endpoint picker's pod template."""
-    template: Object = made(found)["Deployment"]["spec"]["template"]
+    template: Object = found["Deployment"]["spec"]["template"]
     return template
 
 
-def epp(found: Routes) -> Object:
+def epp(found: dict[str, Object]) -> Object:
     """Return the endpoint picker's container."""
     container: Object = pod(found)["spec"]["containers"][0]
     return container
@@ -41,16 +36,12 @@ def epp(found: Routes) -> Object:
 def http_route(**spec: Any) -> Object:
     """Render the spec of an author's HTTPRoute."""
     service = isvc(strategy="queue-size", http_route={"parentRefs": [{"name": "g"}], **spec})
-    rendered: Object = made(routes(worker(routing=Routing()), service=service))["HTTPRoute"]["spec"]
+    rendered: Object = made(UNROUTED, service=service)["HTTPRoute"]["spec"]
     return rendered
 
 
-def test_no_routes_are_no_objects() -> None:
-    assert route_objects(RoutePlan()) == ()
-
-
 def test_the_parts_of_routes_name_each_other_and_the_picker_is_no_endpoint_of_its_pool() -> None:
-    found, (file,) = made(SEVERAL), made(SEVERAL)["ConfigMap"]["data"]
+    found, (file,) = SEVERAL, SEVERAL["ConfigMap"]["data"]
     selector, labels = found["Deployment"]["spec"]["selector"], pod(SEVERAL)["metadata"]["labels"]
     (volume,), (mount,) = pod(SEVERAL)["spec"]["volumes"], epp(SEVERAL)["volumeMounts"]
     reference = found["InferencePool"]["spec"]["endpointPickerRef"]
@@ -73,15 +64,16 @@ def test_the_parts_of_routes_name_each_other_and_the_picker_is_no_endpoint_of_it
     ("priority", "number"), [("Critical", 100), ("Standard", 0), ("Sheddable", -100), ("7", 7)]
 )
 def test_the_objective_of_a_service_has_the_number_of_its_priority(priority: str, number: int) -> None:
-    objects = made(routes(worker(routing=dataclasses.replace(CACHE, priority=priority))))
+    objects = made(worker(routing=replace(CACHE, priority=priority)))
 
     assert objects["InferenceObjective"]["spec"]["priority"] == number
 
 
 @each_row
 def test_a_picker_that_does_not_follow_the_ports_of_its_pool_is_replaced_with_them(row: Picker) -> None:
+    asked = Routes(*KEY, row, Endpoints((1,)), Routing(config="c"), Settings())
     one, other, two = (
-        pod(dataclasses.replace(routes(worker()), picker=row, endpoints=Endpoints(ports)))
+        deployment(replace(asked, endpoints=Endpoints(ports)))["spec"]["template"]
         for ports in ((8000,), (9000,), (8000, 8001))
     )
 
@@ -119,7 +111,7 @@ def test_the_operator_chooses_where_endpoint_pickers_run_and_with_what() -> None
         picker_security_context={"runAsGroup": 7},
         secure_serving=False,
     )
-    found = routes(worker(), settings=settings)
+    found = made(worker(), settings=settings)
     spec, container = pod(found)["spec"], epp(found)
 
     assert spec["imagePullSecrets"] == [{"name": "mirror"}]
@@ -127,12 +119,15 @@ def test_the_operator_chooses_where_endpoint_pickers_run_and_with_what() -> None
     assert (spec["nodeSelector"], spec["priorityClassName"]) == ({"pool": "system"}, "high")
     assert container["resources"] == {"limits": {"memory": "1Gi"}}
     assert container["securityContext"] == {"runAsGroup": 7}
-    assert container["image"] == f"mirror.example.com/upstream/{found.picker.image.partition('/')[2]}"
+    assert (
+        container["image"]
+        == f"mirror.example.com/upstream/{PICKERS[settings.picker].image.partition('/')[2]}"
+    )
     assert "--secure-serving=false" in container["args"]
 
 
 def test_istio_calls_the_endpoint_picker_with_tls_without_verification() -> None:
-    found = made(dataclasses.replace(routes(worker()), destination_rule=True))["DestinationRule"]
+    found = made(worker(), settings=Settings(destination_rules=True))["DestinationRule"]
 
     assert found["metadata"]["labels"] == {"fusioninfer.io/service": "r1"}
     assert found["spec"] == {
@@ -142,7 +137,7 @@ def test_istio_calls_the_endpoint_picker_with_tls_without_verification() -> None
 
 
 def test_the_members_own_the_routes_together() -> None:
-    found = made(routes(prefill(), decode(routing=PD)))
+    found = made(prefill(), decode(routing=PD))
 
     owners = [[ref["name"] for ref in obj["metadata"]["ownerReferences"]] for obj in found.values()]
     assert owners == [["d", "p"]] * len(found)
@@ -151,7 +146,7 @@ def test_the_members_own_the_routes_together() -> None:
 def test_an_inferenceservice_owns_and_controls_its_routes_and_its_gateway_alone() -> None:
     mine = {"gatewayClassName": "kgateway", "listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
 
-    found = made(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", gateway=mine)))
+    found = made(UNROUTED, service=isvc(strategy="queue-size", gateway=mine))
 
     assert list(found)[-2:] == ["Gateway", "HTTPRoute"]
     assert (found["Gateway"]["metadata"]["name"], found["Gateway"]["spec"]) == ("r1-gateway", mine)
@@ -176,16 +171,16 @@ REDIRECT: Final = {"filters": [{"type": "RequestRedirect", "requestRedirect": {"
 
 
 @pytest.mark.parametrize(
-    ("mine", "made"),
+    ("mine", "rendered"),
     [(OWN, OWN | {"backendRefs": [OURS]}), (CANARY, CANARY), (WEIGHTED, WEIGHTED), (REDIRECT, REDIRECT)],
     ids=["without backends", "own backends", "weighted pools", "a redirect"],
 )
 def test_an_authors_rule_is_kept_and_gets_the_pool_where_it_names_no_backend(
-    mine: Object, made: Object
+    mine: Object, rendered: Object
 ) -> None:
     before = copy.deepcopy(mine)
 
-    assert (http_route(rules=[mine])["rules"], mine) == ([made], before)
+    assert (http_route(rules=[mine])["rules"], mine) == ([rendered], before)
 
 
 def test_an_authors_route_keeps_parents_and_hostnames() -> None:
@@ -201,7 +196,7 @@ def test_an_authors_route_keeps_parents_and_hostnames() -> None:
 
 def customized(**template: Any) -> Object:
     """Return the endpoint picker's pod template with changes of its author."""
-    return pod(routes(worker(routing=Routing()), service=isvc(strategy="queue-size", template=template)))
+    return pod(made(UNROUTED, service=isvc(strategy="queue-size", template=template)))
 
 
 def container(**fields: Any) -> Object:
@@ -211,7 +206,7 @@ def container(**fields: Any) -> Object:
 
 
 def plain() -> Object:
-    return pod(routes(worker(routing=Routing()), service=isvc(strategy="queue-size")))
+    return pod(made(UNROUTED, service=isvc(strategy="queue-size")))
 
 
 def test_an_authors_template_without_fields_changes_nothing() -> None:
@@ -221,7 +216,7 @@ def test_an_authors_template_without_fields_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "limits", "made"),
+    ("asked", "limits", "bounded"),
     [
         ({"limits": {"cpu": "100m"}}, None, {"requests": {"memory": "256Mi"}, "limits": {"cpu": "100m"}}),
         (
@@ -239,15 +234,15 @@ def test_an_authors_template_without_fields_changes_nothing() -> None:
     ],
 )
 def test_a_request_never_exceeds_the_limit_that_its_author_or_the_operator_sets(
-    asked: Object, limits: Object | None, made: Object
+    asked: Object, limits: Object | None, bounded: Object
 ) -> None:
     settings = Settings(picker_resources={"limits": limits}) if limits else Settings()
     template = {"spec": {"containers": [{"name": "epp", "resources": asked}]}}
     service = isvc(strategy="queue-size", template=template)
 
-    whole = pod(routes(worker(routing=Routing()), service=service, settings=settings))
+    whole = pod(made(UNROUTED, service=service, settings=settings))
 
-    assert whole["spec"]["containers"][0]["resources"] == made
+    assert whole["spec"]["containers"][0]["resources"] == bounded
 
 
 def test_an_authors_variable_is_added_and_does_not_hide_the_pods_name() -> None:
@@ -286,24 +281,12 @@ def test_what_routes_depend_on_is_not_the_authors() -> None:
 def test_tolerations_of_the_operator_stay_beside_the_authors() -> None:
     settings = Settings(picker_tolerations=({"key": "infra"},))
     service = isvc(strategy="queue-size", template={"spec": {"tolerations": [{"key": "mine"}]}})
-    made = pod(routes(worker(routing=Routing()), service=service, settings=settings))
+    whole = pod(made(UNROUTED, service=service, settings=settings))
 
-    assert made["spec"]["tolerations"] == [{"key": "infra"}, {"key": "mine"}]
+    assert whole["spec"]["tolerations"] == [{"key": "infra"}, {"key": "mine"}]
 
 
 def test_a_further_container_comes_after_the_endpoint_picker() -> None:
     made = customized(spec={"containers": [{"name": "log", "image": "l:1"}]})
 
     assert [one["name"] for one in made["spec"]["containers"]] == ["epp", "log"]
-
-
-def test_with_a_pool_of_the_author_there_is_only_the_route_to_it() -> None:
-    service = isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]})
-    settings = Settings(picker_replicas=3, destination_rules=True)
-
-    found = made(routes(worker(routing=Routing()), service=service, settings=settings))
-
-    assert list(found) == ["HTTPRoute"]
-    assert found["HTTPRoute"]["spec"]["rules"][0]["backendRefs"] == [
-        {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "theirs"}
-    ]

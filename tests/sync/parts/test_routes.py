@@ -1,6 +1,7 @@
 """The plan of a service's routes, and what blocks it."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,13 +13,16 @@ from intent.annotations import ComponentType, Routing
 from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, RoleIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
+from sync.kinds import ROUTES
+from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration
 from sync.observed.pod import ObservedPod
-from sync.parts.endpoints import Endpoints
-from sync.parts.routes import RoutePlan, Routes, desired_routes
+from sync.observed.routes import Deployment
+from sync.parts.desired import Desired
+from sync.parts.routes import routes
 from sync.parts.strategies import presets
 from sync.preview import preview
-from tests.sync.samples import KEY, SETTINGS, decode, member, prefill
+from tests.sync.samples import KEY, SETTINGS, codes, decode, member, prefill, seen
 
 PD = Routing("pd-disaggregation", gateway="gate")
 CACHE = Routing("prefix-cache", gateway="infra/gate")
@@ -34,21 +38,36 @@ def plan(
     service: InferenceServiceIntent | None = None,
     settings: Settings = SETTINGS,
     read: Configuration | None = None,
-) -> RoutePlan:
-    """Plan the routes of these members."""
-    return desired_routes(KEY, members, service, settings, read=read)
+    picks: str = "",
+    **known: Any,
+) -> Desired:
+    """Desire the routes of these members; `picks` is the generation of the endpoint picker that there is."""
+    picker = CachedObject(KEY[0], "r1-epp", applied=True, projection=Deployment(picker=picks))
+    rows = {"Deployment": (picker,)} if picks else {}
+    return routes(seen(*members, service=service, configuration=read, rows=rows, **known), settings)
 
 
-def routes(*members: Member, **known: Any) -> Routes:
-    """Plan routes, which must exist."""
-    found = plan(*members, **known).routes
-    assert found is not None
+def made(*members: Member, **known: Any) -> dict[str, Object]:
+    """Return the objects of routes, which must exist, by kind; of several the last."""
+    found = {obj["kind"]: obj for obj in plan(*members, **known).objects}
+    assert found
     return found
 
 
-def codes(found: RoutePlan) -> set[tuple[str, str]]:
-    """Return subjects and codes of findings."""
-    return {(finding.subject.name, finding.error.code) for finding in found.findings}
+def picker_in(found: Desired) -> str | None:
+    """Return the generation of the endpoint picker that is to run."""
+    names = (one["metadata"]["labels"] for one in found.objects if one["kind"] == "Deployment")
+    return next((str(one["fusioninfer.io/picker"]) for one in names), None)
+
+
+def config_in(found: Desired) -> str | None:
+    """Return the EndpointPickerConfig."""
+    return next((one["data"]["config.yaml"] for one in found.objects if one["kind"] == "ConfigMap"), None)
+
+
+def is_held(found: Desired) -> bool:
+    """Whether routes stay as they are."""
+    return found.held == ROUTES and not found.objects
 
 
 def isvc(**router: Any) -> InferenceServiceIntent:
@@ -131,97 +150,126 @@ def test_routes_are_made_or_held_and_members_are_told_why(
 ) -> None:
     found = plan(*members, **known)
 
-    made = "routes" if found.routes else "held" if found.hold else "none"
+    state = "routes" if found.objects else "held" if is_held(found) else "none"
     told = (*sorted({code for _, code in codes(found)}), *sorted(name for name, _ in codes(found)))
-    assert " ".join((made, *told)) == outcome
+    assert " ".join((state, *told)) == outcome
 
 
 OWN_GATEWAY: Final = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"})
 
 
-def made(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, ...]:
+def asked(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, ...]:
     return field, value, members, known
 
 
+def _http_route(found: Desired) -> Object:
+    specs = (one["spec"] for one in found.objects if one["kind"] == "HTTPRoute")
+    return {key: value for key, value in next(specs, {}).items() if key != "rules"}
+
+
+FIELDS: Final[dict[str, Callable[[Desired], Any]]] = {
+    "ports": lambda found: [
+        port["number"]
+        for one in found.objects
+        if one["kind"] == "InferencePool"
+        for port in one["spec"]["targetPorts"]
+    ],
+    "picker": picker_in,
+    "config": config_in,
+    "http_route": _http_route,
+    "replicas": lambda found: [
+        one["spec"]["replicas"] for one in found.objects if one["kind"] == "Deployment"
+    ],
+    "rules": lambda found: sum(one["kind"] == "DestinationRule" for one in found.objects),
+    "owners": lambda found: [
+        (one["name"], one["uid"]) for one in found.objects[0]["metadata"]["ownerReferences"]
+    ],
+    "objectives": lambda found: [
+        (one["metadata"]["name"], one["spec"]["priority"])
+        for one in found.objects
+        if one["kind"] == "InferenceObjective"
+    ],
+}
 GATE: Final = {"parentRefs": [{"name": "gate"}]}
 MINE: Final = {"parentRefs": [{"name": "g"}]}
 MADE: Final[dict[str, tuple[Any, ...]]] = {
-    "the port is the leaders'": made("endpoints", Endpoints((81,)), worker(port=81)),
-    "the operator's generation": made(
-        "picker", PICKERS["gie-1.2"], worker(), settings=Settings(picker="gie-1.2")
-    ),
-    "one that disaggregates": made("picker", PICKERS[SETTINGS.disaggregated_picker], prefill(), DECODES),
-    "the author's generation": made(
+    "the port is the leaders'": asked("ports", [81], worker(port=81)),
+    "the operator's generation": asked("picker", "gie-1.2", worker(), settings=Settings(picker="gie-1.2")),
+    "one that disaggregates": asked("picker", SETTINGS.disaggregated_picker, prefill(), DECODES),
+    "the author's generation": asked(
         "picker",
-        PICKERS["gie-1.3"],
+        "gie-1.3",
         worker(routing=Routing("queue-size", picker="gie-1.3")),
         settings=Settings(picker="gie-1.2"),
     ),
-    "the author's configuration": made(
+    "the author's configuration": asked(
         "config", f"{PRESET}# mine\n", worker(routing=Routing(config=f"{PRESET}# mine\n"))
     ),
-    "with adapters too": made("config", PRESET, worker(routing=Routing(config=PRESET), has_adapters=True)),
-    "annotations of one member count for all": made(
+    "with adapters too": asked("config", PRESET, worker(routing=Routing(config=PRESET), has_adapters=True)),
+    "annotations of one member count for all": asked(
         "http_route",
         GATE,
         prefill(routing=Routing(gateway="gate")),
         decode(routing=Routing("pd-disaggregation")),
     ),
-    "a gateway in another namespace": made(
+    "a gateway in another namespace": asked(
         "http_route", {"parentRefs": [{"name": "gate", "namespace": "infra"}]}, worker()
     ),
-    "no gateway": made("http_route", {}, worker(routing=QUEUES)),
-    "hostnames": made(
+    "no gateway": asked("http_route", {}, worker(routing=QUEUES)),
+    "hostnames": asked(
         "http_route",
         GATE | {"hostnames": ["a.b", "c.d"]},
         worker(routing=Routing("queue-size", gateway="gate", hostnames=("a.b", "c.d"))),
     ),
-    "the operator's replicas": made("replicas", 2, worker(), settings=Settings(picker_replicas=2)),
-    "the author's replicas": made(
-        "replicas", 3, worker(routing=replace(CACHE, picker_replicas=3)), settings=Settings(picker_replicas=2)
+    "the operator's replicas": asked("replicas", [2], worker(), settings=Settings(picker_replicas=2)),
+    "the author's replicas": asked(
+        "replicas",
+        [3],
+        worker(routing=replace(CACHE, picker_replicas=3)),
+        settings=Settings(picker_replicas=2),
     ),
-    "the router's replicas": made(
-        "replicas", 2, worker(), service=isvc(strategy="queue-size", picker_replicas=2)
+    "the router's replicas": asked(
+        "replicas", [2], worker(), service=isvc(strategy="queue-size", picker_replicas=2)
     ),
-    "the router's generation": made(
-        "picker", PICKERS["gie-1.2"], worker(), service=isvc(strategy="queue-size", picker="gie-1.2")
+    "the router's generation": asked(
+        "picker", "gie-1.2", worker(), service=isvc(strategy="queue-size", picker="gie-1.2")
     ),
-    "a rule for Istio": made("destination_rule", True, worker(), settings=Settings(destination_rules=True)),
-    "none without TLS": made(
-        "destination_rule", False, worker(), settings=Settings(destination_rules=True, secure_serving=False)
+    "a rule for Istio": asked("rules", 1, worker(), settings=Settings(destination_rules=True)),
+    "none without TLS": asked(
+        "rules", 0, worker(), settings=Settings(destination_rules=True, secure_serving=False)
     ),
-    "none by default": made("destination_rule", False, worker()),
-    "a conflicting role takes no part": made(
-        "members",
-        (("d", "uid-d"), ("p", "uid-p")),
+    "none by default": asked("rules", 0, worker()),
+    "a conflicting role takes no part": asked(
+        "owners",
+        [("d", "uid-d"), ("p", "uid-p")],
         prefill(),
         DECODES,
         member("late", created="2027", port=81),
     ),
-    "the router decides for its members": made(
+    "the router decides for its members": asked(
         "http_route", MINE, UNROUTED, service=isvc(strategy="queue-size", http_route=MINE)
     ),
-    "the InferenceService owns them": made("owner", (KEY[1], "uid-isvc"), UNROUTED, service=OWN_GATEWAY),
-    "the router's gateway is the parent": made(
+    "the InferenceService owns them": asked("owners", [(KEY[1], "uid-isvc")], UNROUTED, service=OWN_GATEWAY),
+    "the router's gateway is the parent": asked(
         "http_route", {"parentRefs": [{"name": f"{KEY[1]}-gateway"}]}, UNROUTED, service=OWN_GATEWAY
     ),
-    "the author's parent stays beside it": made(
+    "the author's parent stays beside it": asked(
         "http_route",
         MINE,
         UNROUTED,
         service=isvc(strategy="queue-size", gateway={"gatewayClassName": "c"}, http_route=MINE),
     ),
-    "priorities of service and adapter": made(
+    "priorities of service and adapter": asked(
         "objectives",
-        ((KEY[1], 100), (f"{KEY[1]}.acme-law", -100)),
+        [(KEY[1], 100), (f"{KEY[1]}.acme-law", -100)],
         worker(),
         service=replace(
             isvc(strategy="queue-size", priority="Critical"), adapters=(("acme/Law", "Sheddable"),)
         ),
     ),
-    "a priority of the adapter alone": made(
+    "a priority of the adapter alone": asked(
         "objectives",
-        ((f"{KEY[1]}.law", 7),),
+        [(f"{KEY[1]}.law", 7)],
         worker(),
         service=replace(isvc(strategy="queue-size"), adapters=(("law", "7"),)),
     ),
@@ -232,14 +280,14 @@ MADE: Final[dict[str, tuple[Any, ...]]] = {
 def test_what_is_asked_for_is_planned(
     field: str, value: Any, members: tuple[Member, ...], known: dict[str, Any]
 ) -> None:
-    assert getattr(routes(*members, **known), field) == value
+    assert FIELDS[field](plan(*members, **known)) == value
 
 
 def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
-    with_adapters, without = routes(worker(has_adapters=True)), routes(worker())
+    with_adapters, without = (config_in(plan(worker(has_adapters=one))) or "" for one in (True, False))
 
-    assert "lora-affinity-scorer" in with_adapters.config
-    assert "lora-affinity-scorer" not in without.config
+    assert "lora-affinity-scorer" in with_adapters
+    assert "lora-affinity-scorer" not in without
 
 
 @pytest.mark.parametrize(
@@ -251,7 +299,7 @@ def test_a_disagreement_names_the_members_and_the_first_line_of_their_values(
 ) -> None:
     other = PD if prefills.gateway else Routing(config="c\nd\n")
 
-    assert words in str(plan(prefill(routing=prefills), decode(routing=other)).findings[0].error)
+    assert words in str(plan(prefill(routing=prefills), decode(routing=other)).of_routes[0].error)
 
 
 def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
@@ -262,9 +310,9 @@ def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives
     found = plan(prefill(), DECODES, settings=Settings(disaggregated_picker="gie-1.5"))
     chosen = plan(prefill(routing=Routing(picker="gie-1.5")), DECODES)
 
-    assert "gie-1.5" in found.findings[0].error.message
-    assert "use llm-d-0.9 or llm-d-0.10" in found.findings[0].error.message
-    refused = {one.error.path for one in chosen.findings if one.error.code == "FI805"}
+    assert "gie-1.5" in found.of_routes[0].error.message
+    assert "use llm-d-0.9 or llm-d-0.10" in found.of_routes[0].error.message
+    refused = {one.error.path for one in chosen.of_routes if one.error.code == "FI805"}
     assert refused == {"metadata.annotations[fusioninfer.io/picker]"}
 
 
@@ -273,13 +321,13 @@ def test_members_that_disagree_on_the_endpoint_picker_keep_the_routes() -> None:
         prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=replace(PD, picker="llm-d-0.7"))
     )
 
-    assert (found.hold, codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
+    assert (is_held(found), codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
 
 
 def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() -> None:
     found = plan(prefill(routing=Routing(picker="llm-d-0.4")), DECODES)
 
-    assert (found.hold, ("d", "FI823") in codes(found)) == (True, True)
+    assert (is_held(found), ("d", "FI823") in codes(found)) == (True, True)
 
 
 PODS: Final = {
@@ -314,9 +362,9 @@ def test_an_endpoint_picker_is_of_the_generation_of_the_sidecars(
     members = prefill(), *decoders
     pods = None if there is None else tuple(map(PODS.__getitem__, there))
 
-    found = desired_routes(KEY, members, None, SETTINGS, pods=pods, picks=picks)
+    found = plan(*members, pods=pods, picks=picks)
 
-    assert (found.routes and found.routes.picker.name, ("d", "FI823") in codes(found)) == (followed, waits)
+    assert (picker_in(found), ("d", "FI823") in codes(found)) == (followed, waits)
 
 
 def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation_to_come() -> None:
@@ -324,7 +372,7 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
     members = prefill(), decode(routing=Routing(config=config), sidecar="llm-d-0.7")
 
     rolling, without, rolled = (
-        desired_routes(KEY, members, None, SETTINGS, pods=tuple(map(PODS.__getitem__, names)), picks=picks)
+        plan(*members, pods=tuple(map(PODS.__getitem__, names)), picks=picks)
         for names, picks in (
             (("llm-d-0.7", "llm-d-0.4"), "llm-d-0.4"),
             (("llm-d-0.7", "llm-d-0.4"), ""),
@@ -332,9 +380,10 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
         )
     )
 
-    assert (rolling.hold, rolling.keeps_picker, rolled.keeps_picker) == (False, True, False)
-    assert without.routes is not None
-    assert (without.routes.picker.name, without.keeps_picker) == ("llm-d-0.7", False)
+    kept = ("Deployment", "r1-epp")
+    assert (picker_in(rolling), kept in rolling.held_objects) == (None, True)
+    for one in (without, rolled):
+        assert (picker_in(one), kept in one.held_objects) == ("llm-d-0.7", False)
 
 
 OLD: Final = replace(SETTINGS, disaggregated_picker="llm-d-0.7")
@@ -358,12 +407,12 @@ def test_a_picker_whose_image_is_gone_is_said_on_each_member(
 ) -> None:
     members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
 
-    found = desired_routes(KEY, members, None, settings, pods=(PODS["llm-d-0.7"],))
+    found = plan(*members, settings=settings, pods=(PODS["llm-d-0.7"],))
 
-    lost = [one.error for one in found.findings if one.error.code == "FI825"]
+    lost = [one.error for one in found.of_routes if one.error.code == "FI825"]
     assert len(lost) == (len(members) if words else 0)
     assert all(re.search(words, one.message) and one.severity == "warning" for one in lost)
-    assert found.routes is not None
+    assert picker_in(found)
 
 
 @pytest.mark.parametrize(
@@ -378,9 +427,9 @@ def test_a_picker_whose_image_is_gone_is_said_on_each_member(
 def test_an_image_of_the_author_is_not_called_gone(router: Object, words: str) -> None:
     service = isvc(strategy="queue-size", **router)
 
-    found = desired_routes(KEY, (worker(),), service, replace(SETTINGS, picker="llm-d-0.7"))
+    found = plan(worker(), service=service, settings=replace(SETTINGS, picker="llm-d-0.7"))
 
-    lost = [one.error.message for one in found.findings if one.error.code == "FI825"]
+    lost = [one.error.message for one in found.of_routes if one.error.code == "FI825"]
     assert len(lost) == bool(words)
     assert all(words in one for one in lost)
 
@@ -388,10 +437,7 @@ def test_an_image_of_the_author_is_not_called_gone(router: Object, words: str) -
 def test_a_sidecar_of_an_author_says_no_generation() -> None:
     members = prefill(), decode(routing=PD, sidecar="")
 
-    found = desired_routes(KEY, members, None, SETTINGS, pods=(PODS["llm-d-0.4"],), picks="llm-d-0.7")
-
-    assert found.routes is not None
-    assert found.routes.picker.name == "llm-d-0.7"
+    assert picker_in(plan(*members, pods=(PODS["llm-d-0.4"],), picks="llm-d-0.7")) == "llm-d-0.7"
 
 
 @pytest.mark.parametrize(
@@ -407,9 +453,10 @@ def test_an_http_route_needs_a_gateway(router: Object, attached: bool) -> None: 
     service = isvc(strategy="queue-size", **router)
     assert service.router is not None
 
-    made = bool(routes(UNROUTED, service=service).http_route)
-
-    assert (made, service.router.is_attached) == (attached, attached)
+    assert ("HTTPRoute" in made(UNROUTED, service=service), service.router.is_attached) == (
+        attached,
+        attached,
+    )
 
 
 def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
@@ -428,7 +475,7 @@ REFERRING = isvc(config_ref=ConfigMapKey("routing", "c.yaml"))
 
 
 def test_a_configuration_in_a_config_map_is_used_as_it_is() -> None:
-    assert routes(UNROUTED, service=REFERRING, read=Configuration(PRESET)).config == PRESET
+    assert config_in(plan(UNROUTED, service=REFERRING, read=Configuration(PRESET))) == PRESET
 
 
 @pytest.mark.parametrize(
@@ -444,8 +491,8 @@ def test_without_the_configuration_the_routes_stay_as_they_are(
 ) -> None:
     found = plan(UNROUTED, service=REFERRING, read=read)
 
-    assert (found.routes, found.hold) == (None, True)
-    assert [(one.error.code, one.error.severity, one.error.path) for one in found.findings] == [
+    assert is_held(found)
+    assert [(one.error.code, one.error.severity, one.error.path) for one in found.of_routes] == [
         (code, severity, "spec.roles[0].configRef")
     ]
 
@@ -453,7 +500,7 @@ def test_without_the_configuration_the_routes_stay_as_they_are(
 def test_a_configuration_in_a_config_map_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
     found = plan(UNROUTED, service=REFERRING, read=Configuration("kind: Other"))
 
-    assert (found.routes, found.hold, codes(found)) == (None, True, {("w", "FI811")})
+    assert (is_held(found), codes(found)) == (True, {("r1", "FI811")})
 
 
 @pytest.mark.parametrize("config", [None, ConfigMapKey("routing", "c.yaml")], ids=["alone", "wins"])
@@ -461,18 +508,20 @@ def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker(config: C
     """Admission refuses a configuration beside it; both may have been stored while it was down."""
     service = isvc(pool="theirs", config_ref=config, http_route={"parentRefs": [{"name": "g"}]})
 
-    found = routes(UNROUTED, service=service)
+    found = made(UNROUTED, service=service)
 
-    assert (found.pool, found.config) == ("theirs", "")
+    assert list(found) == ["HTTPRoute"]
+    (backend,) = found["HTTPRoute"]["spec"]["rules"][0]["backendRefs"]
+    assert backend["name"] == "theirs"
 
 
 def test_beside_a_pool_of_the_author_no_sidecar_is_compared_with_an_endpoint_picker() -> None:
     service = isvc(pool="theirs", http_route={"parentRefs": [{"name": "g"}]})
     decoders = (decode(name, role_name=name, routing=PD, sidecar=name) for name in ("llm-d-0.4", "llm-d-0.7"))
 
-    found = desired_routes(KEY, (prefill(), *decoders), service, SETTINGS, pods=(PODS["llm-d-0.7"],))
+    found = plan(prefill(), *decoders, service=service, pods=(PODS["llm-d-0.7"],))
 
-    assert (found.findings, found.hold) == ((), False)
+    assert (found.of_routes, is_held(found)) == ((), False)
 
 
 def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
@@ -481,4 +530,4 @@ def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_au
 
     found = plan(prefill(), decode(routing=PD), service=service, read=Configuration(text))
 
-    assert (found.findings, found.routes and found.routes.config) == ((), text)
+    assert (found.of_routes, config_in(found)) == ((), text)

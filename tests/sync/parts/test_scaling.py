@@ -11,8 +11,9 @@ from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Owner
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
-from sync.parts.scaling import left_alone
-from sync.parts.service import Desired, desired_state
+from sync.parts.desired import Desired
+from sync.parts.service import desired_state
+from sync.parts.sets import left_alone
 from sync.snapshot import Situation, Snapshot
 from tests.builders.autoscaling import pods, scaling
 from tests.sync.samples import KEY, SETTINGS, inference_service, role

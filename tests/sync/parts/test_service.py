@@ -17,8 +17,9 @@ from sync.kinds import LWS, OUTPUTS, POD, ROUTES
 from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSetProjection
-from sync.parts.gang import Refusal
-from sync.parts.service import ALL, SETS, Desired, desired_state
+from sync.parts.desired import Desired, Refusal
+from sync.parts.service import ALL, desired_state
+from sync.parts.sets import SETS
 from sync.parts.strategies import preset_text
 from sync.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed

@@ -16,8 +16,8 @@ from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.parts.service import desired_state
+from sync.parts.sets import leader_worker_sets
 from sync.parts.templates import outdated, versioned
-from sync.parts.workloads import leader_worker_sets
 from sync.snapshot import Situation, Snapshot
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.templates import template

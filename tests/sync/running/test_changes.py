@@ -9,7 +9,7 @@ from intent import Object
 from sync.changes import Change, occurrences
 from sync.controller import Controller
 from sync.observed.managed_fields import Takeover
-from sync.parts.service import Desired
+from sync.parts.desired import Desired
 from sync.snapshot import Situation, Snapshot
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api

@@ -30,7 +30,7 @@ from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD
 from sync.observed.configuration import reference
 from sync.parts.service import desired_state
-from sync.parts.workloads import leader_worker_sets
+from sync.parts.sets import leader_worker_sets
 from tests.builders.bounds import Place, fields, with_field
 from tests.builders.tenant import beyond
 from tests.hostile.names import IMPOSSIBLE

@@ -11,7 +11,7 @@ from intent.inferenceservice.read import InferenceServiceIntent
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.routes import Deployment
-from sync.parts.service import Desired
+from sync.parts.desired import Desired
 from sync.snapshot import Situation, Snapshot
 from sync.status.inputs import ObservedRoutes
 from sync.status.report import observed, report

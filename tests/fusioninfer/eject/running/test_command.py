@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 from fusioninfer.cli import main
 from intent import Object, yaml
 from sync.kinds import LWS, POD_GROUP
-from sync.parts.workloads import gang_objects
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, KEY, decode, lws, planned, prefill
@@ -25,7 +24,7 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
     """Store a prefiller, a decoder and their PodGroup."""
     api.put(P, lws("p"))
     api.put(D, lws("d", "decoder"))
-    (group,) = gang_objects(planned(prefill(), decode()))
+    (group,) = planned(prefill(), decode()).objects
     group["metadata"]["managedFields"] = APPLIED
     api.put(PG, group)
     return api

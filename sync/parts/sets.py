@@ -1,4 +1,6 @@
-"""Decides whose the replicas of a role are: its author's, or an autoscaler's.
+"""The LeaderWorkerSets of an InferenceService, and their autoscalers.
+
+The replicas of a role are its author's, or an autoscaler's.
 
 Rules of this file:
 1. The controller never reverts an autoscaler: groups of GPUs would start and stop forever.
@@ -11,12 +13,17 @@ Rules of this file:
 from collections.abc import Iterator
 from typing import Final
 
-from intent.errors import FieldError
+from intent import Object
+from intent.annotations import SERVICE
+from intent.errors import FieldError, Finding
+from intent.inferenceservice.members import leader_worker_sets as written
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.kinds import AUTOSCALER, LWS, is_ours
-from sync.observed.autoscaler import MANAGER
+from sync.observed.autoscaler import API_VERSION, MANAGER
 from sync.observed.lws import LeaderWorkerSet
+from sync.parts.desired import Desired, metadata, service_reference
+from sync.parts.templates import versioned
 from sync.snapshot import Snapshot
 
 CONTESTED: Final = "FI875"
@@ -24,19 +31,77 @@ TWICE: Final = "FI878"
 IDLE: Final = "FI879"
 
 
+SETS: Final = frozenset({LWS.kind, AUTOSCALER.kind})
+
+
+def sets(snapshot: Snapshot) -> Desired:
+    """Desire a LeaderWorkerSet for each role, and the autoscalers; without an InferenceService neither.
+
+    Users manage LeaderWorkerSets of their own, and the autoscalers of these.
+    """
+    if snapshot.service is None:
+        return Desired(held=SETS)
+    findings = tuple(Finding(snapshot.service.subject, error) for error in snapshot.service.errors)
+    held = SETS if findings else frozenset[str]()
+    if snapshot.value is None:
+        return Desired((), held, findings)
+    left = left_alone(snapshot, snapshot.value)
+    made = (
+        _without_replicas(obj) if obj["metadata"]["name"] in left else obj
+        for obj in versioned(leader_worker_sets(snapshot.value), snapshot)
+    )
+    scaling = (Finding(snapshot.service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
+    return Desired((*made, *autoscalers(snapshot.value)), held, (*findings, *scaling))
+
+
+def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
+    """Render the LeaderWorkerSets as a user could write them, in the order of the roles.
+
+    They have their owner, and the label by which the controller finds them even without admission.
+    """
+    return tuple(lws | {"metadata": lws["metadata"] | _ours(lws, service)} for lws in written(service))
+
+
+def _ours(lws: Object, service: InferenceServiceIntent) -> Object:
+    labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
+    return {"labels": labels, "ownerReferences": [service_reference(service)]}
+
+
+def _without_replicas(lws: Object) -> Object:
+    spec = {key: value for key, value in lws["spec"].items() if key != "replicas"}
+    return lws | {"spec": spec}
+
+
+def autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
+    """Render the HorizontalPodAutoscaler of each role with `scaling`: it has the name of what it scales."""
+    for role in service.roles:
+        if role.scaling is not None:
+            name = member_name(service, role)
+            target = {"apiVersion": LWS.resource.api_version, "kind": LWS.kind, "name": name}
+            yield {
+                "apiVersion": API_VERSION,
+                "kind": AUTOSCALER.kind,
+                "metadata": metadata((service.namespace, service.name), name, (service_reference(service),)),
+                "spec": {**role.scaling, "scaleTargetRef": target},
+            }
+
+
+# --- replicas ---------------------------------------------------------------------------------------
+
+
 def left_alone(snapshot: Snapshot, service: InferenceServiceIntent) -> frozenset[str]:
     """Return the LeaderWorkerSets whose replicas an autoscaler changed although their role sets them."""
-    sets = _reports(snapshot)
-    named = ((role, sets.get(member_name(service, role))) for role in service.roles)
+    reports = _reports(snapshot)
+    named = ((role, reports.get(member_name(service, role))) for role in service.roles)
     return frozenset(row.name for role, row in named if row and _is_left(snapshot, role, row))
 
 
 def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Iterator[FieldError]:
     """Report roles that two parties scale (FI875, FI878), and autoscalers that do not scale (FI879)."""
-    sets = _reports(snapshot)
+    reports = _reports(snapshot)
     for role in service.roles:
         name, path = member_name(service, role), f"spec.roles[{role.index}]"
-        others, row = _others(snapshot, name), sets.get(name)
+        others, row = _others(snapshot, name), reports.get(name)
         if role.scaling is not None:
             yield from _of_scaling(snapshot, name, others, f"{path}.scaling")
         elif row and _is_left(snapshot, role, row):

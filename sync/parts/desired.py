@@ -1,0 +1,106 @@
+"""The shape that each part of a service returns: objects that there should be, and what to say about them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from intent import Object, lws
+from intent.annotations import SERVICE
+from intent.errors import FieldError, Finding, Subject
+from intent.inferenceservice import v1alpha1
+from intent.inferenceservice.read import InferenceServiceIntent
+from intent.service.member import Member, ServiceKey
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """The objects that a service should have, in the order in which they are applied, and findings."""
+
+    objects: tuple[Object, ...] = ()
+    held: frozenset[str] = frozenset()
+    """Kinds whose objects are not deleted."""
+    findings: tuple[Finding, ...] = ()
+    of_routes: tuple[Finding, ...] = ()
+    """Findings about the routes alone."""
+    requeue_after: float | None = None
+    """Seconds after which the result may change by time alone."""
+    held_objects: frozenset[tuple[str, str]] = frozenset()
+    """Kind and name of single objects that are not deleted."""
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """All findings, those about routes last."""
+        return self.findings + self.of_routes
+
+
+def combined(parts: Iterable[Desired]) -> Desired:
+    """Combine several parts."""
+    parts = tuple(parts)
+    seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
+    return Desired(
+        objects=tuple(obj for part in parts for obj in part.objects),
+        held=frozenset[str]().union(*(part.held for part in parts)),
+        held_objects=frozenset[tuple[str, str]]().union(*(part.held_objects for part in parts)),
+        findings=tuple(finding for part in parts for finding in part.findings),
+        of_routes=tuple(finding for part in parts for finding in part.of_routes),
+        requeue_after=min(seconds, default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an object was not written, with its code."""
+
+    code: str
+    message: str
+    kind: str
+    retryable: bool = False
+    """Whether another try may succeed."""
+    name: str = ""
+    """The name of the object; empty if the refusal concerns all objects of the kind."""
+    partly: bool = False
+    """Whether the object was written without what is refused of it."""
+
+
+def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
+    """Return the finding of a refusal: a warning if it may pass."""
+    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.retryable))
+
+
+# --- metadata ---------------------------------------------------------------------------------------
+
+
+def metadata(key: ServiceKey, name: str, owners: Iterable[Object]) -> Object:
+    """Return the metadata of an object of a service: the label is on the object, not on its pods.
+
+    Offline there is no namespace, and owners have no uid.
+    """
+    namespace, service = key
+    references = [owner for owner in owners if owner["uid"]]
+    return {
+        "name": name,
+        **({"namespace": namespace} if namespace else {}),
+        "labels": {SERVICE: service},
+        **({"ownerReferences": references} if references else {}),
+    }
+
+
+def owners(service: InferenceServiceIntent | None, members: Iterable[Member]) -> tuple[Object, ...]:
+    """Return the owners of what is made for a service: its InferenceService, else its members."""
+    if service is not None:
+        return (service_reference(service),)
+    return tuple(member_reference(*one) for one in sorted((one.name, one.uid) for one in members))
+
+
+def member_reference(name: str, uid: str) -> Object:
+    """Return a member as an owner: the object is deleted with its last member, and blocks no deletion."""
+    return {"apiVersion": lws.API_VERSION, "kind": lws.KIND, "name": name, "uid": uid}
+
+
+def service_reference(service: InferenceServiceIntent) -> Object:
+    """Return an InferenceService as the controlling owner.
+
+    No `blockOwnerDeletion`: it needs the right to update finalizers (admission plugin
+    OwnerReferencesPermissionEnforcement, on in OpenShift), and no deletion has to wait here.
+    """
+    identity = {"apiVersion": v1alpha1.API_VERSION, "kind": v1alpha1.KIND}
+    return {**identity, "name": service.name, "uid": service.uid, "controller": True}
