@@ -6,13 +6,14 @@ The Event of an undone change is recorded for the changed object, too.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from intent import Object
 from intent.annotations import PAUSED, ROLES
 from intent.errors import Subject
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping
+from sync.decide import ChangeVerb
 from sync.events import EventType, Occurrence
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.cached import AppliedObject, Owner
@@ -24,8 +25,6 @@ from sync.snapshot import Snapshot
 from sync.status.compare import by_type
 from sync.status.templates import FOLLOWED
 
-ChangeVerb = Literal["created", "changed", "deleted", "restored", "recreated"]
-"""`restored`: another client had changed the object; `recreated`: another client had deleted it."""
 FEW: Final = 3
 """Changed fields, and clients, that a message names."""
 LONGEST: Final = 100

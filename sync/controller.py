@@ -18,15 +18,14 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError, logged
 from kube.request import get
-from sync import WORKERS, refusals
+from sync import WORKERS
 from sync.changes import occurrences, readiness, templates_changed
 from sync.clock import Pace, now
-from sync.configurations import read_configuration
-from sync.decide import prunable
+from sync.decide import contested, prunable, retryable
 from sync.events import Occurrence, lasting
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, part_of
 from sync.lease import LeadershipLostError
-from sync.live import BehindError, OwnerCheck
+from sync.live import BehindError, OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed import volcano
@@ -162,7 +161,7 @@ class Controller:
             except BehindError as error:
                 unapplied = unapplied.without(part, errors=(error,))
             except ApiError as error:
-                unapplied = unapplied.without(part, (refusals.retryable(kind, obj, error),), (error,))
+                unapplied = unapplied.without(part, (retryable(kind, obj, error),), (error,))
         return unapplied
 
     async def _apply(
@@ -391,7 +390,7 @@ def _status_findings(state: ServiceState, snapshot: Snapshot) -> Iterator[Findin
     if STATUS in state.contested:
         name = state.key[1]
         what = f"{INFERENCE_SERVICE.kind} {name} (its status)"
-        refusal = refusals.contested(INFERENCE_SERVICE, what, name)
+        refusal = contested(INFERENCE_SERVICE, what, name)
         yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
 
 

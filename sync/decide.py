@@ -1,13 +1,220 @@
-"""Decides which objects of a service are deleted: for the controller, and for `fusioninfer diff`."""
+"""Decides what is written and what is deleted, as pure functions: the writer and `fusioninfer diff` ask.
 
+Rules of this file:
+1. An object is ours by its `managedFields`, its owners and its name (`kinds.is_ours`); others are left alone.
+2. A dry run decides: what would change nothing is not written. Defaults of the API server are no difference.
+3. A desired state that another writer reverts five times in a minute is left out for a while.
+"""
+
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, Literal, TypeVar
 
+from intent import Object
+from intent.annotations import NOT_EXPANDED, UNANSWERED
 from intent.inferenceservice.v1alpha1 import KIND
-from sync.kinds import OUTPUTS, Kind
+from kube.client import NOT_FOUND, ApiError
+from sync.kinds import OUTPUTS, Kind, is_ours
 from sync.observed.cached import AppliedObject
-from sync.parts.desired import Desired
+from sync.parts.desired import Desired, Refusal
 from sync.snapshot import Snapshot
+
+A = TypeVar("A", bound=AppliedObject)
+FIGHT: Final = 5
+"""Repairs within a minute after which another writer is taken to revert each write."""
+MINUTE: Final = 60.0
+REWORDINGS: Final = 5
+"""Writes of a status within `REWORDING` seconds that change nothing but its messages.
+
+Refusals quote ports and times, so they may change with each try. The messages of a scheduler about a new pod
+come within a moment, and are written at once.
+"""
+REWORDING: Final = 150.0
+INVALID: Final = 422
+REFUSED: Final = (400, 403, INVALID)
+"""Status codes that another try does not change."""
+_NOT_EXPANDED: Final = re.compile(f'"{NOT_EXPANDED}([^"]*)')
+"""The reason in a label that admission wrote, as the API server quotes it."""
+ChangeVerb = Literal["created", "changed", "deleted", "restored", "recreated"]
+"""`restored`: another client had changed the object; `recreated`: another client had deleted it."""
+VERBS: Final[dict[tuple[bool, bool], ChangeVerb]] = {
+    (False, False): "created",
+    (False, True): "recreated",
+    (True, False): "changed",
+    (True, True): "restored",
+}
+"""What a write does, by whether the object is stored and whether the same was applied before."""
+
+
+@dataclass(slots=True)
+class ApplyHistory:
+    """What was applied to one object lately. Times are monotonic, and `now` is the present one."""
+
+    desired: bytes = b""
+    """The fingerprint of what was applied last."""
+    stored: bytes = b""
+    """The fingerprint of what was stored then."""
+    repairs: list[float] = field(default_factory=list)
+    """Times, within the last minute, at which the same desired state was applied again."""
+    shape: bytes = b""
+    """Of a status: the digest of what was applied last, without its messages."""
+    rewordings: list[float] = field(default_factory=list)
+    """Of a status: recent times at which only its messages changed."""
+
+    def is_settled(self, desired: bytes, stored: bytes) -> bool:
+        """Return whether a write would change nothing.
+
+        Either the desired state is stored, or it was applied before and what is stored is the result.
+        """
+        return desired == stored or (self.desired, self.stored) == (desired, stored)
+
+    def is_contested(self, desired: bytes, now: float) -> bool:
+        """Return whether another writer reverts this desired state each time it is applied."""
+        self.repairs = [at for at in self.repairs if at > now - MINUTE]
+        return self.desired == desired and len(self.repairs) >= FIGHT
+
+    def note(self, desired: bytes, now: float) -> bool:
+        """Record a write: a repair if the desired state is the same as before, else a fresh start.
+
+        Returns whether it is a repair.
+        """
+        is_repair = self.desired == desired
+        self.repairs = [*self.repairs, now] if is_repair else []
+        return is_repair
+
+    def settle(self, desired: bytes, stored: bytes) -> None:
+        """Record what is stored after the desired state was applied."""
+        self.desired, self.stored = desired, stored
+
+    def reword_in(self, desired: bytes, shape: bytes, now: float) -> float:
+        """Return the seconds until a status may be written; 0 unless only its messages changed."""
+        if desired == self.desired or shape != self.shape:
+            return 0.0
+        self.rewordings = [at for at in self.rewordings if at > now - REWORDING]
+        if len(self.rewordings) >= REWORDINGS:
+            return self.rewordings[0] + REWORDING - now
+        self.rewordings.append(now)
+        return 0.0
+
+
+# --- one write --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Nothing is written: it would change nothing, or the object is being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The object is written."""
+
+    verb: ChangeVerb
+    premerge: Object
+    """The merge patch that precedes the apply; empty if none is needed."""
+    version: str
+    """The version of the object that the dry run saw; empty: any."""
+    is_plain: bool
+    """Whether it is an apply to a stored object, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[A]):
+    """An object that is to be written for a service, and what is known of it."""
+
+    kind: Kind[A]
+    desired: Object
+    row: A
+    """The desired object as a cache would hold it."""
+    stored: A | None
+    """The stored object; None if there is none."""
+    history: ApplyHistory
+
+
+def before_dry_run(
+    attempt: Attempt[A], service: str, owners: frozenset[str], now: float
+) -> Skip | Refusal | None:
+    """Decide what needs no request; None: a dry run decides. `owners` are `Snapshot.owners`."""
+    stored, row, codes = attempt.stored, attempt.row, attempt.kind.ownership.codes
+    is_settled = stored and attempt.history.is_settled(row.fingerprint, stored.fingerprint)
+    if stored and (stored.deleting or is_settled):
+        return Skip()
+    if stored and not is_ours(attempt.kind, stored, service, owners):
+        return foreign(attempt.kind, attempt.desired)
+    if problem := attempt.kind.ownership.blocked(stored, row):
+        return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
+    if stored and attempt.history.is_contested(row.fingerprint, now):
+        return contested(attempt.kind, f"{attempt.kind.kind} {row.name}", row.name)
+    return None
+
+
+def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> Skip | Refusal | Write:
+    """Decide by the answer to a dry run; None: the API server rejects what a premerge can make valid.
+
+    `is_released`: a field was given to another manager, so the apply has to give it up.
+    """
+    kind, stored, ownership = attempt.kind, attempt.stored, attempt.kind.ownership
+    if answer and (problem := ownership.verify(attempt.desired, answer)):
+        return Refusal(ownership.codes.altered, problem, kind.kind, name=attempt.row.name)
+    premerge = ownership.premerge(stored, attempt.desired, answer is None) if stored else {}
+    is_plain = bool(stored and answer) and not premerge and not is_released
+    if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
+        return Skip()
+    verb = VERBS[stored is not None, attempt.history.desired == attempt.row.fingerprint]
+    version = str(answer["metadata"].get("resourceVersion", "")) if stored and answer else ""
+    return Write(verb, premerge, version, is_plain)
+
+
+# --- refusals ---------------------------------------------------------------------------------------
+
+
+def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
+    """Return the refusal for an error that another try does not change; None if it may."""
+    codes, name = kind.ownership.codes, desired["metadata"]["name"]
+    if error.code == INVALID and UNANSWERED in str(error):
+        message = f"admission does not answer for {kind.kind} {name}"
+        return Refusal(codes.altered, message, kind.kind, name=name)
+    if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
+        return _refused(kind, desired, codes.refused, f"is refused: {why[1]}")
+    if error.code == NOT_FOUND and not error.named:
+        return absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
+    if error.undeclared:
+        return absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
+    return _refused(kind, desired, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
+
+
+def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
+    """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
+    found = _refused(kind, desired, kind.ownership.codes.refused, f"is not written: {error}")
+    return replace(found, retryable=True)
+
+
+def absent(kind: Kind[Any], message: str) -> Refusal:
+    """Return the refusal for a kind, or fields of it, that this cluster does not have."""
+    remedy = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
+    return Refusal(kind.ownership.codes.absent, message + remedy, kind.kind)
+
+
+def foreign(kind: Kind[Any], desired: Object) -> Refusal:
+    """Return the refusal for an object that the controller does not own."""
+    problem = "was not made for this service; it is left alone"
+    return _refused(kind, desired, kind.ownership.codes.foreign, problem)
+
+
+def contested(kind: Kind[Any], subject: str, name: str) -> Refusal:
+    """Return the refusal for an object, or its status, that another writer keeps changing."""
+    message = f"{subject} was applied {FIGHT} times in a minute, and another writer changed it each time"
+    message = f"{message}; it is left alone for a while"
+    return Refusal(kind.ownership.codes.contested, message, kind.kind, name=name)
+
+
+def _refused(kind: Kind[Any], desired: Object, code: str, problem: str) -> Refusal:
+    name = desired["metadata"]["name"]
+    return Refusal(code, f"{kind.kind} {name} {problem}", kind.kind, name=name)
+
+
+# --- deletions --------------------------------------------------------------------------------------
 
 
 def prunable(

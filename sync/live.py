@@ -1,4 +1,4 @@
-"""Live reads of owners and autoscalers: before an object is adopted, changed or deleted.
+"""Live reads by name: of owners and autoscalers before an object is adopted, changed or deleted.
 
 The caches may be old, and absence in a cache proves nothing: a list may be answered with 404 by mistake, a
 watch may have stalled. So the API server itself is asked for the owner, and the owner is compared by its uid.
@@ -9,11 +9,14 @@ from typing import Any, Final, TypeVar
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
+from intent.inferenceservice.read import InferenceServiceIntent
 from intent.service.member import ServiceKey
-from kube.client import NOT_FOUND, ApiError, Client
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import get
-from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, Kind
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind
 from sync.observed.cached import AppliedObject, CachedObject, Owner, UnreadableObject, owners
+from sync.observed.configuration import KIND as CONFIG_MAP
+from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.snapshot import Snapshot
@@ -22,21 +25,7 @@ from sync.watch.cache import Cache, Caches, cache_of
 OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
 Of = TypeVar("Of", CachedInferenceService, CachedObject[LeaderWorkerSetProjection])
 CONFLICT: Final = 409
-
-
-async def owner_stays(client: Client, desired: Object) -> bool:
-    """Return whether the InferenceService that is to control an object exists and is not being deleted.
-
-    The cache may be old: while an InferenceService is deleted the garbage collector removes its owner
-    references, and an object that got one again would be deleted too. Kubernetes' own controllers ask before
-    they adopt as well (`pkg/controller/controller_ref_manager.go`, `RecheckDeletionTimestamp`).
-    """
-    metadata = desired["metadata"]
-    owner = next((one for one in owners(metadata) if one.controller), None)
-    if owner is None:
-        return True
-    found = await _read(client, INFERENCE_SERVICE, metadata["namespace"], owner)
-    return found is not None and not found["metadata"].get("deletionTimestamp")
+CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
 
 class BehindError(ApiError):
@@ -175,10 +164,29 @@ def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None
 
 async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
     """Read an owner; return None if it is gone, or if another object has its name."""
+    found = await read_object(client, kind, namespace, owner.name)
+    return found if found and found["metadata"].get("uid") == owner.uid else None
+
+
+async def read_object(client: Client, kind: Kind[Any], namespace: str, name: str) -> Object | None:
+    """Read an object; return None if there is none, by an answer that names it. Raises `ApiError`."""
     try:
-        found = await client.call(get(kind.path(namespace, owner.name)))
+        return await client.call(get(kind.path(namespace, name)))
     except ApiError as error:
         if error.code != NOT_FOUND or not error.named:
             raise
         return None
-    return found if found["metadata"].get("uid") == owner.uid else None
+
+
+async def read_configuration(client: Client, service: InferenceServiceIntent | None) -> Configuration | None:
+    """Read the configuration of a router; None if it refers to none. An error is part of the answer.
+
+    ConfigMaps of users are not watched: the controller would hold those of the whole cluster.
+    """
+    ref = reference(service)
+    if service is None or ref is None:
+        return None
+    try:
+        return configuration(ref, await read_object(client, CONFIG_MAPS, service.namespace, ref.name))
+    except (ApiError, *NO_ANSWER) as error:
+        return unread(ref, str(error) or type(error).__name__)

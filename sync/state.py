@@ -1,12 +1,13 @@
 """What the controller knows of one service from earlier reconciles: one value, freed at once."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Final
 
 from intent.service.member import ServiceKey
 from sync.changes import Change
+from sync.decide import ApplyHistory
 from sync.events import ServiceEvents
-from sync.history import ApplyHistory
 from sync.kinds import INFERENCE_SERVICE, part_of
 from sync.observe import ServiceMemory
 from sync.observed.cached import digest
@@ -53,8 +54,9 @@ class ServiceState:
     @property
     def contested(self) -> frozenset[str]:
         """The kinds of which a write was left out because another writer reverts it (`kinds.part_of`)."""
+        now = time.monotonic()
         return frozenset(
             part_of(kind, name)
             for (kind, name), history in self.histories.items()
-            if history.is_contested(history.desired)
+            if history.is_contested(history.desired, now)
         )

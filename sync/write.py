@@ -4,6 +4,7 @@ Every write goes through `Writer.send`, which checks that this process may write
 """
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -14,13 +15,12 @@ from intent import Object
 from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
-from sync import refusals
-from sync.changes import ChangeVerb, changed
-from sync.history import ApplyHistory
-from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind, is_ours
-from sync.live import BehindError, OwnerCheck, owner_stays
+from sync.changes import changed
+from sync.decide import INVALID, Attempt, Skip, Write, before_dry_run, decide, lasting
+from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
+from sync.live import BehindError, OwnerCheck, read_object
 from sync.metrics import ControllerMetrics
-from sync.observed.cached import AppliedObject, applies, digest, is_orphaned
+from sync.observed.cached import AppliedObject, applies, digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, taken_over
 from sync.parts.desired import Refusal
@@ -36,13 +36,6 @@ UNTYPED: Final = 500
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
 NO_OWNERS: Final[frozenset[str]] = frozenset()
-VERBS: Final[dict[tuple[bool, bool], ChangeVerb]] = {
-    (False, False): "created",
-    (False, True): "recreated",
-    (True, False): "changed",
-    (True, True): "restored",
-}
-"""What a write does, by whether the object is stored and whether the same was applied before."""
 
 
 @dataclass(slots=True)
@@ -68,108 +61,76 @@ class Writer:
     async def apply(
         self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
     ) -> Refusal | None:
-        """Apply an object server-side, unless that changes nothing or it is not ours (`kinds.is_ours`).
+        """Apply an object server-side, unless that changes nothing or it is not ours (`decide`).
 
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
-        metadata = desired["metadata"]
-        cache = cache_of(self.caches, kind)
-        known = cache.rows.get((metadata.get("namespace", ""), metadata["name"]))
+        row = kind.projected(desired)
         try:
+            stored = await self._stored(kind, desired)
+            attempt = Attempt(kind, desired, row, stored, state.history(kind.kind, row.name))
+            owners = check.snapshot.owners if check else NO_OWNERS
+            if decided := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
+                return decided if isinstance(decided, Refusal) else None
             try:
-                return await self._apply(state, kind, desired, check, known)
+                return await self._try(state, attempt, check, of_version=True)
             except ApiError as error:
-                if known or not error.exists:
+                if not error.crossed:
                     raise
-            live = kind.project(await self.client.call(get(kind.path_of(desired))))
-            if live and not kind.resource.selector:  # the cache holds all of them, so the plan depends on it
-                cache.put(live)
-                raise BehindError(kind.kind, live.name)
-            if not live:
-                return refusals.foreign(kind, desired)
-            return await self._apply(state, kind, desired, check, live)
+            # Another writer came between the dry run and the apply; a status often does.
+            return await self._try(state, attempt, check, of_version=False)
         except ApiError as error:
-            if refusal := refusals.lasting(kind, desired, error):
+            if refusal := lasting(kind, desired, error):
                 return refusal
             raise
 
-    async def _apply(
-        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
-    ) -> Refusal | None:
-        """Apply an object; `stored` is the row of the stored object, None if none is known."""
-        row = kind.projected(desired)
-        history = state.history(kind.kind, row.name)
-        if stored and (stored.deleting or history.is_settled(row.fingerprint, stored.fingerprint)):
-            return None
-        if stored and is_orphaned(stored, state.key[1]) and not await owner_stays(self.client, desired):
-            return None
-        if refusal := self._obstacle(state, kind, desired, check, stored):
-            return refusal
-        try:
-            return await self._write_once(state, kind, desired, stored, history, check, of_version=True)
-        except ApiError as error:
-            if not error.crossed:
-                raise
-        # Another writer came between the dry run and the apply; a status often does.
-        return await self._write_once(state, kind, desired, stored, history, check)
+    async def _stored(self, kind: Kind[A], desired: Object) -> A | None:
+        """Return the row of the stored object; one that the cache lacks is read, since it may exist.
 
-    def _obstacle(
-        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None, stored: A | None
-    ) -> Refusal | None:
-        """Return why an object may not be written: it is not ours, a rule forbids it, or it is contested."""
-        row, codes = kind.projected(desired), kind.ownership.codes
-        owners = check.snapshot.owners if check else NO_OWNERS
-        if stored and not is_ours(kind, stored, state.key[1], owners):
-            return refusals.foreign(kind, desired)
-        if problem := kind.ownership.blocked(stored, row):
-            return Refusal(codes.blocked, problem, kind.kind, name=row.name)
-        if stored and state.history(kind.kind, row.name).is_contested(row.fingerprint):
-            return refusals.contested(kind, refusals.described(kind, desired), row.name)
-        return None
-
-    async def _write_once(  # noqa: PLR0913, PLR0917 - one step of `_apply`, with what it knows
-        self,
-        state: ServiceState,
-        kind: Kind[A],
-        desired: Object,
-        stored: A | None,
-        history: ApplyHistory,
-        check: OwnerCheck | None,
-        *,
-        of_version: bool = False,
-    ) -> Refusal | None:
-        """Apply an object if a dry run shows a difference; defaults of the API server are no difference.
-
-        `of_version`: apply only to the version that the dry run saw. Raises `ApiError`.
+        Raises `BehindError` where the cache holds all of them, since the plan depends on it.
         """
+        metadata, cache = desired["metadata"], cache_of(self.caches, kind)
+        if known := cache.rows.get((metadata.get("namespace", ""), metadata["name"])):
+            return known
+        live = await read_object(self.client, kind, metadata["namespace"], metadata["name"])
+        row = kind.project(live) if live else None
+        if row and not kind.resource.selector:
+            cache.put(row)
+            raise BehindError(kind.kind, row.name)
+        return row
+
+    async def _try(
+        self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool
+    ) -> Refusal | None:
+        """Send a dry run, decide by its answer, and write. Raises `ApiError`.
+
+        `of_version`: apply only to the version that the dry run saw.
+        """
+        kind, desired, stored, history = attempt.kind, attempt.desired, attempt.stored, attempt.history
         released = bool(stored) and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
-        if answer and (problem := kind.ownership.verify(desired, answer)):
-            name = desired["metadata"]["name"]
-            return Refusal(kind.ownership.codes.altered, problem, kind.kind, name=name)
-        fingerprint = kind.projected(desired).fingerprint
-        premerge = kind.ownership.premerge(stored, desired, answer is None) if stored else {}
-        if stored and answer and not premerge and not released:
-            result = kind.projected(answer).fingerprint
-            if stored.fingerprint == result or await self._is_of_admission(kind, desired, result):
-                history.settle(fingerprint, stored.fingerprint)
-                return None
+        decided = decide(attempt, answer, is_released=released)
+        if isinstance(decided, Write) and await self._is_of_admission(attempt, decided, answer):
+            decided = Skip()
+        if isinstance(decided, Refusal):
+            return decided
+        if isinstance(decided, Skip):
+            history.settle(attempt.row.fingerprint, stored.fingerprint if stored else b"")
+            return None
         if stored and check:
             await check.confirm(stored, desired)
-        is_known = history.desired == fingerprint
-        before = await self._as_it_is(kind, desired) if stored and is_known else {}
-        metadata = answer["metadata"] if stored and answer and of_version else {}
-        written = await self._write(state, kind, desired, premerge, str(metadata.get("resourceVersion", "")))
+        before = await self._as_it_is(kind, desired) if decided.verb == "restored" else {}
+        version = decided.version if of_version else ""
+        written = await self._write(state, kind, desired, decided.premerge, version)
         if written is None:
             return None
-        if stored and history.note(fingerprint):
+        if stored and history.note(attempt.row.fingerprint, time.monotonic()):
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
-        history.settle(fingerprint, row.fingerprint)
-        verb = VERBS[stored is not None, is_known]
+        history.settle(attempt.row.fingerprint, row.fingerprint)
         takeover = taken_over(before, written) if before else UNKNOWN
-        state.changes.append(changed(verb, kind.kind, row, takeover))
+        state.changes.append(changed(decided.verb, kind.kind, row, takeover))
         return None
 
     async def _as_it_is(self, kind: Kind[A], desired: Object) -> Object:
@@ -190,20 +151,21 @@ class Writer:
         try:
             return await self.client.call(apply(kind.path_of(desired), desired, dry_run=True))
         except ApiError as error:
-            if error.code != refusals.INVALID or not kind.ownership.premerge(stored, desired, True):
+            if error.code != INVALID or not kind.ownership.premerge(stored, desired, True):
                 raise
             return None
 
-    async def _is_of_admission(self, kind: Kind[A], desired: Object, result: bytes) -> bool:
+    async def _is_of_admission(self, attempt: Attempt[A], decided: Write, answer: Object | None) -> bool:
         """Return whether a write of nothing has the same result as the apply, by a dry run.
 
         Then the rules of a webhook have changed. To apply them would restart pods that nobody changed;
         they take effect with the next change of the author.
         """
-        if not kind.ownership.restarts:
+        kind = attempt.kind
+        if answer is None or not (kind.ownership.restarts and decided.is_plain):
             return False
-        answer = await self.client.call(patch(kind.path_of(desired), {}, dry_run=True))
-        return kind.projected(answer).fingerprint == result
+        nothing = await self.client.call(patch(kind.path_of(attempt.desired), {}, dry_run=True))
+        return kind.projected(nothing).fingerprint == kind.projected(answer).fingerprint
 
     async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> bool:
         """Keep the live value of fields that were applied and are no longer desired; return whether any is.
@@ -245,17 +207,17 @@ class Writer:
 
         Returns the seconds after which to try again, if only its messages changed and that must wait.
         """
-        kind, history = INFERENCE_SERVICE, state.history(STATUS, row.name)
+        kind, history, now = INFERENCE_SERVICE, state.history(STATUS, row.name), time.monotonic()
         desired = digest(without_times(status))
         if history.is_settled(desired, digest(row.status)):
             return None
-        if history.is_contested(desired):
+        if history.is_contested(desired, now):
             log.warning("status not written: another writer keeps changing it", service=state.key)
             return None
         shape = digest(without_messages(status))
-        if seconds := history.reword_in(desired, shape):
+        if seconds := history.reword_in(desired, shape, now):
             return seconds
-        history.note(desired)
+        history.note(desired, now)
         history.shape = shape
         body = {
             "apiVersion": kind.resource.api_version,

@@ -16,8 +16,7 @@ from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import labels, mapping, text
-from sync import refusals
-from sync.decide import prunable
+from sync.decide import foreign, prunable
 from sync.kinds import (
     AUTOSCALER,
     INFERENCE_SERVICE,
@@ -205,7 +204,7 @@ async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: Dif
             kind, name, after = OUTPUTS[obj["kind"]], obj["metadata"]["name"], None
             row = cache_of(caches, kind).rows.get((key[0], name))
             if row and not is_ours(kind, row, key[1], snapshot.owners):
-                outcome.notes.append(refusals.foreign(kind, obj).message)
+                outcome.notes.append(foreign(kind, obj).message)
             elif not kind.ownership.requires & missing:
                 after = await _proposed(proposer, obj, live, outcome)
             made += [after] if after else []

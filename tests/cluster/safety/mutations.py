@@ -65,17 +65,17 @@ def unproved() -> None:
     async def allows_deletion(_self: Any, row: Any) -> bool:
         return bool(row.applied)
 
-    _replaced(_sync("runtime.owners").OwnerCheck, "allows_deletion", lambda _allows: allows_deletion)
+    _replaced(_sync("live").OwnerCheck, "allows_deletion", lambda _allows: allows_deletion)
 
 
 def not_found_is_absent() -> None:
     """Forget all objects of a kind when its list is answered with 404, and read nothing before a deletion."""
 
-    def fail(self: Any, why: str, *, denied: bool) -> None:  # noqa: ARG001 - the signature of the other one
-        self.replace(())
+    def fail(self: Any, why: str, *, denied: bool, namespace: str = "") -> None:  # noqa: ARG001 - as the other
+        self.replace((), namespace)
 
     unproved()
-    _replaced(_sync("runtime.cache").Cache, "fail", lambda _fail: fail)
+    _replaced(_sync("watch.cache").Cache, "fail", lambda _fail: fail)
 
 
 def replicas_dropped() -> None:
@@ -85,7 +85,7 @@ def replicas_dropped() -> None:
 
 def late_roles_required() -> None:
     """Require each declared role also after the gate opened."""
-    plan = _sync("desired.gang")
+    plan = _sync("parts.gang")
 
     def change(opened: Any) -> Any:
         def declared(situation: Any, members: Any) -> Any:
@@ -106,27 +106,28 @@ def one_budget_for_the_lease() -> None:
 
         return hurried
 
-    _replaced(_sync("runtime.lease").Elector, "_try", change)
+    _replaced(_sync("lease").Elector, "_try", change)
 
 
 def every_kind_needed() -> None:
     """Do nothing until every kind could be listed."""
 
     def change(fail: Any) -> Any:
-        return lambda self, why, *, denied: fail(self, why, denied=denied) if denied else None
+        return lambda self, why, *, denied, namespace="": (
+            fail(self, why, denied=denied, namespace=namespace) if denied else None
+        )
 
-    _replaced(_sync("runtime.cache").Cache, "fail", change)
+    _replaced(_sync("watch.cache").Cache, "fail", change)
     _sync("controller").LISTED_WITHIN = math.inf
 
 
 def owned_by_label() -> None:
     """Take an object that lost our label for somebody else's."""
-    writer = _sync("writer")
 
     def change(is_ours: Any) -> Any:
-        return lambda row, owners: bool(row.service) and is_ours(row, owners)
+        return lambda kind, row, *of: bool(row.service) and is_ours(kind, row, *of)
 
-    _replaced(writer, "is_ours", change)
+    _replaced(_sync("decide"), "is_ours", change)
 
 
 def status_is_news() -> None:
@@ -137,9 +138,9 @@ def status_is_news() -> None:
         lambda same: lambda one, other: same(one, other) is True and one.status == other.status,
     )
     _replaced(
-        _sync("runtime.apply_history").ApplyHistory,
+        _sync("decide").ApplyHistory,
         "reword_in",
-        lambda _left: lambda _self, _asked, _shape: 0.0,
+        lambda _left: lambda _self, _asked, _shape, _now: 0.0,
     )
 
 
@@ -147,10 +148,10 @@ def nothing_without(row: str) -> None:
     """Want nothing of any service while a kind is not served, by the name of its row."""
 
     def change(prune: Any) -> Any:
-        async def pruned(self: Any, key: Any, snapshot: Any, desired: Any, unapplied: Any) -> Any:
+        async def pruned(self: Any, state: Any, snapshot: Any, desired: Any, unapplied: Any) -> Any:
             if self.caches[getattr(_sync("kinds"), row).kind].absent:
                 desired = replace(desired, objects=(), held_objects=frozenset(), held=frozenset())
-            return await prune(self, key, snapshot, desired, unapplied)
+            return await prune(self, state, snapshot, desired, unapplied)
 
         return pruned
 
@@ -176,7 +177,7 @@ def depth_unbounded() -> None:
         lambda same: lambda one, other: same(one, other) is True and one.value == other.value,
     )
     _replaced(
-        _sync("runtime.cache").Cache, "project", lambda _project: lambda self, obj: self.kind.project(obj)
+        _sync("watch.cache").Cache, "project", lambda _project: lambda self, obj: self.kind.project(obj)
     )
 
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from intent.service.member import ServiceKey
 from sync import clock
 from sync.controller import Controller
-from sync.history import REWORDING, REWORDINGS, ApplyHistory
+from sync.decide import REWORDING, REWORDINGS, ApplyHistory
 from sync.kinds import POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
@@ -90,11 +90,11 @@ async def test_a_refusal_with_changing_messages_causes_one_event(
 def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
     history = ApplyHistory(desired=b"said 0", shape=b"NotScheduled")
 
-    waits = [history.reword_in(f"said {number}".encode(), b"NotScheduled") for number in range(1, 50)]
+    waits = [history.reword_in(f"said {number}".encode(), b"NotScheduled", 1.0) for number in range(1, 50)]
 
     assert waits[:REWORDINGS] == [0.0] * REWORDINGS
     assert all(0 < wait <= REWORDING for wait in waits[REWORDINGS:])
-    assert history.reword_in(b"said 50", b"AllScheduled") == 0.0
+    assert history.reword_in(b"said 50", b"AllScheduled", 1.0) == 0.0
 
 
 async def test_findings_that_no_longer_hold_are_forgotten_in_time(

@@ -11,7 +11,7 @@ from intent import Object, yaml
 from intent.settings import Settings
 from sync.controller import Controller
 from sync.kinds import OUTPUTS, POOL
-from sync.parts import service as desired
+from sync.parts import routes as desired
 from sync.parts.strategies import presets
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status

@@ -10,7 +10,7 @@ import pytest
 from catalog.codes import CODES
 from sync import WORKERS
 from sync.controller import Controller
-from sync.history import FIGHT
+from sync.decide import FIGHT
 from sync.kinds import LWS, POD_GROUP
 from sync.lease import LeadershipLostError
 from sync.observed.volcano import SCHEDULER

@@ -9,8 +9,8 @@ from aiohttp import web
 from intent.annotations import UNANSWERED
 from kube.client import ApiError
 from sync import state as state_module
+from sync.decide import lasting
 from sync.kinds import LWS
-from sync.refusals import lasting
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed

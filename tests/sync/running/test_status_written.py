@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from intent import Object
-from sync.history import FIGHT
+from sync.decide import FIGHT
 from sync.kinds import GATEWAYS, POD
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, status

@@ -103,5 +103,5 @@ async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
     writer = Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
     await writer.apply(STATE, SERVICE, WANTED)
 
-    dry_run, write = ["turn"], ["turn", "permit"]
-    assert order == [*dry_run, *write]
+    read, dry_run, write = ["turn"], ["turn"], ["turn", "permit"]
+    assert order == [*read, *dry_run, *write]
