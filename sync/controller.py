@@ -29,7 +29,7 @@ from sync.live import BehindError, OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed import volcano
-from sync.observed.index_keys import service_keys
+from sync.observed.index_keys import IndexKey, Key, service_keys
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.parts.desired import Desired, Refusal, refusal_finding
 from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
@@ -248,17 +248,17 @@ class Controller:
 
     # --- triggers ----------------------------------------------------------------------------------
 
-    def changed(self, key: ServiceKey) -> None:
+    def changed(self, key: Key) -> None:
         """Queue the services that a changed object concerns."""
-        for service in service_keys(key, self._services_of, self.caches):
+        for service in service_keys(key, self._services_of):
             self.queue.add(service)
 
-    def status_changed(self, key: ServiceKey) -> None:
+    def status_changed(self, key: Key) -> None:
         """Queue a service whose status another writer changed; its own status write causes no reconcile.
 
         With a delay, since the watch event of its own write may come before the answer to the write.
         """
-        if self._is_overwritten(key):
+        if not isinstance(key, IndexKey) and self._is_overwritten(key):
             self.queue.add_within(key, STATUS_DELAY, partial(self._is_overwritten, key))
 
     def _is_overwritten(self, key: ServiceKey) -> bool:
@@ -266,8 +266,8 @@ class Controller:
         state = self.states.get(key)
         return row is not None and (state is None or not state.has_reported(row))
 
-    def _services_of(self, kind: str, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
-        return self.caches[kind].services_of(index_key)
+    def _services_of(self, kind: str, index_key: IndexKey) -> tuple[ServiceKey, ...]:
+        return self.caches[kind].services_of(index_key) if kind in self.caches else ()
 
     def resync(self) -> None:
         """Have every service reconciled, after those in which something changes meanwhile."""
@@ -281,7 +281,7 @@ class Controller:
             pace, services = Pace(), dict[ServiceKey, tuple[bool, int]]()
             for cache in self.caches.values():
                 for key in cache.keys:
-                    for one in service_keys(key, self._services_of, self.caches):
+                    for one in service_keys(key, self._services_of):
                         services[one] = services.get(one) or self._resync_order(one)
                     await pace.rest()
             self.queue.resync(sorted(services, key=services.__getitem__))

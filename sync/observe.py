@@ -15,7 +15,7 @@ from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
 from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
-from sync.observed.index_keys import gang_keys, index_key
+from sync.observed.index_keys import IndexKey, gang_keys
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
@@ -116,7 +116,7 @@ def _templates(service: InferenceServiceIntent, caches: Caches) -> NamedTemplate
         name: row
         for name in names
         for where in ("", service.namespace)
-        for row in cache.of(index_key(TEMPLATE, where, name))
+        for row in cache.of(IndexKey(TEMPLATE, where, name))
     }
     return NamedTemplates(names, found, cache.trouble_in(service.namespace))
 
@@ -143,7 +143,7 @@ Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
 def _crowd(key: ServiceKey, caches: Caches) -> int:
     """Return the number of LeaderWorkerSets of a service if it exceeds the limit; else 0. None is read."""
     cache = cache_of(caches, LWS)
-    found = max(map(cache.count, (key, *gang_keys(*key))))
+    found = max(cache.count(at) for at in (key, *gang_keys(*key)))
     return found if budget.of_service(found) else 0
 
 
@@ -178,7 +178,7 @@ def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches)
 def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObject[Autoscaler], ...]:
     """Return the autoscalers of a service, and those of others with the same targets, each once."""
     cache = cache_of(caches, AUTOSCALER)
-    by_target = (row for one in sets for row in cache.of(index_key(LWS.kind, key[0], one.name)))
+    by_target = (row for one in sets for row in cache.of(IndexKey(LWS.kind, key[0], one.name)))
     return tuple({row.name: row for row in (*cache.of(key), *by_target)}.values())
 
 
@@ -216,7 +216,7 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
     members = [one for row in sets if (one := row.projection.member) and one.key == key]
     ejected = [one for row in sets if (one := row.projection.ejected)]
     by_gang, by_group = gangs(members), gangs(ejected)
-    rivals = {one.name for one in members if pod_groups.of(index_key(LWS.kind, one.namespace, one.name))}
+    rivals = {one.name for one in members if pod_groups.of(IndexKey(LWS.kind, one.namespace, one.name))}
     empty_for = memory.empty_for((*members, *ejected))
     bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
     for name in names:

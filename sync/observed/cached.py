@@ -16,9 +16,9 @@ import orjson
 
 from intent import Object
 from intent.annotations import SERVICE, is_paused
-from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, text
 from kube.request import FIELD_MANAGER
+from sync.observed.index_keys import Key
 
 P = TypeVar("P")
 SET_BY_SERVER: Final = frozenset(
@@ -61,8 +61,8 @@ class Row(Protocol):
         """The service that the object belongs to; empty if it belongs to none."""
 
     @property
-    def index_keys(self) -> tuple[ServiceKey, ...]:
-        """Further keys under which a cache finds the row (`index_keys.index_key`)."""
+    def index_keys(self) -> tuple[Key, ...]:
+        """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
 
     @property
     def resource_version(self) -> int:
@@ -86,7 +86,7 @@ class ObjectVersion:
     """The version of the object; a later version has a higher number."""
 
     @property
-    def index_keys(self) -> tuple[ServiceKey, ...]:
+    def index_keys(self) -> tuple[Key, ...]:
         """None, unless a kind has some."""
         return ()
 
@@ -103,7 +103,7 @@ class UnreadableObject(ObjectVersion):
     why: str = ""
 
     @property
-    def index_keys(self) -> tuple[ServiceKey, ...]:
+    def index_keys(self) -> tuple[Key, ...]:
         """The service of the same name: a PodGroup or an InferenceService may have lost its label."""
         return ((self.namespace, self.name),)
 
@@ -141,8 +141,8 @@ class CachedObject(AppliedObject, Generic[P]):
 
     paused: bool = False
     """Whether an annotation pauses its service."""
-    index_keys: tuple[ServiceKey, ...] = ()
-    """Further keys under which a cache finds the row (`index_keys.index_key`)."""
+    index_keys: tuple[Key, ...] = ()
+    """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
     projection: P = field(kw_only=True)
     """The fields that its kind needs beyond the common ones."""
 
@@ -202,7 +202,7 @@ def nothing(_obj: Object) -> None:
     """Project nothing: the common fields are enough."""
 
 
-def no_index_keys(_obj: Object) -> tuple[ServiceKey, ...]:
+def no_index_keys(_obj: Object) -> tuple[Key, ...]:
     """Return no keys: the service label is enough to find the object."""
     return ()
 
@@ -210,7 +210,7 @@ def no_index_keys(_obj: Object) -> tuple[ServiceKey, ...]:
 def watched_object(
     obj: Object,
     projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = no_index_keys,
+    index_keys: Callable[[Object], tuple[Key, ...]] = no_index_keys,
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller only watches."""
     metadata = mapping(obj.get("metadata"))
@@ -229,7 +229,7 @@ def watched_object(
 def cached_object(
     obj: Object,
     projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[ServiceKey, ...]] = no_index_keys,
+    index_keys: Callable[[Object], tuple[Key, ...]] = no_index_keys,
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller applies, either stored or desired."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
@@ -312,7 +312,7 @@ def is_orphaned(row: AppliedObject, service: str) -> bool:
     return row.applied and not row.replaced and not row.owners and row.service == service
 
 
-def row_keys(row: Row) -> tuple[ServiceKey, ...]:
+def row_keys(row: Row) -> tuple[Key, ...]:
     """Return the keys under which a cache finds a row, each once: its service, then its index keys."""
     service = ((row.namespace, row.service),) if row.service else ()
     return tuple(dict.fromkeys((*service, *row.index_keys)))

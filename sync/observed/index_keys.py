@@ -1,11 +1,12 @@
 """Index keys relate objects that share no label, so that a change of one reconciles the other's service."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from intent import Object, lws
 from intent.annotations import SERVICE
 from intent.gang import pod_group_name
+from intent.inferenceservice.v1alpha1 import KIND as ISVC
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.lws import read_revision
 from intent.names import service_names
@@ -15,96 +16,108 @@ from intent.shapes import listed, mapping, text
 GATEWAY: Final = "Gateway"
 INFERENCE_POOL: Final = "InferencePool"
 POD_GROUP: Final = "PodGroup"
+HTTP_ROUTE: Final = "HTTPRoute"
 EJECTED: Final = "ejected"
-"""The first part of the index key of ejected LeaderWorkerSets, whose templates name a PodGroup."""
-NAMED: Final = frozenset({GATEWAY, INFERENCE_POOL, TEMPLATE})
-"""Kinds that objects of several services and tenants name."""
+"""In place of a kind, in the key of ejected LeaderWorkerSets, whose templates name a PodGroup."""
 
 
-def index_key(kind: str, namespace: str, name: str) -> ServiceKey:
-    """Return the index key of an object; it differs from every service's key, as no name has a slash."""
-    return namespace, f"{kind}/{name}"
+class IndexKey(NamedTuple):
+    """An object that others name, or that has a name of theirs."""
+
+    kind: str
+    namespace: str
+    name: str
 
 
-def is_index_key(key: ServiceKey) -> bool:
-    """Return whether a key is an index key; else it is a service's."""
-    return "/" in key[1]
+Key = ServiceKey | IndexKey
+"""What a row of a cache is found by: its service, and objects that it names."""
+
+
+class Wake(NamedTuple):
+    """What a change of an object with an index key wakes."""
+
+    found_in: tuple[str, ...]
+    """The kinds whose rows with this key have the services."""
+    changed: frozenset[str] = frozenset()
+    """The kinds of which a change counts; empty: all that have the key."""
+
+
+WAKES: Final[Mapping[str, Wake]] = {
+    GATEWAY: Wake((HTTP_ROUTE,), frozenset({GATEWAY})),
+    INFERENCE_POOL: Wake((HTTP_ROUTE,), frozenset({INFERENCE_POOL})),
+    TEMPLATE: Wake((ISVC,), frozenset({TEMPLATE})),
+    lws.KIND: Wake((lws.KIND,)),
+    POD_GROUP: Wake((lws.KIND, POD_GROUP)),
+    EJECTED: Wake((lws.KIND,)),
+}
+"""A change of this kind wakes these services, by the kind of the index key.
+
+A change of a Gateway, a pool or a template wakes all services that name it; a change of an object that names
+it wakes none but its own, otherwise one tenant would have the services of all others reconciled. For the same
+reason a change of a LeaderWorkerSet wakes no services whose autoscalers name it. A change of an ejected
+LeaderWorkerSet wakes the service of its group's name, and the members that share its PodGroup.
+"""
 
 
 def service_keys(
-    key: ServiceKey, services_of: Callable[[str, ServiceKey], Iterable[ServiceKey]], kinds: Iterable[str]
+    key: Key, services_of: Callable[[str, IndexKey], Iterable[ServiceKey]]
 ) -> tuple[ServiceKey, ...]:
-    """Return the services that a key concerns: the service itself, or those of objects with an index key.
+    """Return the services that a changed key wakes: the service itself, or those of objects with the key.
 
     `services_of` returns the services of the objects of a kind with an index key.
     """
-    if not is_index_key(key):
+    if not isinstance(key, IndexKey):
         return (key,)
-    namespace, (named, _, name) = key[0], key[1].partition("/")
-    group = ((namespace, name),) if named == EJECTED else ()
-    at = pod_group_key(namespace, name) if named == EJECTED else key
-    found = (one for kind in kinds if is_concerned(kind, at) for one in services_of(kind, at))
+    group = [(key.namespace, key.name)] if key.kind == EJECTED else []
+    at = pod_group_key(key.namespace, key.name) if group else key
+    found = (one for kind in WAKES[at.kind].found_in for one in services_of(kind, at))
     return tuple(dict.fromkeys((*group, *found)))
 
 
-def concerns(kind: str, key: ServiceKey) -> bool:
-    """Return whether a change of an object of a kind concerns the services with one of its keys.
-
-    A change of a Gateway or a template concerns all services that name it. A change of an object that names
-    it concerns none but its own: otherwise one tenant would have the services of all others reconciled.
-    """
-    named = key[1].partition("/")[0]
-    return named == kind or named not in NAMED
+def concerns(kind: str, key: Key) -> bool:
+    """Return whether a change of an object of a kind wakes the services with one of its keys."""
+    return not isinstance(key, IndexKey) or kind in (WAKES[key.kind].changed or {kind})
 
 
-def is_concerned(kind: str, key: ServiceKey) -> bool:
-    """Return whether a change of an object concerns the services of objects of a kind with one of its keys.
-
-    A change of a LeaderWorkerSet, or of an autoscaler that names it, does not concern the services whose
-    label other autoscalers of it have: each of thousands would have all of these reconciled.
-    """
-    return kind == lws.KIND or key[1].partition("/")[0] != lws.KIND
-
-
-def own_key(kind: str, obj: Object) -> tuple[ServiceKey, ...]:
+def own_key(kind: str, obj: Object) -> tuple[IndexKey, ...]:
     """Return the index key of an object itself."""
     metadata = mapping(obj.get("metadata"))
-    return (index_key(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
+    return (IndexKey(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
 
 
-def route_keys(route: Object) -> tuple[ServiceKey, ...]:
+def route_keys(route: Object) -> tuple[IndexKey, ...]:
     """Return the index keys of an HTTPRoute's Gateways and InferencePools."""
     return tuple(dict.fromkeys((*parent_keys(route), *_pool_keys(route))))
 
 
-def _pool_keys(route: Object) -> Iterator[ServiceKey]:
+def _pool_keys(route: Object) -> Iterator[IndexKey]:
     home = text(mapping(route.get("metadata")).get("namespace"))
     rules = map(mapping, listed(mapping(route.get("spec")).get("rules")))
     for backend in (mapping(one) for rule in rules for one in listed(rule.get("backendRefs"))):
         if backend.get("kind") == INFERENCE_POOL:
-            yield index_key(INFERENCE_POOL, text(backend.get("namespace")) or home, text(backend.get("name")))
+            yield IndexKey(INFERENCE_POOL, text(backend.get("namespace")) or home, text(backend.get("name")))
 
 
-def parent_keys(route: Object) -> tuple[ServiceKey, ...]:
+def parent_keys(route: Object) -> tuple[IndexKey, ...]:
     """Return the index keys of an HTTPRoute's Gateways; the default namespace is the route's own."""
     home = text(mapping(route.get("metadata")).get("namespace"))
     references = map(mapping, listed(mapping(route.get("spec")).get("parentRefs")))
     index_keys = (
-        index_key(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
+        IndexKey(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
         for reference in references
         if reference.get("kind", GATEWAY) == GATEWAY
     )
     return tuple(dict.fromkeys(index_keys))
 
 
-def target_keys(autoscaler: Object) -> tuple[ServiceKey, ...]:
+def target_keys(autoscaler: Object) -> tuple[IndexKey, ...]:
     """Return the index key of the LeaderWorkerSet of this name as the one that an autoscaler scales."""
     namespace = text(mapping(autoscaler.get("metadata")).get("namespace"))
     name = text(mapping(mapping(autoscaler.get("spec")).get("scaleTargetRef")).get("name"))
-    return (index_key(lws.KIND, namespace, name),)
+    return (IndexKey(lws.KIND, namespace, name),)
 
 
-def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[ServiceKey, ...]:
+def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[Key, ...]:
     """Return the index keys of a LeaderWorkerSet: its own, and those of its service's Services.
 
     PodGroups that LWS's own Volcano provider made for it have the first; a LeaderWorkerSet with the name of
@@ -118,23 +131,23 @@ def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[ServiceKey,
     if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
         reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
     named = ((namespace, one.service),) if one and one.service else ()
-    grouped = (index_key(EJECTED, namespace, one.group),) if one and one.group else ()
+    grouped = (IndexKey(EJECTED, namespace, one.group),) if one and one.group else ()
     return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved, *named, *grouped)))
 
 
-def pod_group_key(namespace: str, name: str) -> ServiceKey:
+def pod_group_key(namespace: str, name: str) -> IndexKey:
     """Return the index key of a PodGroup, under which the LeaderWorkerSets of a revision are found."""
-    return index_key(POD_GROUP, namespace, name)
+    return IndexKey(POD_GROUP, namespace, name)
 
 
-def gang_keys(namespace: str, name: str) -> tuple[ServiceKey, ServiceKey]:
+def gang_keys(namespace: str, name: str) -> tuple[IndexKey, IndexKey]:
     """Return the index keys under which LeaderWorkerSets are found whose templates name a PodGroup."""
-    return pod_group_key(namespace, name), index_key(EJECTED, namespace, name)
+    return pod_group_key(namespace, name), IndexKey(EJECTED, namespace, name)
 
 
-def namesake_keys(namespace: str, service: str) -> tuple[ServiceKey, ...]:
+def namesake_keys(namespace: str, service: str) -> tuple[IndexKey, ...]:
     """Return the index keys of LeaderWorkerSets that have the name of one of a service's Services.
 
     LWS creates a headless Service of its own name, which conflicts with ours.
     """
-    return tuple(index_key(lws.KIND, namespace, name) for name in service_names(service))
+    return tuple(IndexKey(lws.KIND, namespace, name) for name in service_names(service))

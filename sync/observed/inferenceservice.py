@@ -15,10 +15,9 @@ from intent import Object, budget
 from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
-from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import LONGEST, TooDeepError, canonical, digest, resource_version
-from sync.observed.index_keys import namesake_keys
+from sync.observed.index_keys import IndexKey, namesake_keys
 from sync.observed.inferencetemplate import keys_of
 
 UNREADABLE = "FI881"
@@ -57,7 +56,7 @@ class CachedInferenceService:
     deleting: bool = False
     paused: bool = False
     """Whether an annotation pauses its service."""
-    index_keys: tuple[ServiceKey, ...] = ()
+    index_keys: tuple[IndexKey, ...] = ()
     resource_version: int = field(default=0, compare=False)
     """The version of the object; a later version has a higher number."""
 

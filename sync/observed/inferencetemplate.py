@@ -10,10 +10,9 @@ import orjson
 from intent import Object
 from intent.applied import TemplateVersion
 from intent.inferencetemplate.v1alpha1 import KIND
-from intent.service.member import ServiceKey
 from intent.shapes import mapping, number, text
 from sync.observed.cached import CachedObject, canonical, watched_object
-from sync.observed.index_keys import index_key
+from sync.observed.index_keys import IndexKey
 
 OFF: Final = "templates are switched off (templates.enabled of the chart)"
 _USED: Final = ("router", "priority")
@@ -49,18 +48,18 @@ def project(obj: Object) -> InferenceTemplateProjection:
     return InferenceTemplateProjection(number(mapping(obj.get("metadata")).get("generation")), packed)
 
 
-def _keys(obj: Object, shared: str) -> Iterator[ServiceKey]:
+def _keys(obj: Object, shared: str) -> Iterator[IndexKey]:
     """Yield the keys by which services find a template: in its namespace, or in all."""
     of = mapping(obj.get("metadata"))
     namespace, name = text(of.get("namespace")), text(of.get("name"))
-    yield index_key(KIND, namespace, name)
+    yield IndexKey(KIND, namespace, name)
     if namespace == shared:
-        yield index_key(KIND, "", name)
+        yield IndexKey(KIND, "", name)
 
 
-def keys_of(namespace: str, names: Iterable[str]) -> tuple[ServiceKey, ...]:
+def keys_of(namespace: str, names: Iterable[str]) -> tuple[IndexKey, ...]:
     """Return the index keys of a service that names templates."""
-    return tuple(index_key(KIND, where, name) for name in names for where in (namespace, ""))
+    return tuple(IndexKey(KIND, where, name) for name in names for where in (namespace, ""))
 
 
 # --- the templates of one service ----------------------------------------------------------------------

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.gang import revision_of
-from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import (
     AppliedObject,
@@ -18,7 +17,7 @@ from sync.observed.cached import (
     resource_version,
 )
 from sync.observed.condition import conditions
-from sync.observed.index_keys import POD_GROUP, index_key, pod_group_key
+from sync.observed.index_keys import POD_GROUP, IndexKey, Key, pod_group_key
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 KIND: Final = POD_GROUP
@@ -71,11 +70,11 @@ class PodGroup(AppliedObject):
         return frozenset(policy.name for policy in self.policies if not policy.required)
 
     @property
-    def index_keys(self) -> tuple[ServiceKey, ...]:
+    def index_keys(self) -> tuple[Key, ...]:
         """The service of its name, itself, and the LeaderWorkerSet for which LWS created it."""
         named = ((self.namespace, self.name),) if self.service in {"", self.name} else ()
         own = (*named, pod_group_key(self.namespace, self.name))
-        return (*own, index_key(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
+        return (*own, IndexKey(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
 
 
 def pod_group(obj: Object) -> PodGroup:

@@ -33,7 +33,7 @@ from sync.observed.cached import (
     weight,
     without_content,
 )
-from sync.observed.index_keys import concerns
+from sync.observed.index_keys import IndexKey, Key, concerns
 from sync.watch.rows import NamespacedName, Rows
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -57,7 +57,7 @@ EVERYWHERE: Final = ""
 """The scope of a cache that has the objects of all namespaces."""
 
 
-def _ignore(_key: ServiceKey) -> None:
+def _ignore(_key: Key) -> None:
     """Ignore a change: this process is not the leader."""
 
 
@@ -91,8 +91,8 @@ class Cache(Generic[R]):
     """Rows of one kind. `changed` is called with every key that a change concerns."""
 
     kind: Kind[R]
-    changed: Callable[[ServiceKey], None] = _ignore
-    status_changed: Callable[[ServiceKey], None] = _ignore
+    changed: Callable[[Key], None] = _ignore
+    status_changed: Callable[[Key], None] = _ignore
     """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
     recovered: Callable[[], None] = _nothing
     """Called when the objects of the kind become known."""
@@ -116,7 +116,7 @@ class Cache(Generic[R]):
         return self.known.by_name
 
     @property
-    def keys(self) -> tuple[ServiceKey, ...]:
+    def keys(self) -> tuple[Key, ...]:
         """Every key that an object concerns."""
         return (*self.known.by_key, *self.unreadable.by_key)
 
@@ -150,15 +150,15 @@ class Cache(Generic[R]):
 
     # --- lookups -----------------------------------------------------------------------------------
 
-    def of(self, key: ServiceKey) -> tuple[R, ...]:
+    def of(self, key: Key) -> tuple[R, ...]:
         """Return the rows that concern a key."""
         return tuple(self.known.by_key.get(key, {}).values())
 
-    def count(self, key: ServiceKey) -> int:
+    def count(self, key: Key) -> int:
         """Return the number of objects that concern a key, or may concern it."""
         return len(self.known.by_key.get(key, ())) + len(self.unreadable.by_key.get(key, ()))
 
-    def services_of(self, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
+    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
         """Return the services of the readable objects with an index key, each once."""
         return self.known.services_of(index_key)
 
@@ -244,7 +244,7 @@ class Cache(Generic[R]):
         if size:
             self.sizes[name] = size
 
-    def _announce(self, keys: Iterable[ServiceKey]) -> None:
+    def _announce(self, keys: Iterable[Key]) -> None:
         """Call `changed` with the keys that a change of an object of this kind concerns."""
         for key in keys:
             if concerns(self.kind.kind, key):

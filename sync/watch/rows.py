@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from intent.service.member import ServiceKey
 from sync.observed.cached import Row, row_keys
-from sync.observed.index_keys import is_index_key
+from sync.observed.index_keys import IndexKey, Key
 
 R = TypeVar("R", bound=Row)
 NamespacedName = tuple[str, str]
@@ -22,11 +22,11 @@ class Rows(Generic[R]):
     """Rows by name and by key."""
 
     by_name: dict[NamespacedName, R] = field(default_factory=dict)
-    by_key: dict[ServiceKey, dict[NamespacedName, R]] = field(default_factory=dict)
-    shared: dict[ServiceKey, Counter[ServiceKey]] = field(default_factory=dict)
+    by_key: dict[Key, dict[NamespacedName, R]] = field(default_factory=dict)
+    shared: dict[Key, Counter[ServiceKey]] = field(default_factory=dict)
     """By index key that several rows have, the number of rows of each service."""
 
-    def put(self, row: R) -> tuple[ServiceKey, ...]:
+    def put(self, row: R) -> tuple[Key, ...]:
         """Add a row, or replace an equal one of its name; return the keys that it concerns."""
         name, keys = (row.namespace, row.name), row_keys(row)
         is_new = name not in self.by_name
@@ -34,12 +34,12 @@ class Rows(Generic[R]):
         for key in keys:
             rows = self.by_key.setdefault(key, {})
             rows[name] = row
-            if is_new and len(rows) > 1 and is_index_key(key):
+            if is_new and len(rows) > 1 and isinstance(key, IndexKey):
                 counted = rows.values() if len(rows) == 2 else (row,)
                 self.shared.setdefault(key, Counter()).update(map(_service, counted))
         return keys
 
-    def drop(self, name: NamespacedName) -> tuple[ServiceKey, ...]:
+    def drop(self, name: NamespacedName) -> tuple[Key, ...]:
         """Remove a row; return the keys that it concerned."""
         row = self.by_name.pop(name, None)
         keys = row_keys(row) if row is not None else ()
@@ -56,7 +56,7 @@ class Rows(Generic[R]):
                     del counts[_service(row)]
         return keys
 
-    def services_of(self, index_key: ServiceKey) -> tuple[ServiceKey, ...]:
+    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
         """Return the services of the rows with an index key, each once."""
         counts = self.shared.get(index_key)
         services = map(_service, self.by_key.get(index_key, {}).values()) if counts is None else counts

@@ -35,7 +35,7 @@ def test_it_is_found_by_the_set_that_it_scales() -> None:
     row = kept(hpa())
 
     assert row.projection == Autoscaler("HorizontalPodAutoscaler mine", "r1-decode")
-    assert row.index_keys == (("team-a", "LeaderWorkerSet/r1-decode"),)
+    assert row.index_keys == (("LeaderWorkerSet", "team-a", "r1-decode"),)
 
 
 @pytest.mark.parametrize(

@@ -144,10 +144,10 @@ def test_a_route_has_the_index_keys_of_its_gateways() -> None:
 
     row = HTTP_ROUTE.projected(obj)
 
-    assert row.index_keys == (("team-a", "Gateway/mine"), ("infra", "Gateway/shared"))
+    assert row.index_keys == (("Gateway", "team-a", "mine"), ("Gateway", "infra", "shared"))
 
 
 def test_a_gateway_has_its_own_index_key() -> None:
     row = GATEWAYS.projected({"metadata": {"namespace": "infra", "name": "shared"}})
 
-    assert row_keys(row) == (("infra", "Gateway/shared"),)
+    assert row_keys(row) == (("Gateway", "infra", "shared"),)

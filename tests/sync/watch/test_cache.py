@@ -7,16 +7,16 @@ import pytest
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.service.member import ServiceKey, ejected
+from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
-from sync.observed.index_keys import leader_worker_set_keys, parent_keys
+from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys, parent_keys
 from sync.watch.cache import ENOUGH, Cache
 from tests.sync.samples import KEY, lws
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
-PLACE = (KEY[0], "LeaderWorkerSet/p")
-PICKER = (KEY[0], "LeaderWorkerSet/r1-epp")
-ON_LEADERS = (KEY[0], "LeaderWorkerSet/r1-api")
+PLACE = IndexKey("LeaderWorkerSet", KEY[0], "p")
+PICKER = IndexKey("LeaderWorkerSet", KEY[0], "r1-epp")
+ON_LEADERS = IndexKey("LeaderWorkerSet", KEY[0], "r1-api")
 
 
 def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spec: Any) -> Any:
@@ -26,9 +26,9 @@ def row(version: int = 1, owners: tuple[Object, ...] = (), ready: int = 0, **spe
     return LWS.project(obj)
 
 
-def known(*rows: Any) -> tuple[Cache[Any], list[ServiceKey]]:
+def known(*rows: Any) -> tuple[Cache[Any], list[Key]]:
     """Return a cache with these rows, and the list of keys that later changes concern."""
-    cache, woken = Cache(LWS), list[ServiceKey]()
+    cache, woken = Cache(LWS), list[Key]()
     for one in rows:
         cache.put(one)
     cache.changed = woken.append
@@ -101,7 +101,7 @@ def parents(*names: str) -> Object:
 
 
 def test_two_references_to_one_gateway_have_one_index_key() -> None:
-    assert parent_keys(parents("g", "g", "h")) == (("team-a", "Gateway/g"), ("team-a", "Gateway/h"))
+    assert parent_keys(parents("g", "g", "h")) == tuple(IndexKey("Gateway", "team-a", name) for name in "gh")
 
 
 def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:
@@ -112,7 +112,7 @@ def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:
 
 def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
     """Whatever the projection of a kind returns."""
-    woken = list[ServiceKey]()
+    woken = list[Key]()
     cache = Cache(HTTP_ROUTE, woken.append)
 
     cache.put(replace(HTTP_ROUTE.projected(parents("g")), index_keys=(KEY, KEY, PLACE)))

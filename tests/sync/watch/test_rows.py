@@ -16,7 +16,7 @@ from sync.controller import Controller
 from sync.kinds import AUTOSCALER, LWS, WATCHED, Kind
 from sync.metrics import metrics
 from sync.observed.cached import CachedObject
-from sync.observed.index_keys import index_key
+from sync.observed.index_keys import IndexKey
 from sync.watch.cache import Cache
 from sync.watch.rows import Rows
 from sync.write import Writer
@@ -100,8 +100,8 @@ def test_an_event_costs_the_same_among_few_and_many(relation: str) -> None:
     assert calls_of_an_event(*RELATED[relation], FEW) == calls_of_an_event(*RELATED[relation], MANY)
 
 
-SHARED: Final = index_key("PodGroup", "ns", "g")
-OTHER: Final = index_key("PodGroup", "ns", "h")
+SHARED: Final = IndexKey("PodGroup", "ns", "g")
+OTHER: Final = IndexKey("PodGroup", "ns", "h")
 
 
 def row(name: str, service: str, *keys: ServiceKey) -> CachedObject[None]:

@@ -273,9 +273,9 @@ async def test_an_equal_row_causes_no_reconcile(
 
     assert woken == [
         ("team-a", "r1"),
-        ("team-a", "LeaderWorkerSet/p"),
-        ("team-a", "LeaderWorkerSet/r1-epp"),
-        ("team-a", "LeaderWorkerSet/r1-api"),
+        ("LeaderWorkerSet", "team-a", "p"),
+        ("LeaderWorkerSet", "team-a", "r1-epp"),
+        ("LeaderWorkerSet", "team-a", "r1-api"),
     ]
 
 
