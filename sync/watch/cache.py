@@ -23,6 +23,7 @@ from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
 from kube.pool import BytePool
 from kube.wire import Head, read_at_any_depth, read_head
+from sync.clock import Pace
 from sync.kinds import Kind
 from sync.observed.cached import (
     ObjectTooLargeError,
@@ -252,21 +253,14 @@ class Cache(Generic[R]):
 
     # --- all objects --------------------------------------------------------------------------------
 
-    def replace(self, rows: Iterable[R | UnreadableObject], namespace: str = EVERYWHERE) -> None:
-        """Store exactly these rows of a scope, the result of a list."""
-        fresh = {(row.namespace, row.name): row for row in rows}
-        for row in fresh.values():
-            self.store(row)
-        self.keep_only(fresh.keys(), namespace)
-
-    def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
+    async def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
         """Remove the objects of a scope that a list, whose rows were stored, does not have."""
-        self._remove_others(names, namespace)
+        await self._remove_others(names, namespace)
         scope = self.scopes[namespace]
         scope.absent, scope.failures, scope.denials = False, 0, 0
         self._become_known(scope)
 
-    def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
+    async def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
         """Record a failed list; `denied`: the API server's discovery lacks the kind.
 
         One answer is no proof: API servers answer 404 while they start, and proxies do at any time.
@@ -274,7 +268,7 @@ class Cache(Generic[R]):
         scope = self.scopes[namespace]
         scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
         if scope.denials >= ENOUGH:
-            self._become_absent(scope, namespace)
+            await self._become_absent(scope, namespace)
         elif scope.failures >= ENOUGH:
             if scope.trouble in {"", NOT_LISTED}:
                 log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace)
@@ -282,11 +276,11 @@ class Cache(Generic[R]):
             scope.absent = False
             self._settle(scope)
 
-    def _become_absent(self, scope: Scope, namespace: str) -> None:
+    async def _become_absent(self, scope: Scope, namespace: str) -> None:
         """Record that the API server does not serve the kind, so there are no objects; it may come later."""
         if not scope.absent:
             log.info("kind not served", kind=self.kind.resource.plural)
-            self._remove_others(frozenset(), namespace)
+            await self._remove_others(frozenset(), namespace)
         scope.absent = True
         self._become_known(scope)
 
@@ -304,10 +298,18 @@ class Cache(Generic[R]):
         if all(one.settled for one in self.scopes.values()):
             self.settled.set()
 
-    def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
-        for name in [*self.rows.keys() - names, *self.unreadable.by_name.keys() - names]:
-            if namespace in {EVERYWHERE, name[0]}:
-                self.drop(name)
+    async def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
+        """Remove the rows of a scope but those of these names; other tasks run meanwhile.
+
+        What they store meanwhile is newer, and stays.
+        """
+        pace = Pace()
+        for rows in (self.rows, self.unreadable.by_name):
+            gone = [at for at in rows.keys() - names if namespace in {EVERYWHERE, at[0]}]
+            for name, row in [(at, rows[at]) for at in gone]:
+                if rows.get(name) is row:
+                    self.drop(name)
+                await pace.rest()
 
     def store(self, row: R | UnreadableObject) -> None:
         """Store a row, whatever version is stored; only its metadata if it takes too much memory."""

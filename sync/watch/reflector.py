@@ -70,7 +70,7 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
         try:
             version, names = await _list(client, cache, namespace)
             intake.clear()
-            cache.keep_only(names, namespace)
+            await cache.keep_only(names, namespace)
             await _watch(client, intake, namespace, version, backoff)
         except Gone as why:
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
@@ -78,7 +78,7 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
         except (ApiError, *BROKEN) as error:
             _hear(cache, namespace, error)
             denied = _is_not_found(error) and await is_served(client, cache.kind.resource) is False
-            cache.fail(_reason(error), denied=denied, namespace=namespace)
+            await cache.fail(_reason(error), denied=denied, namespace=namespace)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
 
 

@@ -18,6 +18,7 @@ from sync.observed.pod_group import PodGroup, StoredPolicy
 from sync.parts.desired import Desired
 from sync.parts.gang import gang
 from sync.snapshot import Situation, Snapshot
+from sync.watch.cache import Cache
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
@@ -158,3 +159,11 @@ def template(scheduler: str = "volcano", priority: str = "", labels: Object | No
         "metadata": {"annotations": annotations, "labels": dict(labels or {})},
         "spec": {"schedulerName": scheduler, "priorityClassName": priority},
     }
+
+
+def hold(cache: Cache[Any], *rows: Any) -> None:
+    """Have a cache hold these rows and no others, as if its watch had stalled, or its list were wrong."""
+    for row in rows:
+        cache.store(row)
+    for name in cache.rows.keys() - {(row.namespace, row.name) for row in rows}:
+        cache.drop(name)

@@ -71,8 +71,8 @@ def unproved() -> None:
 def not_found_is_absent() -> None:
     """Forget all objects of a kind when its list is answered with 404, and read nothing before a deletion."""
 
-    def fail(self: Any, why: str, *, denied: bool, namespace: str = "") -> None:  # noqa: ARG001 - as the other
-        self.replace((), namespace)
+    async def fail(self: Any, why: str, *, denied: bool, namespace: str = "") -> None:  # noqa: ARG001 - as the other
+        await self.keep_only(frozenset(), namespace)
 
     unproved()
     _replaced(_sync("watch.cache").Cache, "fail", lambda _fail: fail)
@@ -113,9 +113,11 @@ def every_kind_needed() -> None:
     """Do nothing until every kind could be listed."""
 
     def change(fail: Any) -> Any:
-        return lambda self, why, *, denied, namespace="": (
-            fail(self, why, denied=denied, namespace=namespace) if denied else None
-        )
+        async def denials(self: Any, why: str, *, denied: bool, namespace: str = "") -> None:
+            if denied:
+                await fail(self, why, denied=denied, namespace=namespace)
+
+        return denials
 
     _replaced(_sync("watch.cache").Cache, "fail", change)
     _sync("controller").LISTED_WITHIN = math.inf

@@ -32,7 +32,7 @@ from sync.observed.cached import UnreadableObject
 from sync.parts.service import desired_state
 from sync.status.report import report
 from sync.watch.cache import Cache
-from tests.sync.samples import KEY, inference_service, lws, role, router
+from tests.sync.samples import KEY, hold, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod
 
 NOW: Final = "2026-01-01T00:00:00Z"
@@ -257,7 +257,7 @@ def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) 
     kinds = data.draw(st.sets(st.sampled_from(sorted(SAMPLES)), min_size=1, max_size=3))
     caches = {kind.kind: Cache(kind) for kind in WATCHED}
     for kind, cache in caches.items():
-        cache.replace([row for row in [cache.project(copy.deepcopy(SAMPLES[kind]))] if row])
+        hold(cache, *filter(None, [cache.project(copy.deepcopy(SAMPLES[kind]))]))
         if kind in kinds:
             cache.take(
                 data.draw(spoiled(kind)) | {"metadata": SAMPLES[kind]["metadata"] | {"resourceVersion": "9"}}

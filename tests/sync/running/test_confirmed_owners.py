@@ -15,7 +15,7 @@ from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE as D
 from tests.sync.running.test_controller import PREFILL as P
-from tests.sync.samples import KEY, lws, role, routed
+from tests.sync.samples import KEY, hold, lws, role, routed
 from tests.sync.served import DECODE, PG, PREFILL, SERVICE, change
 
 PAUSED = "fusioninfer.io/paused"
@@ -49,7 +49,7 @@ async def test_an_older_inference_service_restarts_no_pods(
     await eventually(lambda: api.objects[PREFILL]["spec"]["replicas"] == 2)
     await quiet(2)
     behind = await successor(make, eventually)
-    behind.caches["InferenceService"].replace([INFERENCE_SERVICE.project(before)])
+    hold(behind.caches["InferenceService"], INFERENCE_SERVICE.project(before))
     api.writes.clear()
 
     await snapshot(behind)
@@ -74,7 +74,7 @@ async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
     api: Api, gang: Object, make: Start, eventually: Eventually, left: str
 ) -> None:
     behind = await successor(make, eventually)
-    behind.caches["LeaderWorkerSet"].replace([LWS.project(api.objects[left])])
+    hold(behind.caches["LeaderWorkerSet"], LWS.project(api.objects[left]))
     versions = len(api.history)
 
     await snapshot(behind)
@@ -90,7 +90,7 @@ async def test_a_member_that_a_cache_lacks_and_that_cannot_be_read_stays_in_the_
 ) -> None:
     """It exists, whatever it is: nothing that names it is changed, or deleted with the last other member."""
     behind = await successor(make, eventually)
-    behind.caches["LeaderWorkerSet"].replace([] if deleted else [LWS.project(api.objects[P])])
+    hold(behind.caches["LeaderWorkerSet"], *([] if deleted else [LWS.project(api.objects[P])]))
     if deleted:
         del api.objects[P]
     api.objects[D]["metadata"]["ownerReferences"] = [{"uid": str(at)} for at in range(OWNERS + 1)]
@@ -115,7 +115,7 @@ async def test_an_older_size_of_a_member_splits_no_group_and_is_no_finding(
     versions = len(api.history)
 
     for _ in range(3):
-        behind.caches["LeaderWorkerSet"].replace([before, LWS.project(api.objects[D])])
+        hold(behind.caches["LeaderWorkerSet"], before, LWS.project(api.objects[D]))
         assert await behind.reconcile(KEY)
         await quiet()
 
@@ -206,7 +206,7 @@ async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_of_its_open_gate(
 ) -> None:
     """Otherwise a role that was added later, and cannot be placed, would keep the others from recovering."""
     behind = await successor(make, eventually)
-    behind.caches["PodGroup"].replace([])
+    hold(behind.caches["PodGroup"])
     versions = len(api.history)
 
     with contextlib.suppress(ApiError):

@@ -10,7 +10,7 @@ from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import KEY, inference_service, lws
+from tests.sync.samples import KEY, hold, inference_service, lws
 from tests.sync.served import HOME, ROUTES, SERVICE, change, reasons
 
 ROUTED = {"fusioninfer.io/strategy": "queue-size"}
@@ -86,7 +86,7 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
 
     deaf = start()
     await eventually(lambda: all(cache.synced.is_set() for cache in deaf.caches.values()))
-    deaf.caches["LeaderWorkerSet"].replace([LWS.project(plain)])
+    hold(deaf.caches["LeaderWorkerSet"], LWS.project(plain))
     deaf.changed(KEY)
     await quiet(3)
 

@@ -12,7 +12,7 @@ from sync.watch.cache import OWNERS
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.running.test_confirmed_owners import snapshot, successor
-from tests.sync.samples import KEY, role, routed
+from tests.sync.samples import KEY, hold, role, routed
 from tests.sync.served import DECODE, HOME, SERVICE, admit, condition, reasons
 
 HPA = "kube-controller-manager"
@@ -200,7 +200,7 @@ async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(
     scale(api, 5, HPA)
     await quiet()
     behind = await successor(make, eventually)
-    behind.caches["HorizontalPodAutoscaler"].replace([])
+    hold(behind.caches["HorizontalPodAutoscaler"])
     api.objects[AUTOSCALER]["metadata"]["ownerReferences"] = [{"uid": str(at)} for at in range(owned)]
     api.writes.clear()
 

@@ -26,7 +26,7 @@ from sync.watch.intake import Intake
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_hanging import gang
-from tests.sync.samples import inference_service, lws
+from tests.sync.samples import hold, inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
 
 MANY: Final = 400
@@ -101,7 +101,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
     await eventually(lambda: not intake.waiting)
 
     intake.clear()
-    cache.replace([])
+    hold(cache)
     listed.set()
     await intake.receive(event(service("team-a", "kept", 2)))
     await eventually(lambda: bool(cache.rows))
@@ -185,7 +185,7 @@ async def test_a_list_replaces_what_waits(
     await intake.receive(event(service(*OTHER, 1), "DELETED"))
 
     intake.clear()
-    cache.replace([INFERENCE_SERVICE.projected(service(*OTHER, 2))])
+    hold(cache, INFERENCE_SERVICE.projected(service(*OTHER, 2)))
     background(intake.run())
     await intake.receive(event(service(HOSTILE, "s", 3)))
 

@@ -1,5 +1,6 @@
 """What a cache stores, and which services a change concerns."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
 from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys, parent_keys
 from sync.watch.cache import ENOUGH, Cache
-from tests.sync.samples import KEY, lws
+from tests.sync.samples import KEY, hold, lws
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
 PLACE = IndexKey("LeaderWorkerSet", KEY[0], "p")
@@ -33,6 +34,12 @@ def known(*rows: Any) -> tuple[Cache[Any], list[Key]]:
         cache.put(one)
     cache.changed = woken.append
     return cache, woken
+
+
+async def listed(cache: Cache[Any], *rows: Any) -> None:
+    """Have a cache hold the result of a list."""
+    hold(cache, *rows)
+    await cache.keep_only({(one.namespace, one.name) for one in rows})
 
 
 def test_a_change_concerns_the_service_and_its_index_keys() -> None:
@@ -72,19 +79,19 @@ def test_an_older_version_that_comes_late_is_ignored(before: tuple[Any, ...]) ->
     assert (woken, cache.of(KEY)) == ([], (row(7, replicas=3),))
 
 
-def test_a_list_counts_whatever_its_versions_are() -> None:
+async def test_a_list_counts_whatever_its_versions_are() -> None:
     """A cluster that was restored from a backup counts from an earlier version."""
     cache, _ = known(row(7, replicas=3))
 
-    cache.replace([row(6)])
+    await listed(cache, row(6))
 
     assert cache.of(KEY) == (row(6),)
 
 
-def test_objects_missing_from_a_list_are_dropped() -> None:
+async def test_objects_missing_from_a_list_are_dropped() -> None:
     cache, woken = known(row(7))
 
-    cache.replace([])
+    await listed(cache)
 
     assert (set(woken), cache.of(KEY)) == ({KEY, PLACE, PICKER, ON_LEADERS}, ())
 
@@ -176,34 +183,48 @@ def test_a_known_version_is_not_projected_again() -> None:
 
 
 @pytest.mark.parametrize("denied", [[False] * 9, [True, False] * 5, [True, True]])
-def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
+async def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
     cache, woken = known(row(7))
 
     for one in denied:
-        cache.fail("404", denied=one)
+        await cache.fail("404", denied=one)
 
     assert (cache.absent, cache.of(KEY), woken) == (False, (row(7),), [])
 
 
-def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
+async def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
     cache, _ = known(row(7))
 
     for _ in range(ENOUGH):
-        cache.fail("404", denied=True)
+        await cache.fail("404", denied=True)
 
     assert (cache.absent, cache.of(KEY), cache.trouble, cache.settled.is_set()) == (True, (), "", True)
 
 
-def test_a_kind_is_unavailable_from_the_third_failure_to_the_next_list() -> None:
+async def test_a_kind_is_unavailable_from_the_third_failure_to_the_next_list() -> None:
     cache, recovered = Cache(LWS), list[str]()
-    cache.replace([row(7)])
+    await listed(cache, row(7))
     cache.recovered = lambda: recovered.append("again")
 
     said = []
     for _ in range(ENOUGH):
         said.append(cache.trouble)
-        cache.fail("403 Forbidden", denied=False)
+        await cache.fail("403 Forbidden", denied=False)
     said.append(cache.trouble)
-    cache.replace([row(8)])
+    await listed(cache, row(8))
 
     assert (said, cache.trouble, recovered) == ([""] * ENOUGH + ["403 Forbidden"], "", ["again"])
+
+
+async def test_other_tasks_run_while_the_objects_of_a_kind_are_removed() -> None:
+    """One that comes meanwhile stays."""
+    cache = Cache(LWS)
+    hold(cache, *(replace(row(), name=f"p{at}") for at in range(1000)))
+
+    removing = asyncio.create_task(cache.keep_only(frozenset()))
+    await asyncio.sleep(0)
+    left = len(cache.rows)
+    cache.put(replace(row(9), name=max(cache.rows)[1]))
+    await removing
+
+    assert (0 < left < 1000, len(cache.rows)) == (True, 1)
