@@ -52,7 +52,7 @@ class ApplyHistory:
     """What was applied to one object lately. Times are monotonic, and `now` is the present one."""
 
     desired: bytes = b""
-    """The fingerprint of what was applied last."""
+    """The digest of what was applied last."""
     stored: bytes = b""
     """The fingerprint of what was stored then."""
     repairs: list[float] = field(default_factory=list)
@@ -63,11 +63,8 @@ class ApplyHistory:
     """Of a status: recent times at which only its messages changed."""
 
     def is_settled(self, desired: bytes, stored: bytes) -> bool:
-        """Return whether a write would change nothing.
-
-        Either the desired state is stored, or it was applied before and what is stored is the result.
-        """
-        return desired == stored or (self.desired, self.stored) == (desired, stored)
+        """Return whether this was applied before, and what is stored is the result: no write is needed."""
+        return (self.desired, self.stored) == (desired, stored)
 
     def is_contested(self, desired: bytes, now: float) -> bool:
         """Return whether another writer reverts this desired state each time it is applied."""
@@ -125,6 +122,8 @@ class Attempt(Generic[A]):
 
     kind: Kind[A]
     desired: Object
+    digest: bytes
+    """The digest of the desired object."""
     row: A
     """The desired object as a cache would hold it."""
     stored: A | None
@@ -137,14 +136,13 @@ def before_dry_run(
 ) -> Skip | Refusal | None:
     """Decide what needs no request; None: a dry run decides. `owners` are `Snapshot.owners`."""
     stored, row, codes = attempt.stored, attempt.row, attempt.kind.ownership.codes
-    is_settled = stored and attempt.history.is_settled(row.fingerprint, stored.fingerprint)
-    if stored and (stored.deleting or is_settled):
+    if stored and (stored.deleting or stored.fingerprint == row.fingerprint):
         return Skip()
     if stored and not is_ours(attempt.kind, stored, service, owners):
         return foreign(attempt.kind, attempt.desired)
     if problem := attempt.kind.ownership.blocked(stored, row):
         return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
-    if stored and attempt.history.is_contested(row.fingerprint, now):
+    if stored and attempt.history.is_contested(attempt.digest, now):
         return contested(attempt.kind, f"{attempt.kind.kind} {row.name}", row.name)
     return None
 
@@ -161,7 +159,7 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
     is_plain = bool(stored and answer) and not premerge and not is_released
     if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
         return Skip()
-    verb = VERBS[stored is not None, attempt.history.desired == attempt.row.fingerprint]
+    verb = VERBS[stored is not None, attempt.history.desired == attempt.digest]
     version = str(answer["metadata"].get("resourceVersion", "")) if stored and answer else ""
     return Write(verb, premerge, version, is_plain)
 

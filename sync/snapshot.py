@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from intent import lws
@@ -9,7 +10,7 @@ from intent.errors import Subject
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.inferenceservice.router import filled
 from intent.service.member import Member, ServiceKey
-from intent.service.rules import present
+from intent.service.rules import fitting_members, present
 from sync.kinds import LWS, POD, ROUTE_KINDS, Kind
 from sync.observed.cached import CachedObject, Row
 from sync.observed.configuration import Configuration
@@ -51,7 +52,7 @@ class Situation:
         return self.group or self.key[1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """The snapshot of one service. Offline: its members and its InferenceService."""
 
@@ -85,22 +86,32 @@ class Snapshot:
         """Return the rows of a kind."""
         return self.rows.get(kind.resource.kind, ())
 
-    @property
+    @cached_property
     def gangs(self) -> tuple[Situation, ...]:
         """All gangs of the service."""
         return (self.situation, *self.revisions)
 
-    @property
+    @cached_property
     def members(self) -> tuple[Member, ...]:
         """The members of all gangs."""
         return tuple(one for gang in self.gangs for one in gang.members)
 
-    @property
+    @cached_property
+    def live(self) -> tuple[Member, ...]:
+        """The members that are not being deleted."""
+        return present(self.members)
+
+    @cached_property
+    def fitting(self) -> tuple[Member, ...]:
+        """The live members that break no rule of the service together."""
+        return fitting_members(self.live)
+
+    @cached_property
     def value(self) -> InferenceServiceIntent | None:
         """The intent of the InferenceService; None if it is absent or unreadable."""
         return self.service.value if self.service else None
 
-    @property
+    @cached_property
     def routed(self) -> InferenceServiceIntent | None:
         """The same, with the router parts of its templates; None also while these are not known."""
         value, named = self.value, self.templates
@@ -110,12 +121,12 @@ class Snapshot:
             return None
         return filled(value, (named.found[name].projection.spec for name in value.router.base_refs))
 
-    @property
+    @cached_property
     def is_deleting(self) -> bool:
         """Whether the garbage collector is about to delete the service's objects."""
         return bool((self.service and self.service.deleting) or self._left_over)
 
-    @property
+    @cached_property
     def owners(self) -> frozenset[str]:
         """The uids of the InferenceService and of the members: they own the objects of the service.
 
@@ -124,20 +135,20 @@ class Snapshot:
         uids = (one.uid for gang in self.gangs for one in (*gang.members, *gang.ejected))
         return frozenset((*uids, *([self.service.uid] if self.service else ())))
 
-    @property
+    @cached_property
     def subjects(self) -> tuple[Subject, ...]:
         """The subjects of findings about the service as a whole."""
         if self.service:
             return (self.service.subject,)
-        return tuple(one.subject for one in present(self.members))
+        return tuple(one.subject for one in self.live)
 
-    @property
+    @cached_property
     def ejected(self) -> frozenset[str]:
         """The uids of the ejected LeaderWorkerSets that are not being deleted."""
         rows = self.of(LWS)
         return frozenset(row.uid for row in rows if row.projection.ejected and not row.deleting)
 
-    @property
+    @cached_property
     def kept_routes(self) -> frozenset[tuple[str, str]]:
         """Kind and name of the routes that an ejected LeaderWorkerSet owns: they stay while it exists.
 
@@ -153,14 +164,14 @@ class Snapshot:
             if any(owner.uid in ejected for owner in row.owners)
         )
 
-    @property
+    @cached_property
     def has_no_author(self) -> bool:
         """Whether the InferenceService cannot be read, or all members were ejected and own routes."""
         if self.service:
             return self.value is None
-        return not present(self.members) and bool(self.kept_routes)
+        return not self.live and bool(self.kept_routes)
 
-    @property
+    @cached_property
     def pods(self) -> tuple[ObservedPod, ...] | None:
         """The pods of the service; None if they are not known in full."""
         return None if POD.kind in self.unknown else tuple(row.projection for row in self.of(POD))
@@ -169,7 +180,7 @@ class Snapshot:
         """Return the row of an object of the service that the controller applied, if there is one."""
         return next((row for row in self.of(kind) if row.applied and row.name == name), None)
 
-    @property
+    @cached_property
     def _left_over(self) -> list[Any]:
         """LeaderWorkerSets of an InferenceService of this name that is gone, or was replaced."""
         uid, name = self.service.uid if self.service else "", self.situation.key[1]

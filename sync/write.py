@@ -66,10 +66,12 @@ class Writer:
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
-        row = kind.projected(desired)
+        fingerprint, history = digest(desired), state.history(kind.kind, desired["metadata"]["name"])
         try:
             stored = await self._stored(kind, desired)
-            attempt = Attempt(kind, desired, row, stored, state.history(kind.kind, row.name))
+            if stored and history.is_settled(fingerprint, stored.fingerprint):
+                return None
+            attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
             owners = check.snapshot.owners if check else NO_OWNERS
             if decided := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
                 return decided if isinstance(decided, Refusal) else None
@@ -116,7 +118,7 @@ class Writer:
         if isinstance(decided, Refusal):
             return decided
         if isinstance(decided, Skip):
-            history.settle(attempt.row.fingerprint, stored.fingerprint if stored else b"")
+            history.settle(attempt.digest, stored.fingerprint if stored else b"")
             return None
         if stored and check:
             await check.confirm(stored, desired)
@@ -125,10 +127,10 @@ class Writer:
         written = await self._write(state, kind, desired, decided.premerge, version)
         if written is None:
             return None
-        if stored and history.note(attempt.row.fingerprint, time.monotonic()):
+        if stored and history.note(attempt.digest, time.monotonic()):
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
-        history.settle(attempt.row.fingerprint, row.fingerprint)
+        history.settle(attempt.digest, row.fingerprint)
         takeover = taken_over(before, written) if before else UNKNOWN
         state.changes.append(changed(decided.verb, kind.kind, row, takeover))
         return None

@@ -18,7 +18,6 @@ from intent.names import LABEL, api_name
 from intent.service.allowed import forbidden_ingress
 from intent.service.member import Member
 from intent.service.routes import is_split
-from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from intent.shapes import listed, mapping
 from sync.kinds import INGRESS, OUTPUTS, SERVICE_KIND
@@ -40,7 +39,7 @@ def ingress_name(service: str) -> str:
 
 def api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
-    service, name, live = snapshot.value, snapshot.situation.key[1], present(snapshot.members)
+    service, name, live = snapshot.value, snapshot.situation.key[1], snapshot.live
     both = frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
     if snapshot.has_no_author:
         return Desired(held_objects=both)
@@ -52,7 +51,7 @@ def api(snapshot: Snapshot, settings: Settings) -> Desired:
         return replace(impossible, held_objects=both, findings=left)
     if problem := _name_problem(name, snapshot.namesakes):
         return _impossible(*problem, live, service)
-    serving = _serving(fitting_members(live))
+    serving = _serving(snapshot.fitting)
     unlike = _port_problem(name, serving)
     if unlike or not serving:
         return Desired(held_objects=both, findings=tuple(_reported(*unlike, live, service)) if unlike else ())
@@ -63,11 +62,10 @@ def _service(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
     """Render the Service; every expansion ever made has these labels in both templates."""
     key, kind, pods = snapshot.situation.key, serving[0].component_type, snapshot.pods
     selected = endpoints(serving, pods and tuple(pod for pod in pods if pod.component_type == kind))
-    members = fitting_members(present(snapshot.members))
     made = {
         "apiVersion": "v1",
         "kind": SERVICE_KIND,
-        "metadata": metadata(key, api_name(key[1]), owners(snapshot.value, members)),
+        "metadata": metadata(key, api_name(key[1]), owners(snapshot.value, snapshot.fitting)),
         "spec": {
             "selector": {SERVICE: key[1], COMPONENT_TYPE: kind, **selected.selector},
             "ports": list(_ports(selected)),

@@ -33,7 +33,6 @@ from intent.service.routes import (
     unreachable,
     waiting,
 )
-from intent.service.rules import fitting_members, present
 from intent.settings import Settings
 from sync.kinds import DEPLOYMENT, DESTINATION_RULE, OUTPUTS, POOL, ROUTES, SERVICE_KIND
 from sync.observed.configuration import Configuration, reference
@@ -69,7 +68,7 @@ def routes(snapshot: Snapshot, settings: Settings) -> Desired:
 
 def _off(snapshot: Snapshot) -> Desired:
     """Leave the routes as they are: the operator has switched routes off."""
-    service, live = snapshot.routed, present(snapshot.members)
+    service, live = snapshot.routed, snapshot.live
     asks = service.router if service else merged_routing(live).wanted
     kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
     findings = _on_the_router(_switched_off(live, service) if asks else (), service)
@@ -78,8 +77,8 @@ def _off(snapshot: Snapshot) -> Desired:
 
 def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire what the router asks for, or the members."""
-    service, live, pods = snapshot.routed, present(snapshot.members), snapshot.pods
-    router, fitting, read = service.router if service else None, fitting_members(live), snapshot.configuration
+    service, live, pods = snapshot.routed, snapshot.live, snapshot.pods
+    router, fitting, read = service.router if service else None, snapshot.fitting, snapshot.configuration
     served, picks = serving_members(fitting), _present_picker(snapshot).picker
     routing = _router_routing(service, read) if service else merged_routing(live)
     settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
@@ -109,7 +108,7 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
     kept = _switched_off_rule(snapshot, settings) | (_of_picker(snapshot) if keeps else frozenset())
-    found = _routes(snapshot, fitting, settings, routing, picker)
+    found = _routes(snapshot, settings, routing, picker)
     return Desired(
         tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
         held_objects=kept,
@@ -117,11 +116,9 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     )
 
 
-def _routes(
-    snapshot: Snapshot, fitting: tuple[Member, ...], settings: Settings, routing: Routing, picker: Picker
-) -> Routes:
+def _routes(snapshot: Snapshot, settings: Settings, routing: Routing, picker: Picker) -> Routes:
     """Return what the routes of the members that fit are made of."""
-    service, present_picker = snapshot.routed or snapshot.value, _present_picker(snapshot)
+    fitting, service = snapshot.fitting, snapshot.routed or snapshot.value
     router = service.router if service else None
     return Routes(
         *snapshot.situation.key,
@@ -133,7 +130,7 @@ def _routes(
         router=router or NO_ROUTER,
         adapters=service.adapters if service else (),
         owners=owners(service, fitting),
-        has_user=_keeps_user(picker, settings, present_picker),
+        has_user=_keeps_user(picker, settings, _present_picker(snapshot)),
     )
 
 
@@ -145,7 +142,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     others may come. Owners that were ejected stay: its other routes have them too.
     """
     held = Desired(held=ROUTES, of_routes=_on_the_router(findings, snapshot.routed))
-    fitting = fitting_members(present(snapshot.members))
+    fitting = snapshot.fitting
     stored = snapshot.ours(POOL, pool_name(snapshot.situation.key[1]))
     served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
     if stored is None or stored.projection.split is not is_split(fitting):
@@ -153,7 +150,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     errors = (one for one in unlike_ports(served, picker) if one.error.severity == "error")
     if not served or any(waiting(served)) or any(errors):
         return held
-    found = _routes(snapshot, fitting, settings, NO_ROUTING, picker)
+    found = _routes(snapshot, settings, NO_ROUTING, picker)
     left = (member_reference(one.name, one.uid) for one in stored.owners if one.uid in snapshot.ejected)
     of_pool = found.endpoints._replace(kind=found.endpoints.kind or stored.projection.kind)
     if snapshot.value is None:

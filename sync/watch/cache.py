@@ -173,8 +173,8 @@ class Cache(Generic[R]):
         if unread:
             row = next(iter(unread.values()))
             return f"{kind} {row.name} cannot be read: {row.why}"
-        trouble = self.trouble_in(key[0])
-        return f"{kind} is unavailable: {trouble}" if trouble else ""
+        scope = self.scopes.get(key[0]) or self.scopes.get(EVERYWHERE)
+        return f"{kind} is unavailable: {scope.trouble}" if scope and scope.trouble else ""
 
     # --- one object ---------------------------------------------------------------------------------
 
