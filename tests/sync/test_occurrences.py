@@ -7,6 +7,7 @@ import pytest
 from intent import Object
 from kube.client import ApiError
 from kube.request import Request
+from sync import events
 from sync.events import BURST, MOST, REPEAT, Occurrence, ServiceEvents
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
@@ -104,16 +105,6 @@ async def test_a_service_writes_few_events_at_once_and_the_rest_later(clock: Clo
     assert (at_once, wait, len(sent)) == (BURST, 60.0, BURST + 1)
 
 
-async def test_other_services_are_not_limited_by_it(clock: Clock) -> None:  # noqa: ARG001 - it stands still
-    recorder, sent = ServiceEvents(), Sent()
-    await recorder.record(sent, [happened(str(at)) for at in range(BURST + 2)])
-    sent.clear()
-
-    await ServiceEvents().record(sent, [happened()])
-
-    assert len(sent) == 1
-
-
 async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
     recorder, sent = ServiceEvents(), Sent()
 
@@ -158,3 +149,28 @@ async def test_the_message_of_an_event_controls_no_terminal(clock: Clock) -> Non
 
     messages = [request.body["message"] for request in sent if isinstance(request.body, dict)]
     assert [one.isprintable() for one in messages] == [True, True]
+
+
+FOUND: Final = Occurrence(SUBJECT, "WaitingForRole", "m", "Warning", name="p.1")
+
+
+async def test_a_finding_is_written_once_it_has_lasted_and_again_while_it_persists(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+
+    assert await recorder.record(sent, [FOUND]) == pytest.approx(events.PATIENCE)
+    clock.now += events.PATIENCE
+    for _ in range(3):
+        assert await recorder.record(sent, [FOUND]) == pytest.approx(REPEAT)
+    clock.now += REPEAT
+    await recorder.record(sent, [FOUND])
+
+    assert (counts(sent), [one.verb for one in sent]) == ([1, 2], ["create", "patch"])
+
+
+async def test_a_finding_that_passes_at_once_is_not_written(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+    await recorder.record(sent, [FOUND])
+    await recorder.record(sent, [])
+    clock.now += REPEAT
+
+    assert (await recorder.record(sent, []), sent) == (None, [])

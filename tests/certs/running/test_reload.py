@@ -488,16 +488,6 @@ def resumed(port: int, tls: ssl.SSLContext) -> list[bool | None]:
     return found
 
 
-async def test_no_session_ticket_is_sent(port: int) -> None:
-    async with connected(port, client()) as (reader, writer):
-        writer.write(b"hello\n")
-        await reader.readline()
-
-        session = writer.get_extra_info("ssl_object").session
-
-        assert session is None or not session.has_ticket
-
-
 def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, *hosts: str) -> issue.Pair:
     name = x509.Name([])
     builder = (

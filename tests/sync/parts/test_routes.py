@@ -81,6 +81,7 @@ def isvc(**router: Any) -> InferenceServiceIntent:
 
 Case = tuple[str, tuple[Member, ...], dict[str, Any]]
 SERVICE: Final = InferenceServiceIntent(*KEY)
+OWN_GATEWAY: Final = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"})
 QUEUES: Final = Routing("queue-size")
 UNROUTED: Final = worker(routing=Routing())
 GOING: Final = worker(routing=Routing(), deleting=True)
@@ -141,6 +142,10 @@ PLANS: Final[dict[str, Case]] = {
         "held FI812 w", worker(routing=Routing(config=PARSED, picker="llm-d-0.7"))
     ),
     "the same for the operator's": case("routes", worker(routing=Routing(config=PARSED))),
+    "a Gateway of a class that is not allowed": case(
+        "held FI833 r1", worker(), service=OWN_GATEWAY, settings=Settings(gateways=("other",))
+    ),
+    "one that is": case("routes", worker(), service=OWN_GATEWAY, settings=Settings(gateways=("c",))),
 }
 
 
@@ -155,9 +160,6 @@ def test_routes_are_made_or_held_and_members_are_told_why(
     assert " ".join((state, *told)) == outcome
 
 
-OWN_GATEWAY: Final = isvc(strategy="queue-size", gateway={"gatewayClassName": "c"})
-
-
 def asked(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, ...]:
     return field, value, members, known
 
@@ -165,6 +167,33 @@ def asked(field: str, value: Any, *members: Member, **known: Any) -> tuple[Any, 
 def _http_route(found: Desired) -> Object:
     specs = (one["spec"] for one in found.objects if one["kind"] == "HTTPRoute")
     return {key: value for key, value in next(specs, {}).items() if key != "rules"}
+
+
+@pytest.mark.parametrize(
+    ("members", "service", "told"),
+    [
+        ((worker(),), None, {("w", "FI834", "warning")}),
+        ((UNROUTED,), None, set()),
+        ((UNROUTED,), isvc(strategy="queue-size"), {("r1", "FI834", "error")}),
+        ((worker(),), SERVICE, set()),
+    ],
+    ids=["annotated", "without annotations", "a router", "no router"],
+)
+def test_routes_that_are_switched_off_stay_and_who_asks_for_them_is_told(
+    members: tuple[Member, ...], service: InferenceServiceIntent | None, told: set[tuple[str, str, str]]
+) -> None:
+    found = plan(*members, service=service, settings=Settings(routes=False))
+
+    assert (found.objects, found.held) == ((), ROUTES - {"Service"})
+    assert {(one.subject.name, one.error.code, one.error.severity) for one in found.of_routes} == told
+
+
+@pytest.mark.parametrize("tls", [True, False], ids=["TLS", "plain text"])
+def test_a_destination_rule_stays_while_the_endpoint_picker_serves_tls(*, tls: bool) -> None:
+    """Without it every request of an Istio gateway would fail; with it every one to a picker without TLS."""
+    found = plan(worker(), settings=Settings(secure_serving=tls))
+
+    assert (("DestinationRule", "r1-epp") in found.held_objects) is tls
 
 
 FIELDS: Final[dict[str, Callable[[Desired], Any]]] = {

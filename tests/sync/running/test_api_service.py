@@ -44,16 +44,6 @@ def foreign() -> Object:
 
 
 @pytest.mark.usefixtures("made")
-async def test_another_port_is_followed(api: Api, eventually: Eventually) -> None:
-    metadata = copy.deepcopy(api.objects[WORKER]["metadata"])
-    metadata["annotations"]["fusioninfer.io/expansion"] = '{"v":1,"serves":{"port":9000}}'
-
-    change(api, WORKER, metadata=metadata)
-
-    await eventually(lambda: api.objects[API]["spec"]["ports"][0]["targetPort"] == 9000)
-
-
-@pytest.mark.usefixtures("made")
 async def test_it_stays_with_an_ejected_leaderworkerset(api: Api) -> None:
     """Annotations and record are removed together: clients of the Service notice nothing."""
     kept = copy.deepcopy(api.objects[WORKER])
@@ -114,39 +104,3 @@ async def test_a_refused_service_stops_nothing_else(api: Api, start: Start, even
 
     await eventually(lambda: ("w", "ObjectRefused") in events(api))
     assert OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects
-
-
-@pytest.mark.parametrize(
-    "settings", [Settings(api_services=False), Settings(api_services=False, routes=False)]
-)
-async def test_an_existing_service_stays_when_it_is_switched_off(
-    api: Api, start: Start, eventually: Eventually, settings: Settings
-) -> None:
-    """Clients call it; and it is no longer changed."""
-    api.put(WORKER, lws("w", "worker"))
-    first = start(settings=ON)
-    await eventually(lambda: API in api.objects)
-    before = copy.deepcopy(api.objects[API])
-
-    first.settings = settings
-    metadata = copy.deepcopy(api.objects[WORKER]["metadata"])
-    metadata["annotations"]["fusioninfer.io/expansion"] = '{"v":1,"serves":{"port":9000}}'
-    change(api, WORKER, metadata=metadata)
-
-    await eventually(lambda: ("w", "RoutesSwitchedOff") in events(api))
-    assert api.objects[API] == before
-
-
-async def test_a_service_that_does_not_exist_when_it_is_switched_off_is_not_missed(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(WORKER, lws("w", "worker"))
-
-    start(settings=Settings(api_services=False))
-
-    await eventually(lambda: OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects)
-    await quiet()
-    assert (API in api.objects, {reason for _, reason in events(api)} & {"RoutesSwitchedOff"}) == (
-        False,
-        set(),
-    )

@@ -127,19 +127,6 @@ async def test_an_idle_controller_writes_nothing(api: Api) -> None:
     assert api.writes == []
 
 
-@pytest.mark.usefixtures("service")
-async def test_a_foreign_pod_group_is_not_touched(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(PG, {"kind": "PodGroup", "metadata": {"namespace": "team-a", "name": "r1"}, "spec": {}})
-
-    start()
-    await eventually(lambda: len(api.findings()) == 2)
-
-    assert (api.objects[PG]["spec"], reasons(api)) == (
-        {},
-        [("d", "PodGroupNotOurs"), ("p", "PodGroupNotOurs")],
-    )
-
-
 # --- repairs ----------------------------------------------------------------------------------------
 
 
@@ -207,43 +194,6 @@ async def test_a_field_that_admission_changes_on_every_write_is_accepted(
 
 
 # --- Events -----------------------------------------------------------------------------------------
-
-
-async def test_an_event_is_written_once(api: Api, start: Start, eventually: Eventually) -> None:
-    api.put(PREFILL, lws("p"))
-    start()
-    await eventually(lambda: bool(api.findings()))
-    api.writes.clear()
-
-    api.edit(PREFILL, replicas=3)
-    await quiet()
-
-    assert api.writes == []
-
-
-async def test_a_finding_that_passes_at_once_causes_no_event(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.events.PATIENCE", 0.2)
-    api.put(PREFILL, lws("p"))
-    controller = start()
-    await eventually(lambda: KEY in controller.states and bool(controller.states[KEY].events.codes))
-
-    api.put(DECODE, lws("d", "decoder"))
-    await quiet()
-
-    assert api.findings() == []
-
-
-async def test_the_event_of_a_persistent_finding_is_repeated(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sync.events.REPEAT", 0.2)
-    api.put(PREFILL, lws("p"))
-
-    start()
-
-    await eventually(lambda: [event["count"] for event in api.findings()] == [3])
 
 
 async def test_members_that_disagree_change_nothing_and_are_told_again_when_they_do_so_again(

@@ -45,18 +45,6 @@ def test_roles_get_their_lws_through_admission_and_a_gang_and_all_is_written_onc
     assert written == [PREFILL, DECODE, PG, *ROUTES.values()]
 
 
-async def test_a_lone_worker_of_one_pod_has_no_pod_group(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, inference_service(role("inference")))
-
-    start()
-    await eventually(lambda: LWS.path(HOME, "r1-inference") in api.objects)
-    await quiet()
-
-    assert (api.kept("podgroups"), api.findings()) == ([], [])
-
-
 # --- objects it leaves alone ------------------------------------------------------------------------
 
 

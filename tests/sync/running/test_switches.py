@@ -12,8 +12,8 @@ from sync.controller import Controller
 from sync.kinds import OUTPUTS, POD, ROUTES, SERVICE_KIND, watched
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import inference_service, lws, role, routed
-from tests.sync.served import HOME, NAMES, OWN_GATEWAY, PG, SERVICE, change, condition, reported, with_gateway
+from tests.sync.samples import inference_service, lws
+from tests.sync.served import HOME, PG, SERVICE, change, reported
 from tests.sync.served import ROUTES as PATHS
 
 API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
@@ -76,25 +76,6 @@ async def test_existing_routes_stay_when_routes_are_switched_off(
     assert {path: api.objects[path] for path in PATHS.values()} == before
 
 
-@pytest.mark.parametrize("tls", [True, False], ids=["TLS", "plain text"])
-@pytest.mark.usefixtures("admission")
-async def test_a_destination_rule_stays_while_the_endpoint_picker_serves_tls(
-    api: Api, start: Start, eventually: Eventually, *, tls: bool
-) -> None:
-    """Without it every request of an Istio gateway would fail; with it every one to a picker without TLS."""
-    api.put(SERVICE, routed())
-    first = start(settings=Settings(destination_rules=True, api_services=False))
-    await eventually(lambda: RULE in api.objects)
-    before = copy.deepcopy(api.objects[RULE])
-
-    first.settings = Settings(secure_serving=tls, api_services=False, picker_replicas=2)
-    first.queue.add((HOME, "r1"))
-    await eventually(lambda: api.objects[PATHS["Deployment"]]["spec"]["replicas"] == 2)
-    await quiet(2)
-
-    assert api.objects.get(RULE) == (before if tls else None)
-
-
 def proxied(release: str) -> Object:
     """Return fields of a pod with a routing sidecar of a mirror."""
     return {"initContainers": [{"name": "routing-proxy", "image": f"m/llm-d-routing-sidecar:v{release}"}]}
@@ -131,69 +112,3 @@ async def test_an_endpoint_picker_changes_after_the_last_pod_with_the_old_sideca
 
     api.remove(POD.path(HOME, "d-0"))
     await eventually(lambda: picks("llm-d-0.7"))
-
-
-@pytest.mark.usefixtures("admission")
-async def test_an_inference_service_with_a_router_is_told(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, routed())
-
-    start(settings=OFF)
-
-    await eventually(lambda: "FI834" in condition(api, "Failed").get("message", ""))
-    await eventually(lambda: API in api.objects)
-    assert reported(api, "RoutesReady") == "RoutesRefused"
-    assert not [path for kind, path in PATHS.items() if kind in NAMES and path in api.objects]
-
-
-async def test_a_member_that_asks_for_routes_is_warned(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    asking = lws("w", "worker")
-    asking["metadata"]["annotations"]["fusioninfer.io/strategy"] = "queue-size"
-    api.put(OUTPUTS["LeaderWorkerSet"].path(HOME, "w"), asking)
-
-    start(settings=OFF)
-
-    await eventually(lambda: ("w", "RoutesSwitchedOff") in events(api))
-
-
-@pytest.mark.usefixtures("admission")
-async def test_a_gateway_that_the_operator_does_not_allow_is_not_created(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, with_gateway())
-
-    start(settings=Settings(gateways=("other",)))
-
-    await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
-    assert OWN_GATEWAY not in api.objects
-
-
-@pytest.mark.usefixtures("admission")
-async def test_a_gateway_of_an_allowed_class_is_created_and_stays_when_it_is_no_longer_allowed(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, with_gateway())
-    first = start(settings=Settings(gateways=("istio",), api_services=False))
-    await eventually(lambda: PATHS["HTTPRoute"] in api.objects)
-    before = copy.deepcopy(api.objects[OWN_GATEWAY])
-
-    first.settings = Settings(gateways=False, api_services=False)
-    first.queue.add((HOME, "r1"))
-    await eventually(lambda: "FI833" in condition(api, "Failed").get("message", ""))
-
-    assert api.objects[OWN_GATEWAY] == before
-
-
-@pytest.mark.usefixtures("admission")
-async def test_a_service_without_a_router_does_not_notice(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    api.put(SERVICE, inference_service(role("worker")))
-
-    start(settings=OFF)
-
-    await eventually(lambda: API in api.objects)
-    assert events(api) == set()
