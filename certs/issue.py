@@ -26,6 +26,15 @@ class Pair:
     key: bytes
 
 
+def names_of(certificate: x509.Certificate) -> set[str]:
+    """Return the alternative names of a certificate: Go checks these only."""
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
+    return {*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))}
+
+
 def issue_ca(name: str, not_before: datetime, not_after: datetime) -> Pair:
     """Issue a self-signed CA that may sign certificates, but no further CA."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -18,6 +18,8 @@ from typing import Final, Literal, NamedTuple
 
 from cryptography import x509
 
+from certs.issue import names_of
+
 ReloadResult = Literal["loaded", "missing", "refused"]
 RESULTS: Final[tuple[ReloadResult, ...]] = ("loaded", "missing", "refused")
 
@@ -161,20 +163,11 @@ def _check_dates(certificate: x509.Certificate, now: datetime) -> None:
 
 
 def _check_names(certificate: x509.Certificate, names: tuple[str, ...]) -> None:
-    """Refuse a certificate that callers would refuse: Go checks the alternative names only."""
-    has = _names(certificate)
+    """Refuse a certificate that callers would refuse."""
+    has = {name.lower() for name in names_of(certificate)}
     missing = [name for name in names if not {name.lower(), f"*.{name.lower().partition('.')[2]}"} & has]
     if missing:
         raise _RefusedError(f"does not name {', '.join(missing)}")
-
-
-def _names(certificate: x509.Certificate) -> set[str]:
-    try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return set()
-    addresses = found.get_values_for_type(x509.IPAddress)
-    return {name.lower() for name in found.get_values_for_type(x509.DNSName)} | set(map(str, addresses))
 
 
 def _context() -> ssl.SSLContext:

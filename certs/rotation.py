@@ -16,9 +16,8 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from cryptography.x509.oid import ExtensionOID
 
-from certs.issue import Pair, issue_ca, issue_serving
+from certs.issue import Pair, issue_ca, issue_serving, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def _is_fresh(pair: Pair, signer: bytes, hosts: Collection[str], until: datetime
         until < certificate.not_valid_after_utc
         and _is_signed(pair.certificate, signer)
         and _is_key_of(pair.key, certificate)
-        and set(hosts) == _names(certificate)
+        and set(hosts) == names_of(certificate)
     )
 
 
@@ -145,12 +144,3 @@ def _is_key_of(key: bytes, certificate: x509.Certificate) -> bool:
     except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, an encrypted one, one of an unknown kind
         return False
     return isinstance(read, EllipticCurvePrivateKey) and read.public_key() == certificate.public_key()
-
-
-def _names(certificate: x509.Certificate) -> set[str]:
-    """Return the alternative names of a certificate that was issued here."""
-    names = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME).value
-    if not isinstance(names, x509.SubjectAlternativeName):
-        raise TypeError("the extension subjectAltName has another type")
-    addresses = names.get_values_for_type(x509.IPAddress)
-    return {*names.get_values_for_type(x509.DNSName), *map(str, addresses)}

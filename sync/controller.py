@@ -58,24 +58,17 @@ VERSION_INTERVAL: Final = 60.0
 class Unapplied:
     """The desired objects of one service that could not be applied."""
 
-    refusals: tuple[Refusal, ...] = ()
-    errors: tuple[ApiError, ...] = ()
+    refusals: list[Refusal] = field(default_factory=list)
+    errors: list[ApiError] = field(default_factory=list)
     """Errors that another try may avoid."""
-    kinds: frozenset[str] = frozenset()
+    kinds: set[str] = field(default_factory=set)
     """Kinds with a missing desired object (`kinds.part_of`)."""
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether a timer is needed; the return of an unavailable kind is announced by `Cache.recovered`."""
-        return any(refusal.code != UNAVAILABLE for refusal in self.refusals)
-
-    def without(
-        self, part: str, refusals: tuple[Refusal, ...] = (), errors: tuple[ApiError, ...] = ()
-    ) -> "Unapplied":
+    def add(self, part: str, *refusals: Refusal) -> None:
         """Add an object that was not applied, and why; `part` is its kind (`kinds.part_of`)."""
-        named = tuple(replace(refusal, kind=part) for refusal in refusals)
-        missing = () if named and all(one.partly for one in named) else (part,)
-        return Unapplied(self.refusals + named, self.errors + errors, self.kinds.union(missing))
+        self.refusals += (replace(refusal, kind=part) for refusal in refusals)
+        if not (refusals and all(one.partly for one in refusals)):
+            self.kinds.add(part)
 
 
 @dataclass(slots=True)
@@ -108,25 +101,27 @@ class Controller:
         desired = desired_state(snapshot, self.settings)
         unapplied = await self.apply_all(state, snapshot, desired)
         if unapplied.refusals:
-            desired = desired_state(snapshot, self.settings, unapplied.refusals)
+            desired = desired_state(snapshot, self.settings, tuple(unapplied.refusals))
         errors: list[RetryableError] = [
             *unapplied.errors,
             *await self.prune(state, snapshot, desired, unapplied),
         ]
         report_in = None
         try:
-            missing = unapplied.kinds | state.contested & (ALL | {API})
+            missing = frozenset(unapplied.kinds) | state.contested & (ALL | {API})
             report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
             errors.append(error)
         findings = (*desired.all_findings, *_status_findings(state, snapshot))
         self._count(state, findings)
         found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
+        # A timer is needed; the return of an unavailable kind is announced by `Cache.recovered`.
+        is_refused = bool(state.contested) or any(one.code != UNAVAILABLE for one in unapplied.refusals)
         delays = (
             desired.requeue_after,
             report_in,
             await state.events.record(partial(self.writer.event, state), found),
-            state.retry_in(is_refused=unapplied.is_refused or bool(state.contested)),
+            state.retry_in(is_refused=is_refused),
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
         self.forget_if_gone(state)
@@ -150,18 +145,18 @@ class Controller:
             kind = OUTPUTS[obj["kind"]]
             part = part_of(kind.kind, obj["metadata"]["name"])
             if why := snapshot.unknown.get(kind.kind):
-                unapplied = unapplied.without(part, (unavailable(kind.kind, why),))
+                unapplied.add(part, unavailable(kind.kind, why))
                 continue
             if kind.ownership.requires & unapplied.kinds:
-                unapplied = unapplied.without(part)
+                unapplied.add(part)
                 continue
             try:
                 if found := await self._apply(state, obj, snapshot, check):
-                    unapplied = unapplied.without(part, found)
-            except BehindError as error:
-                unapplied = unapplied.without(part, errors=(error,))
+                    unapplied.add(part, *found)
             except ApiError as error:
-                unapplied = unapplied.without(part, (retryable(kind, obj, error),), (error,))
+                unapplied.errors.append(error)
+                is_finding = not isinstance(error, BehindError)
+                unapplied.add(part, *([retryable(kind, obj, error)] if is_finding else []))
         return unapplied
 
     async def _apply(
