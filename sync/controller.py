@@ -298,7 +298,7 @@ class Controller:
         await self._read_volcano_version()
         for cache in self.caches.values():
             cache.changed, cache.status_changed = self.changed, self.status_changed
-            cache.recovered = self.resync
+            cache.availability.recovered = self.resync
         self.resync()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_versions())
@@ -310,7 +310,7 @@ class Controller:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LISTED_WITHIN):
                 for cache in self.caches.values():
-                    await cache.settled.wait()
+                    await cache.availability.settled.wait()
 
     async def _start_reconciles(self, tasks: asyncio.TaskGroup) -> None:
         """Reconcile the services of the queue, as many at once as it lets through."""

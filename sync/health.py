@@ -23,7 +23,7 @@ def unhealthy(caches: Caches, begun: dict[ServiceKey, float], answered: float, n
     `begun` has the times at which the running reconciles began, `answered` is the time of the last answer to
     any request; all times are on one clock.
     """
-    deaf = sorted(kind for kind, cache in caches.items() if now - cache.heard > DEAF)
+    deaf = sorted(kind for kind, cache in caches.items() if now - cache.availability.heard > DEAF)
     if deaf and now - answered < SILENCE:
         return f"deaf watch: {', '.join(deaf)}"
     stuck = sorted("/".join(key) for key, since in begun.copy().items() if now - since > STUCK)

@@ -118,7 +118,7 @@ def _templates(service: InferenceServiceIntent, caches: Caches) -> NamedTemplate
         for where in ("", service.namespace)
         for row in cache.of(IndexKey(TEMPLATE, where, name))
     }
-    return NamedTemplates(names, found, cache.trouble_in(service.namespace))
+    return NamedTemplates(names, found, cache.availability.trouble_in(service.namespace))
 
 
 def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:

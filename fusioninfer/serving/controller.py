@@ -198,16 +198,16 @@ def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:
 
 
 def _age(cache: Cache[Any]) -> float:
-    return time.monotonic() - cache.heard
+    return time.monotonic() - cache.availability.heard
 
 
 def _is_unavailable(cache: Cache[Any]) -> bool:
-    return bool(cache.trouble)
+    return bool(cache.availability.trouble)
 
 
 def _unready(caches: Caches) -> str:
     """Return "not synced" until every kind was listed; standby replicas become ready too."""
-    return "" if all(cache.settled.is_set() for cache in caches.values()) else "not synced"
+    return "" if all(cache.availability.settled.is_set() for cache in caches.values()) else "not synced"
 
 
 def _identity() -> str:

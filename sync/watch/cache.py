@@ -2,13 +2,11 @@
 
 Rules of this file:
 1. An object that cannot be projected affects itself only: it is kept as `UnreadableObject`.
-2. An object that is missing here may exist in the cluster: `trouble_in` says why the kind is not known in a
-   namespace, and `unreadable_of` returns the objects of a service of which only the metadata is known.
+2. An object that is missing here may exist in the cluster: `availability` says why the kind is not known in
+   a namespace, and `unreadable_of` returns the objects of a service of which only the metadata is known.
 3. Comparing two rows is cheap, whatever an author wrote: rows hold flat values and digests.
 """
 
-import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -35,56 +33,27 @@ from sync.observed.cached import (
     without_content,
 )
 from sync.observed.index_keys import IndexKey, Key, concerns
+from sync.watch.availability import EVERYWHERE, Availability, Scope
 from sync.watch.rows import NamespacedName, Rows
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
-ENOUGH: Final = 3
-"""Failed lists in a row after which a kind counts as unavailable, or as not served."""
 OWNERS: Final = 1024
 """The most owner references of an object that are read; a PodGroup has up to 128 of ours."""
 ROW_LIMIT: Final = 2**21
 """The most memory that one row may take (`cached.weight`)."""
 ROWS: Final = 2**29
 """The memory for the rows of all kinds: half of the limit of the manifests."""
-NOT_LISTED: Final = "it has not been listed yet"
 TOO_LARGE: Final = f"the controller would keep more than {ROW_LIMIT >> 20} MiB of it; make it smaller"
 NO_ROOM: Final = (
     "the objects of its namespace take too much of the controller's memory; delete some, make them smaller, "
     "or raise the memory limit of the controller"
 )
-EVERYWHERE: Final = ""
-"""The scope of a cache that has the objects of all namespaces."""
 
 
 def _ignore(_key: Key) -> None:
     """Ignore a change: this process is not the leader."""
-
-
-def _nothing() -> None:
-    """Do nothing: this process is not the leader."""
-
-
-@dataclass(slots=True)
-class Scope:
-    """Whether the objects of one namespace are known, or those of all (`EVERYWHERE`).
-
-    A namespace has a scope of its own where only some are watched: its admins may remove permissions there.
-    """
-
-    trouble: str = NOT_LISTED
-    """Why the objects are not known; empty if they are. Rows that were known before stay."""
-    absent: bool = False
-    """Whether the API server does not serve the kind."""
-    failures: int = 0
-    """Failed lists in a row."""
-    denials: int = 0
-    """Failed lists in a row because the API server's discovery lacks the kind."""
-    settled: bool = False
-    """Whether the objects are known, or the kind is unavailable."""
-    heard: float = field(default_factory=time.monotonic)
-    """When the API server last answered its list or its watch, on the clock of `time.monotonic`."""
 
 
 @dataclass(slots=True)
@@ -95,17 +64,10 @@ class Cache(Generic[R]):
     changed: Callable[[Key], None] = _ignore
     status_changed: Callable[[Key], None] = _ignore
     """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
-    recovered: Callable[[], None] = _nothing
-    """Called when the objects of the kind become known."""
     known: Rows[R] = field(default_factory=Rows)
     unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
-    synced: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the objects of each scope are known, or the kind is known not to be served."""
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once each scope is known, or unavailable: further waiting does not help."""
-    scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
-    """By namespace."""
-
+    availability: Availability = field(default_factory=Availability)
+    """Whether the objects of the kind are known."""
     space: BytePool = field(default_factory=lambda: BytePool(ROWS))
     """The memory for the rows of all kinds."""
     sizes: dict[NamespacedName, int] = field(default_factory=dict)
@@ -120,34 +82,6 @@ class Cache(Generic[R]):
     def keys(self) -> tuple[Key, ...]:
         """Every key that an object concerns."""
         return (*self.known.by_key, *self.unreadable.by_key)
-
-    @property
-    def trouble(self) -> str:
-        """Why the objects of a scope are not known; empty if all are."""
-        return next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
-
-    @property
-    def absent(self) -> bool:
-        """Whether the API server does not serve the kind."""
-        return all(scope.absent for scope in self.scopes.values())
-
-    def trouble_in(self, namespace: str) -> str:
-        """Return why the objects of a namespace are not known; empty if they are."""
-        found = self.scopes.get(namespace) or self.scopes.get(EVERYWHERE)
-        return found.trouble if found else ""
-
-    def divide(self, namespaces: Iterable[str]) -> None:
-        """Expect the objects of these namespaces, each listed on its own."""
-        self.scopes = {namespace: Scope() for namespace in namespaces}
-
-    @property
-    def heard(self) -> float:
-        """When the API server last answered for the scope that it has not answered for the longest time."""
-        return min(scope.heard for scope in self.scopes.values())
-
-    def hear(self, namespace: str) -> None:
-        """Record that the API server answered for a scope, whatever it said."""
-        self.scopes[namespace].heard = time.monotonic()
 
     # --- lookups -----------------------------------------------------------------------------------
 
@@ -173,8 +107,8 @@ class Cache(Generic[R]):
         if unread:
             row = next(iter(unread.values()))
             return f"{kind} {row.name} cannot be read: {row.why}"
-        scope = self.scopes.get(key[0]) or self.scopes.get(EVERYWHERE)
-        return f"{kind} is unavailable: {scope.trouble}" if scope and scope.trouble else ""
+        trouble = self.availability.trouble_in(key[0])
+        return f"{kind} is unavailable: {trouble}" if trouble else ""
 
     # --- one object ---------------------------------------------------------------------------------
 
@@ -256,47 +190,18 @@ class Cache(Generic[R]):
     async def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
         """Remove the objects of a scope that a list, whose rows were stored, does not have."""
         await self._remove_others(names, namespace)
-        scope = self.scopes[namespace]
-        scope.absent, scope.failures, scope.denials = False, 0, 0
-        self._become_known(scope)
+        self.availability.listed(namespace)
 
     async def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
-        """Record a failed list; `denied`: the API server's discovery lacks the kind.
-
-        One answer is no proof: API servers answer 404 while they start, and proxies do at any time.
-        """
-        scope = self.scopes[namespace]
-        scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
-        if scope.denials >= ENOUGH:
-            await self._become_absent(scope, namespace)
-        elif scope.failures >= ENOUGH:
-            if scope.trouble in {"", NOT_LISTED}:
-                log.error("kind unavailable", kind=self.kind.resource.plural, namespace=namespace)
-                scope.trouble = why
-            scope.absent = False
-            self._settle(scope)
-
-    async def _become_absent(self, scope: Scope, namespace: str) -> None:
-        """Record that the API server does not serve the kind, so there are no objects; it may come later."""
-        if not scope.absent:
-            log.info("kind not served", kind=self.kind.resource.plural)
-            await self._remove_others(frozenset(), namespace)
-        scope.absent = True
-        self._become_known(scope)
-
-    def _become_known(self, scope: Scope) -> None:
-        """Record that the objects are known; services that waited for that are reconciled."""
-        had_trouble, scope.trouble = bool(scope.trouble), ""
-        self._settle(scope)
-        if not self.trouble:
-            self.synced.set()
-        if had_trouble:
-            self.recovered()
-
-    def _settle(self, scope: Scope) -> None:
-        scope.settled = True
-        if all(one.settled for one in self.scopes.values()):
-            self.settled.set()
+        """Record a failed list; `denied`: the API server's discovery lacks the kind (`Availability.fail`)."""
+        plural, known = self.kind.resource.plural, self.availability
+        if known.fail(namespace, why, denied=denied):
+            log.error("kind unavailable", kind=plural, namespace=namespace)
+        if known.is_denied(namespace):
+            if not known.scopes[namespace].absent:
+                log.info("kind not served", kind=plural)
+                await self._remove_others(frozenset(), namespace)
+            known.become_absent(namespace)
 
     async def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
         """Remove the rows of a scope but those of these names; other tasks run meanwhile.
@@ -360,7 +265,7 @@ def holding(
     kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "", *, absent: bool = False
 ) -> Cache[R]:
     """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
-    cache = Cache(kind, scopes={EVERYWHERE: Scope(unknown, absent=absent)})
+    cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown, absent=absent)}))
     for row in rows:
         home: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
         home.put(row)

@@ -32,7 +32,8 @@ from kube.wire import WatchEvent
 from sync.clock import Backoff, Pace
 from sync.kinds import Resource
 from sync.observed.cached import Row, resource_version
-from sync.watch.cache import ENOUGH, Cache
+from sync.watch.availability import ENOUGH
+from sync.watch.cache import Cache
 from sync.watch.intake import Intake
 from sync.watch.rows import NamespacedName
 
@@ -55,9 +56,9 @@ async def reflect(client: Client, cache: Cache[R], namespaces: Sequence[str] = (
     Each namespace is listed and watched on its own: the admins of one may remove the permissions there.
     """
     if namespaces:
-        cache.divide(namespaces)
+        cache.availability.divide(namespaces)
     async with asyncio.TaskGroup() as tasks:
-        for scope in tuple(cache.scopes):
+        for scope in tuple(cache.availability.scopes):
             intake = Intake(cache, client.pool)
             tasks.create_task(intake.run())
             tasks.create_task(_reflect(client, cache, scope, intake))
@@ -100,7 +101,7 @@ async def _list(client: Client, cache: Cache[R], namespace: str) -> tuple[str, s
     version, names, pace = "", set[NamespacedName](), Pace()
     newest = max((row.resource_version for row in cache.rows.values()), default=0)
     async for answer in client.pages(_path(cache, namespace), cache.kind.resource.selector):
-        cache.hear(namespace)
+        cache.availability.hear(namespace)
         version = answer.metadata.version
         is_restored = newest > resource_version({"resourceVersion": version})
         for item in answer.items or ():
@@ -138,14 +139,14 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
         before = version
         try:
             async for event in _events(client, cache, namespace, version):
-                cache.hear(namespace)
+                cache.availability.hear(namespace)
                 if event.type == "ERROR":
                     raise Gone("the API server sent an ERROR event")
                 version, failures = await intake.receive(event), 0
                 backoff.reset()
                 await pace.rest()
         except ApiError as error:
-            cache.hear(namespace)
+            cache.availability.hear(namespace)
             failures += 1
             if error.code in {GONE, NOT_FOUND} or failures >= ENOUGH:
                 raise Gone(logged(error)) from error
@@ -155,7 +156,7 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
         except ValueError as error:
             raise Gone(f"cannot be read: {logged(error)}") from error
         else:
-            cache.hear(namespace)
+            cache.availability.hear(namespace)
             if cache.has_room_again():
                 raise Gone("there is room for objects whose content was not kept")
             await asyncio.sleep(0 if version != before else backoff.next())
@@ -164,7 +165,7 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
 def _hear(cache: Cache[R], namespace: str, error: Exception) -> None:
     """Record an error that is an answer of the API server."""
     if not isinstance(error, NO_ANSWER):
-        cache.hear(namespace)
+        cache.availability.hear(namespace)
 
 
 def _events(client: Client, cache: Cache[R], namespace: str, version: str) -> AsyncIterator[WatchEvent]:

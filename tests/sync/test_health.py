@@ -9,7 +9,8 @@ import pytest
 from kube.client import SILENCE, Client
 from sync.health import DEAF, STUCK, unhealthy
 from sync.kinds import LWS, POD_GROUP
-from sync.watch.cache import EVERYWHERE, Cache, Caches
+from sync.watch.availability import EVERYWHERE
+from sync.watch.cache import Cache, Caches
 from sync.watch.reflector import reflect
 from tests.sync.conftest import Background, Eventually
 from tests.sync.fake_api import Api, status
@@ -23,7 +24,7 @@ def caches(lws_heard: float, groups_heard: float) -> Caches:
     """Return two caches that heard from the API server so many seconds ago."""
     made: Caches = {kind.kind: Cache(kind) for kind in (LWS, POD_GROUP)}
     for kind, seconds in ((LWS, lws_heard), (POD_GROUP, groups_heard)):
-        made[kind.kind].scopes[EVERYWHERE].heard = NOW - seconds
+        made[kind.kind].availability.scopes[EVERYWHERE].heard = NOW - seconds
     return made
 
 
@@ -57,15 +58,15 @@ async def cache(client: Client, background: Background) -> Cache[Any]:
 
 
 async def test_a_list_and_an_event_are_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
-    cache.scopes[EVERYWHERE].heard = 0.0
+    cache.availability.scopes[EVERYWHERE].heard = 0.0
     await eventually(lambda: bool(api.watches))
-    assert cache.heard
+    assert cache.availability.heard
 
-    cache.scopes[EVERYWHERE].heard = 0.0
+    cache.availability.scopes[EVERYWHERE].heard = 0.0
     api.put(LWS.path("team-a", "p"), lws("p"))
 
     await eventually(lambda: bool(cache.rows))
-    assert cache.heard
+    assert cache.availability.heard
 
 
 async def test_one_deaf_watch_of_several_namespaces_is_noticed(
@@ -76,33 +77,33 @@ async def test_one_deaf_watch_of_several_namespaces_is_noticed(
     background(reflect(client, cache, ("team-a", "team-b")))
     await eventually(lambda: len(api.watches) == 2)
     now = time.monotonic()
-    for scope in cache.scopes.values():
+    for scope in cache.availability.scopes.values():
         scope.heard = now - DEAF - 1
 
     api.put(LWS.path("team-a", "p"), lws("p"))
-    await eventually(lambda: cache.scopes["team-a"].heard >= now)
+    await eventually(lambda: cache.availability.scopes["team-a"].heard >= now)
 
     assert unhealthy({LWS.kind: cache}, {}, now, now) == f"deaf watch: {LWS.kind}"
 
 
 async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
     api.fault = lambda _request: status(403, "Forbidden")
-    cache.scopes[EVERYWHERE].heard = 0.0
+    cache.availability.scopes[EVERYWHERE].heard = 0.0
 
     await eventually(lambda: len(api.requests) > 1)
 
-    assert cache.heard
+    assert cache.availability.heard
 
 
 async def test_a_watch_on_which_nothing_arrives_is_not_heard(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
     await eventually(lambda: bool(api.watches))
-    cache.scopes[EVERYWHERE].heard = 0.0
+    cache.availability.scopes[EVERYWHERE].heard = 0.0
 
     await asyncio.sleep(0.2)
 
-    assert not cache.heard
+    assert not cache.availability.heard
 
 
 async def test_a_broken_connection_is_not_heard(
@@ -110,9 +111,9 @@ async def test_a_broken_connection_is_not_heard(
 ) -> None:
     client.configuration.host = "http://127.0.0.1:9"  # discard: nothing listens
     cache = Cache(LWS)
-    cache.scopes[EVERYWHERE].heard = 0.0
+    cache.availability.scopes[EVERYWHERE].heard = 0.0
 
     background(reflect(client, cache))
 
-    await eventually(lambda: cache.scopes[EVERYWHERE].failures > 1)
-    assert not cache.heard
+    await eventually(lambda: cache.availability.scopes[EVERYWHERE].failures > 1)
+    assert not cache.availability.heard

@@ -12,7 +12,8 @@ from kube import client as client_module
 from kube.client import Client
 from sync.controller import Controller
 from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, WATCHED
-from sync.watch.cache import ENOUGH, Cache
+from sync.watch.availability import ENOUGH
+from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api, Fault, status
@@ -76,7 +77,7 @@ async def test_a_kind_whose_crd_is_deleted_is_absent(
     api.absent = {HTTP_ROUTE.resource.plural}
     api.forget()
 
-    await eventually(lambda: served.caches[HTTP_ROUTE.kind].absent)
+    await eventually(lambda: served.caches[HTTP_ROUTE.kind].availability.absent)
 
     assert served.caches[HTTP_ROUTE.kind].rows == {}
 
@@ -91,7 +92,7 @@ async def test_gangs_are_made_without_rights_on_routes(
     controller = start()
 
     await eventually(lambda: PG in api.objects)
-    await eventually(lambda: all(controller.caches[kind].trouble for kind in ROUTES))
+    await eventually(lambda: all(controller.caches[kind].availability.trouble for kind in ROUTES))
 
 
 @pytest.mark.usefixtures("admission")

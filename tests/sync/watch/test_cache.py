@@ -11,7 +11,8 @@ from intent.annotations import SERVICE
 from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
 from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys, parent_keys
-from sync.watch.cache import ENOUGH, Cache
+from sync.watch.availability import ENOUGH
+from sync.watch.cache import Cache
 from tests.sync.samples import KEY, hold, lws
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
@@ -189,7 +190,7 @@ async def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
     for one in denied:
         await cache.fail("404", denied=one)
 
-    assert (cache.absent, cache.of(KEY), woken) == (False, (row(7),), [])
+    assert (cache.availability.absent, cache.of(KEY), woken) == (False, (row(7),), [])
 
 
 async def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
@@ -198,22 +199,27 @@ async def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
     for _ in range(ENOUGH):
         await cache.fail("404", denied=True)
 
-    assert (cache.absent, cache.of(KEY), cache.trouble, cache.settled.is_set()) == (True, (), "", True)
+    assert (
+        cache.availability.absent,
+        cache.of(KEY),
+        cache.availability.trouble,
+        cache.availability.settled.is_set(),
+    ) == (True, (), "", True)
 
 
 async def test_a_kind_is_unavailable_from_the_third_failure_to_the_next_list() -> None:
     cache, recovered = Cache(LWS), list[str]()
     await listed(cache, row(7))
-    cache.recovered = lambda: recovered.append("again")
+    cache.availability.recovered = lambda: recovered.append("again")
 
     said = []
     for _ in range(ENOUGH):
-        said.append(cache.trouble)
+        said.append(cache.availability.trouble)
         await cache.fail("403 Forbidden", denied=False)
-    said.append(cache.trouble)
+    said.append(cache.availability.trouble)
     await listed(cache, row(8))
 
-    assert (said, cache.trouble, recovered) == ([""] * ENOUGH + ["403 Forbidden"], "", ["again"])
+    assert (said, cache.availability.trouble, recovered) == ([""] * ENOUGH + ["403 Forbidden"], "", ["again"])
 
 
 async def test_other_tasks_run_while_the_objects_of_a_kind_are_removed() -> None:

@@ -40,7 +40,7 @@ async def test_existing_objects_are_listed(api: Api, client: Client, background:
     cache = Cache(LWS)
 
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     assert len(cache.rows) == 7
 
@@ -49,7 +49,7 @@ async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.headers.get("Authorization", ""))
 
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     assert seen[0] == "Bearer secret-token"
 
@@ -67,7 +67,7 @@ async def test_the_list_uses_pages_and_our_label(
     cache = Cache(kind)
 
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     assert seen[0] == query
 
@@ -87,9 +87,9 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
     cache = Cache(LWS)
 
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
-    assert (len(cache.rows), cache.trouble) == (10, "")
+    assert (len(cache.rows), cache.availability.trouble) == (10, "")
     assert limits[:2] == [100, 50]
     assert 1 in limits
 
@@ -111,7 +111,7 @@ async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
 
     api.fault = write
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     assert [row.resource_version for row in cache.rows.values()] == [9, 9]
 
@@ -121,7 +121,7 @@ async def test_the_largest_object_of_a_watch_needs_no_list(
 ) -> None:
     cache = Cache(CONFIG_MAP)
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
     lists: list[str] = []
     api.fault = lambda request: lists.append(request.path) if "limit" in request.query else None
     metadata = {"namespace": "team-a", "name": "c", "labels": {"fusioninfer.io/service": "s"}}
@@ -138,7 +138,7 @@ async def test_the_largest_object_of_a_watch_needs_no_list(
 async def test_added_changed_and_deleted_objects_are_followed(
     api: Api, cache: Cache[Any], eventually: Eventually
 ) -> None:
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     api.put(path("p"), lws("p"))
     api.put(path("d"), lws("d"))
@@ -210,7 +210,7 @@ async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any], event
         return web.Response(text='{"type": "ADDED", "object": {"metad')
 
     api.fault = truncate
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
 
     api.put(path("p"), lws("p"))
 
@@ -229,7 +229,7 @@ async def test_a_list_and_a_watch_that_are_refused_or_none_are_tried_again(
         return answers.pop() if answers else None
 
     api.fault = answer
-    await eventually(cache.synced.is_set)
+    await eventually(cache.availability.synced.is_set)
     api.put(path("p"), lws("p"))
 
     await eventually(lambda: len(cache.rows) == 1)
@@ -241,7 +241,7 @@ async def test_a_kind_that_is_not_served_has_an_empty_cache(
 ) -> None:
     api.fault = lambda _request: web.Response(status=404, text="404 page not found")
 
-    await eventually(cache.synced.is_set)
+    await eventually(cache.availability.synced.is_set)
 
     assert cache.rows == {}
 
@@ -264,7 +264,7 @@ async def test_an_equal_row_causes_no_reconcile(
     woken: list[object] = []
     cache = Cache(LWS, woken.append)
     background(reflect(client, cache))
-    await cache.synced.wait()
+    await cache.availability.synced.wait()
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(woken))
 
@@ -301,7 +301,7 @@ async def some(api: Api, client: Client, background: Background) -> Cache[Any]:
         api.put(*of(namespace))
     kept = Cache(LWS)
     background(reflect(client, kept, HOMES))
-    await kept.synced.wait()
+    await kept.availability.synced.wait()
     return kept
 
 
@@ -312,7 +312,7 @@ async def test_no_other_namespace_is_asked_for_or_known(
     await eventually(lambda: len(api.watches) == len(HOMES))
 
     assert {path for _, path in api.requests} == {LWS.path(namespace) for namespace in HOMES}
-    assert some.trouble == ""
+    assert some.availability.trouble == ""
 
 
 async def test_changes_in_each_of_them_are_followed(
@@ -351,11 +351,11 @@ async def test_a_namespace_that_may_not_be_listed_is_unknown_and_the_others_are_
     await eventually(lambda: len(api.watches) == len(HOMES))
 
     forbid(api, "team-b")
-    await eventually(lambda: "no" in some.trouble_in("team-b"))
+    await eventually(lambda: "no" in some.availability.trouble_in("team-b"))
     api.put(*of("team-a", "q"))
 
     await eventually(lambda: ("team-a", "q") in names(some))
-    assert (some.trouble_in("team-a"), some.trouble != "") == ("", True)
+    assert (some.availability.trouble_in("team-a"), some.availability.trouble != "") == ("", True)
     assert ("team-b", "p") in names(some)
 
 
@@ -363,9 +363,9 @@ async def test_a_namespace_that_may_be_listed_again_is_known(
     api: Api, some: Cache[Any], eventually: Eventually
 ) -> None:
     forbid(api, "team-b")
-    await eventually(lambda: bool(some.trouble_in("team-b")))
+    await eventually(lambda: bool(some.availability.trouble_in("team-b")))
     recovered: list[str] = []
-    some.recovered = lambda: recovered.append("again")
+    some.availability.recovered = lambda: recovered.append("again")
     api.put(*of("team-b", "late"))
     api.remove(LWS.path("team-b", "p"))
 
@@ -383,5 +383,5 @@ async def test_namespaces_of_which_one_is_never_listed_are_settled_and_not_synce
 
     background(reflect(client, cache, HOMES))
 
-    await cache.settled.wait()
-    assert not cache.synced.is_set()
+    await cache.availability.settled.wait()
+    assert not cache.availability.synced.is_set()
