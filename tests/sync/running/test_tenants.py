@@ -25,7 +25,6 @@ from sync.watch.cache import Cache
 from sync.watch.intake import Intake
 from tests.sync.conftest import Background, Eventually, Start, quiet
 from tests.sync.fake_api import Api
-from tests.sync.running.test_hanging import gang
 from tests.sync.samples import hold, inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
 
@@ -317,6 +316,17 @@ async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: P
     metadata["generation"] = 2
     api.put(shared.path(*where), common | {"spec": {"gatewayClassName": "other"}})
     await eventually(lambda: {*reconciled} == {(tenant, "s") for tenant in (*tenants, HOSTILE)})
+
+
+def gang(name: str) -> Object:
+    """Return a worker that is a service of its own, in the namespace of the hung."""
+    made = lws(name, "worker")
+    made["metadata"]["namespace"] = "hung"
+    for part in ("labels", "annotations"):
+        made["metadata"][part]["fusioninfer.io/service"] = name
+    annotations = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["annotations"]
+    annotations["scheduling.k8s.io/group-name"] = name
+    return made
 
 
 @pytest.fixture
