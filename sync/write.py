@@ -16,7 +16,7 @@ from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.changes import changed
-from sync.decide import INVALID, Attempt, Skip, Write, before_dry_run, decide, lasting
+from sync.decide import INVALID, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.live import BehindError, OwnerCheck, read_object
 from sync.metrics import ControllerMetrics
@@ -69,6 +69,8 @@ class Writer:
         fingerprint, history = digest(desired), state.history(kind.kind, desired["metadata"]["name"])
         try:
             stored = await self._stored(kind, desired)
+            if isinstance(stored, Refusal):
+                return stored
             if stored and history.is_settled(fingerprint, stored.fingerprint):
                 return None
             attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
@@ -87,20 +89,23 @@ class Writer:
                 return refusal
             raise
 
-    async def _stored(self, kind: Kind[A], desired: Object) -> A | None:
+    async def _stored(self, kind: Kind[A], desired: Object) -> A | Refusal | None:
         """Return the row of the stored object; one that the cache lacks is read, since it may exist.
 
-        Raises `BehindError` where the cache holds all of them, since the plan depends on it.
+        A refusal if no cache would hold it: it is another's. Raises `BehindError` where the cache holds all of
+        them, since the plan depends on it.
         """
         metadata, cache = desired["metadata"], cache_of(self.caches, kind)
         if known := cache.rows.get((metadata.get("namespace", ""), metadata["name"])):
             return known
         live = await read_object(self.client, kind, metadata["namespace"], metadata["name"])
-        row = kind.project(live) if live else None
+        if live is None:
+            return None
+        row = kind.project(live)
         if row and not kind.resource.selector:
             cache.put(row)
             raise BehindError(kind.kind, row.name)
-        return row
+        return row or foreign(kind, desired)
 
     async def _try(
         self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool
