@@ -92,8 +92,8 @@ class Writer:
     async def _stored(self, kind: Kind[A], desired: Object) -> A | Refusal | None:
         """Return the row of the stored object; one that the cache lacks is read, since it may exist.
 
-        A refusal if no cache would hold it: it is another's. Raises `BehindError` where the cache holds all of
-        them, since the plan depends on it.
+        A refusal if no cache would hold it: it is another's. Raises `BehindError` where the cache holds all
+        of them, since the plan depends on it.
         """
         metadata, cache = desired["metadata"], cache_of(self.caches, kind)
         if known := cache.rows.get((metadata.get("namespace", ""), metadata["name"])):
