@@ -9,11 +9,11 @@ from click.shell_completion import get_completion_class
 from fusioninfer import __version__, completing
 from fusioninfer.cluster.check.command import check
 from fusioninfer.cluster.diff.command import diff
+from fusioninfer.cluster.eject.command import eject
 from fusioninfer.cluster.planning.command import plan
 from fusioninfer.cluster.refresh.command import refresh
 from fusioninfer.cluster.why.command import why
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
-from fusioninfer.eject.command import eject
 from fusioninfer.file_commands import expand, explain, validate
 from fusioninfer.importing import import_
 from fusioninfer.options import (

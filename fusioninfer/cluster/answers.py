@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from intent.shapes import mapping, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +21,6 @@ class Answer:
     def first(self) -> Object:
         """The first object; empty if there is none."""
         return self.objects[0] if self.objects else {}
-
-
-def name_of(obj: Object) -> str:
-    """Return the name of an object."""
-    return text(mapping(obj.get("metadata")).get("name"))
 
 
 ABSENT: Final = Answer()

@@ -47,13 +47,3 @@ def home_namespace(kubeconfig: str | None, context: str | None) -> str:
         return home(kubeconfig, context)
     except ConfigError as error:
         exit_unreadable(error)
-
-
-def printable(text: str) -> str:
-    """Return a text of the cluster on one line, without characters that control a terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: `1 error`, `2 errors`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -8,15 +8,14 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.reader import Reader
+from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.settings import SettingsFile
 from intent import Object, yaml
-from intent.annotations import SERVICE
 from intent.inferenceservice.read import read
 from intent.names import SYSTEM_NAMESPACE
-from intent.service.member import ServiceKey, ejected, member
+from intent.service.member import ServiceKey
 from intent.settings import Settings
-from intent.shapes import annotations, mapping, text
+from intent.shapes import mapping, text
 from kube.client import DEFAULT_NAMESPACE
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.observe import ServiceMemory, observe
@@ -73,7 +72,7 @@ async def read_live(reader: Reader, namespace: str, settings: Settings | None) -
         reader.one(volcano.SCHEDULER),
     )
     found = {
-        kind.kind: _complete(answer, kind)
+        kind.kind: complete(answer, kind)
         for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
     }
     found[TEMPLATES.kind] = await _templates(reader, namespace)
@@ -101,10 +100,17 @@ async def _config_maps(reader: Reader, services: Iterable[Object]) -> Mapping[Se
     return dict(zip(sorted(asked), answers, strict=True))
 
 
-def _complete(answer: Answer, kind: Kind[Any]) -> Answer:
-    """Add what items of lists lack."""
+def complete(answer: Answer, kind: Kind[Any]) -> Answer:
+    """Return an answer whose objects have what items of lists lack."""
     identity = {"apiVersion": kind.resource.api_version, "kind": kind.kind}
     return replace(answer, objects=tuple(identity | obj for obj in answer.objects))
+
+
+def require(found: Mapping[str, Answer], kinds: Iterable[Kind[Any]], namespace: str) -> None:
+    """Raise `UnreachableError` for the first kind that could not be listed."""
+    for kind in kinds:
+        if why := found[kind.kind].unknown:
+            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
 
 
 def _too_old(scheduler: Answer, settings: Settings) -> str:
@@ -184,9 +190,3 @@ def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[s
         if (at := (obj["kind"], obj["metadata"]["name"])) not in stored
         and not live.objects.get(obj["kind"], Answer()).unknown
     ]
-
-
-def service_of(lws: Object) -> str:
-    """Return the service of a LeaderWorkerSet: expanded, only annotated, or ejected; empty if it has none."""
-    one = member(lws) or ejected(lws)
-    return (one.service or one.group) if one else text(annotations(lws).get(SERVICE))

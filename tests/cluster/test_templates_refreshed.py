@@ -43,7 +43,7 @@ def edit(there: Cluster, namespace: str, disk: str) -> None:
 def refresh(there: Cluster, namespace: str, *words: str) -> tuple[int, list[Any]]:
     """Run the subcommand; return its exit code and its rows."""
     options = ["--namespace", namespace, "--output=json", f"--kubeconfig={kubeconfig(there)}"]
-    done = CliRunner().invoke(main, ["refresh", *options, *words], catch_exceptions=False)
+    done = CliRunner().invoke(main, ["refresh", "--yes", *options, *words], catch_exceptions=False)
     return done.exit_code, json.loads(done.stdout)["leaderWorkerSets"]
 
 

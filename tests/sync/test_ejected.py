@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import pytest
 
-from fusioninfer.eject.manifests import eject
-from fusioninfer.eject.service import LiveService
-from fusioninfer.eject.steps import Instruction
+from fusioninfer.cluster.eject.manifests import eject
+from fusioninfer.cluster.eject.service import LiveService
+from fusioninfer.cluster.eject.steps import Instruction
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from sync.controller import Controller

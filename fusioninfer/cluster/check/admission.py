@@ -3,7 +3,6 @@
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check import certificates
 from fusioninfer.cluster.check.facts import (
     MUTATING,
@@ -18,6 +17,7 @@ from fusioninfer.cluster.check.facts import (
     webhooks,
 )
 from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.shapes import annotations, listed, mapping, text

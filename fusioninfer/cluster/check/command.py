@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import OUTPUT, counted, home_namespace, printable, read
+from fusioninfer.cluster.connection import OUTPUT, home_namespace, read
+from fusioninfer.cluster.text import counted
 from fusioninfer.options import (
     CONTEXT,
     FINDINGS,
@@ -16,6 +17,7 @@ from fusioninfer.options import (
     Namespace,
     echo_json,
 )
+from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from catalog.pickers.generations import is_gone
 from catalog.versions import KUBERNETES, LWS
-from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check.facts import (
     LWS_RESOURCE,
     OURS,
@@ -20,6 +19,7 @@ from fusioninfer.cluster.check.facts import (
     webhooks,
 )
 from fusioninfer.cluster.check.row import BOTH, INSTALLED, Check, Judgement, fails, first_of, holds, unknown
+from fusioninfer.cluster.text import name_of
 from intent import Object, yaml
 from intent.shapes import listed, mapping, text
 from sync.observed import volcano

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from fusioninfer.cluster.answers import Right, Rights, name_of
+from fusioninfer.cluster.answers import Right, Rights
 from fusioninfer.cluster.check.components import is_served
 from fusioninfer.cluster.check.facts import Facts, available
 from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, first_of, holds, unknown
+from fusioninfer.cluster.text import name_of
 from fusioninfer.settings import SettingsFile
 from intent import Object, budget, yaml
 from intent.errors import FieldError

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from catalog.engines import Version
-from fusioninfer.cluster.answers import ABSENT, Answer, Rights, name_of
+from fusioninfer.cluster.answers import ABSENT, Answer, Rights
+from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.image import read_image
 from intent.names import SYSTEM_NAMESPACE

@@ -11,9 +11,9 @@ from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
 from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
-from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, parsed
 from fusioninfer.cluster.check.row import INSTALLED, Check, Judgement, fails, first_of, holds, unknown
+from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import PICKER, PRIORITY, SERVICE
 from intent.shapes import annotations, labels, listed, mapping, text

@@ -34,8 +34,6 @@ class ObjectDiff:
     """None: it is created."""
     after: Object | None
     """None: it is deleted."""
-    exact: bool = True
-    """Whether `after` is the answer of the API server; else it was computed here."""
 
     @property
     def action(self) -> Action:
@@ -122,14 +120,3 @@ def _patched(last: Any, value: Any) -> Any:
 
 def _removals(last: Object, file: Object) -> Iterator[tuple[str, None]]:
     return ((key, None) for key in last if key not in file)
-
-
-def merged(value: Object, part: Object) -> Object:
-    """Apply a merge patch (RFC 7386): maps merge, null removes, everything else replaces."""
-    kept = {key: one for key, one in value.items() if key not in part}
-    for key, new in part.items():
-        if isinstance(new, dict):
-            kept[key] = merged(mapping(value.get(key)), new)
-        elif new is not None:
-            kept[key] = new
-    return kept

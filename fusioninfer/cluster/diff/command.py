@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, printable, read
+from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
@@ -19,6 +19,7 @@ from fusioninfer.options import (
     print_errors,
     read_settings,
 )
+from intent.errors import printable
 
 COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 EXAMPLES: Final = """\b
@@ -48,9 +49,9 @@ def diff(  # noqa: PLR0913 - each is a flag
 ) -> None:
     """Show what applying files would change in the cluster: in their objects, and in the controller's.
 
-    Objects of files are sent as dry runs, so that the API server and all webhooks answer; without the right
-    to write, admission is computed here. PodGroups, Services and routes are those that the controller would
-    apply or delete. Left out are managedFields, status, and the record of the expansion.
+    Objects of files are sent as dry runs, so that the API server and all webhooks answer. LeaderWorkerSets of
+    an InferenceService, PodGroups, Services and routes are those that the controller would apply or delete.
+    Left out are managedFields, status, and the record of the expansion.
 
     Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
     refused.
@@ -87,7 +88,6 @@ def _as_json(change: Any) -> dict[str, Any]:
         "kind": change.identity["kind"],
         "namespace": change.identity["metadata"]["namespace"],
         "name": change.identity["metadata"]["name"],
-        "exact": change.exact,
         "before": cleaned(change.before),
         "after": cleaned(change.after),
         "diff": unified(change),

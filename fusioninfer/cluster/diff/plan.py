@@ -1,28 +1,28 @@
 """Which objects to propose: those of files, then what the controller makes of their services."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
-from fusioninfer.cluster.answers import Answer, name_of
+from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.diff.change import ObjectDiff, differs
-from fusioninfer.cluster.diff.propose import Proposer, RefusedError, described
-from fusioninfer.cluster.reader import Reader, UnreachableError
-from fusioninfer.cluster.service import Live, caches_of, read_live, service_of, snapshot_of
+from fusioninfer.cluster.diff.propose import RefusedError, of_controller, of_file
+from fusioninfer.cluster.reader import Reader
+from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
+from fusioninfer.cluster.text import counted, described, name_of, service_of
 from fusioninfer.files.documents import Document
-from intent import Object, disaggregatedset
-from intent.annotations import REVISION, SLICE
+from intent import Object
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings
-from intent.shapes import labels, mapping, text
+from intent.shapes import mapping, text
 from sync.decide import foreign, prunable
 from sync.kinds import (
     AUTOSCALER,
     INFERENCE_SERVICE,
     LWS,
     OUTPUTS,
-    Resource,
+    Kind,
     is_ours,
     part_of,
 )
@@ -32,15 +32,7 @@ from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.watch.cache import cache_of
 
-PLURALS: Final = {disaggregatedset.KIND: "disaggregatedsets"} | {
-    kind.kind: kind.resource.plural for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)
-}
-GROUPS: Final = {
-    disaggregatedset.KIND: disaggregatedset.GROUP,
-    LWS.kind: "leaderworkerset.x-k8s.io",
-    INFERENCE_SERVICE.kind: "fusioninfer.io",
-    AUTOSCALER.kind: "autoscaling",
-}
+KINDS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE, AUTOSCALER)}
 """The kinds of files that are compared; for others there is `kubectl diff`."""
 
 
@@ -67,13 +59,9 @@ async def differences(
     by_namespace = _placed(documents, namespace, outcome)
     for home, objects in by_namespace.items():
         live = await read_live(reader, home, settings)
-        _require(live, home)
+        require(live.objects, (LWS, INFERENCE_SERVICE), home)
         outcome.notes += [one for one in live.notes if one not in outcome.notes]
-        await _namespace(Proposer(reader, live.settings), home, objects, live, outcome)
-    if any(not change.exact for change in outcome.changes):
-        outcome.notes.append(
-            "without the right to write, differences were computed here, with the same functions"
-        )
+        await _namespace(reader, home, objects, live, outcome)
     return outcome
 
 
@@ -91,107 +79,48 @@ def _placed(documents: Iterable[Document], namespace: str, outcome: DiffResult) 
         else:
             found.setdefault(home, []).append(obj | {"metadata": metadata | {"namespace": home}})
     if left:
-        outcome.notes.append(
-            f"{left} object{'s' if left > 1 else ''} of other kinds left out: use kubectl diff"
-        )
+        outcome.notes.append(f"{counted(left, 'object')} of other kinds left out: use kubectl diff")
     return found
 
 
 def _is_compared(obj: Object) -> bool:
-    group = text(obj.get("apiVersion")).partition("/")[0]
-    return GROUPS.get(text(obj.get("kind"))) == group
+    kind = KINDS.get(text(obj.get("kind")))
+    return kind is not None and _group(kind.resource.api_version) == _group(text(obj.get("apiVersion")))
 
 
-def _require(live: Live, namespace: str) -> None:
-    for kind in (LWS, INFERENCE_SERVICE):
-        if why := live.objects[kind.kind].unknown:
-            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
+def _group(api_version: str) -> str:
+    return api_version.partition("/")[0]
 
 
 async def _namespace(
-    proposer: Proposer, namespace: str, objects: list[Object], live: Live, outcome: DiffResult
+    reader: Reader, namespace: str, objects: list[Object], live: Live, outcome: DiffResult
 ) -> None:
     services: dict[ServiceKey, None] = {}
     for obj in objects:
-        resource = Resource(obj["apiVersion"], obj["kind"], PLURALS[obj["kind"]])
-        stored = await _stored(proposer, resource, obj, live)
+        kind = KINDS[obj["kind"]]
+        resource = replace(kind.resource, api_version=obj["apiVersion"])
         try:
-            change = await proposer.of_file(resource, obj, stored)
+            change = await of_file(reader, resource, obj, _named(live.of(kind), obj))
         except RefusedError as error:
             outcome.errors.append(str(error))
             continue
         outcome.add(change)
         after = change.after or {}
-        made = (
-            await _members(proposer, change, live, outcome)
-            if obj["kind"] == disaggregatedset.KIND
-            else [after]
-        )
-        live = live.with_objects(made)
-        for one in made:
-            name = one["metadata"]["name"] if one["kind"] == INFERENCE_SERVICE.kind else service_of(one)
-            if name and one["kind"] != AUTOSCALER.kind:
-                services[namespace, text(name)] = None
+        live = live.with_objects([after])
+        if kind is INFERENCE_SERVICE:
+            services[namespace, name_of(after)] = None
+        elif kind is LWS and (name := service_of(after)):
+            services[namespace, name] = None
     for key in services:
-        await _service(proposer, key, live, outcome)
+        await _service(reader, key, live, outcome)
 
 
-async def _members(proposer: Proposer, change: ObjectDiff, live: Live, outcome: DiffResult) -> list[Object]:
-    """Propose the LeaderWorkerSets of a DisaggregatedSet; return them as they would be stored."""
-    before, after = (disaggregatedset.leader_worker_sets(one or {}) for one in (change.before, change.after))
-    known, wanted = ({name_of(one) for _, one in sets} for sets in (before, after))
-    if known & wanted:
-        if known - wanted:
-            outcome.notes.append(
-                f"{described(change.identity)}: its controller deletes those of slices that go"
-            )
-        found = _resized([one for _, one in after if name_of(one) in known], live, outcome)
-        revision = next((labels(one)[REVISION] for one in found if REVISION in labels(one)), "")
-        made = disaggregatedset.leader_worker_sets(change.after or {}, revision)
-        new = [one for (_, named), (_, one) in zip(after, made, strict=True) if name_of(named) not in known]
-        return found + [one for each in new if (one := await _proposed(proposer, each, live, outcome))]
-    outcome.notes.append(
-        f"{described(change.identity)}: its controller names the LeaderWorkerSets by another revision"
-        + ("; it deletes those of the present one at the end of the rollout" if before else "")
-    )
-    proposed = [await _proposed(proposer, one, live, outcome) for _, one in after]
-    return [one for one in proposed if one]
+def _named(objects: Iterable[Object], obj: Object) -> Object | None:
+    """Return the stored object of the same name; None if there is none."""
+    return next((one for one in objects if name_of(one) == name_of(obj)), None)
 
 
-def _resized(members: list[Object], live: Live, outcome: DiffResult) -> list[Object]:
-    """Return the stored LeaderWorkerSets of a revision that stays, with the replicas of its roles."""
-    found = []
-    for member in members:
-        stored = [one for one in live.of(LWS) if _same_role(one, member)]
-        if stored:  # during a rollout there are those of the revision before, too
-            newest = max(stored, key=lambda one: text(one["metadata"].get("creationTimestamp")))
-            wanted = member["spec"].get("replicas", newest["spec"].get("replicas"))
-            found.append(newest | {"spec": newest["spec"] | {"replicas": wanted}})
-            outcome.add(ObjectDiff("controller", newest, found[-1]))
-    return found
-
-
-def _same_role(one: Object, other: Object) -> bool:
-    """Return whether two LeaderWorkerSets are of one role of one DisaggregatedSet."""
-    theirs, ours = (mapping(each["metadata"].get("labels")) for each in (one, other))
-    keys = (disaggregatedset.NAME, disaggregatedset.ROLE)
-    is_there = theirs.get(SLICE, "0") == ours.get(SLICE, "0")
-    return is_there and all(theirs.get(key) == ours.get(key) for key in keys)
-
-
-async def _stored(proposer: Proposer, resource: Resource, obj: Object, live: Live) -> Object | None:
-    """Return the stored object; None if there is none."""
-    name = obj["metadata"]["name"]
-    known = live.objects.get(obj["kind"])
-    if known is not None:
-        return next((one for one in known.objects if one["metadata"]["name"] == name), None)
-    answer = await proposer.reader.one(resource.path(obj["metadata"]["namespace"], name))
-    if answer.unknown:
-        raise UnreachableError(f"cannot read {described(obj)}: {answer.unknown}")
-    return answer.first or None
-
-
-async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: DiffResult) -> None:
+async def _service(reader: Reader, key: ServiceKey, live: Live, outcome: DiffResult) -> None:
     """Propose what the controller makes and deletes of a service, as `Controller.reconcile` does.
 
     LeaderWorkerSets come first: the rest is made of those that there are then.
@@ -206,7 +135,7 @@ async def _service(proposer: Proposer, key: ServiceKey, live: Live, outcome: Dif
             if row and not is_ours(kind, row, key[1], snapshot.owners):
                 outcome.notes.append(foreign(kind, obj).message)
             elif not kind.ownership.requires & missing:
-                after = await _proposed(proposer, obj, live, outcome)
+                after = await _proposed(reader, obj, live, outcome)
             made += [after] if after else []
             missing |= set() if after else {part_of(kind.kind, name)}
         gone = [
@@ -239,7 +168,7 @@ def _deleted(snapshot: Snapshot, desired: Desired, missing: Iterable[str], live:
     return [one for kind, name in rows for one in live.of(kind) if name_of(one) == name]
 
 
-async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: DiffResult) -> Object | None:
+async def _proposed(reader: Reader, obj: Object, live: Live, outcome: DiffResult) -> Object | None:
     """Propose an object of a controller; return it as it would be stored."""
     kind = OUTPUTS[obj["kind"]]
     answer = live.objects.get(kind.kind, Answer())
@@ -247,11 +176,12 @@ async def _proposed(proposer: Proposer, obj: Object, live: Live, outcome: DiffRe
         why = answer.unknown or f"{kind.resource.api_version} is not served"
         outcome.notes.append(f"{described(obj)}: not compared: {why}")
         return None
-    stored = next((one for one in answer.objects if one["metadata"]["name"] == obj["metadata"]["name"]), None)
     try:
-        change = await proposer.of_controller(kind, obj, stored)
+        change, why = await of_controller(reader, kind, obj, _named(answer.objects, obj))
     except RefusedError as error:
         outcome.errors.append(str(error))
         return None
+    if why:
+        outcome.notes.append(f"{described(obj)}: compared by the fields that the controller sets: {why}")
     outcome.add(change)
     return change.after

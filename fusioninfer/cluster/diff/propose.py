@@ -1,91 +1,68 @@
-"""Ask the API server what it would store, by dry runs; without rights, compute it here."""
+"""Ask the API server what it would store, by dry runs."""
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
-from fusioninfer.cluster.answers import Right
-from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, like, merged
+from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, like
 from fusioninfer.cluster.reader import Reader, why
-from fusioninfer.files.offline import is_lws
+from fusioninfer.cluster.text import described
 from intent import Object
-from intent.settings import Settings
 from intent.shapes import annotations, mapping, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
-from sync.kinds import Kind, Resource
+from sync.kinds import LWS, Kind, Resource
 from sync.observed.cached import is_applied, managed
-from webhook.expand import change as admitted
-from webhook.state import state
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
 DIFF: Final = "fusioninfer-diff"
 """The field manager of this command, but for what the controller applied: under its own alone fields go."""
+FORBIDDEN: Final = 403
 
 
 class RefusedError(Exception):
     """Raised if the API server, or a webhook, refuses an object."""
 
 
-@dataclass(slots=True)
-class Proposer:
-    """Proposes objects to one cluster."""
-
-    reader: Reader
-    settings: Settings
-    rights: dict[Right, bool] = field(default_factory=dict)
-
-    async def of_file(self, resource: Resource, file: Object, live: Object | None) -> ObjectDiff:
-        """Return what applying an object of a file changes. Raises `RefusedError`."""
-        namespace, name = file["metadata"]["namespace"], file["metadata"]["name"]
-        verb = "patch" if live else "create"
-        if not await self._may(verb, resource, namespace):
-            return ObjectDiff("file", live, self._admitted(file, live), exact=False)
-        path = resource.path(namespace, name) if live else resource.path(namespace)
-        return ObjectDiff("file", live, await self._send(file_request(path, file, live), file))
-
-    def _admitted(self, file: Object, live: Object | None) -> Object:
-        """Return what admission makes of an object, computed here."""
-        written = merged(live, file_patch(file, live)) if live else file
-        return admitted(written, state(written, live), self.settings) if is_lws(written) else written
-
-    async def of_controller(self, kind: Kind[Any], desired: Object, live: Object | None) -> ObjectDiff:
-        """Return what the controller's apply changes. Raises `RefusedError`."""
-        desired = _with_kept_fields(kind, desired, live)
-        namespace = desired["metadata"]["namespace"]
-        if live is None and not is_lws(desired):
-            return ObjectDiff("controller", None, desired)
-        verb, manager = "patch" if live else "create", FIELD_MANAGER if is_applied(live or {}) else DIFF
-        if not await self._may(verb, kind.resource, namespace):
-            after = self._admitted(desired, live) if is_lws(desired) else desired
-            return ObjectDiff("controller", like(live, after), after, exact=False)
-        request = (
-            apply(kind.path_of(desired), desired, dry_run=True, manager=manager)
-            if live
-            else create(kind.path(namespace), desired, dry_run=True, manager=manager)
-        )
-        return ObjectDiff("controller", live, await self._send(request, desired))
-
-    async def _may(self, verb: str, resource: Resource, namespace: str) -> bool:
-        right = Right(verb, resource.api_version.rpartition("/")[0], resource.plural, namespace)
-        if right not in self.rights:
-            self.rights[right] = (await self.reader.granted([right]))[right] is True
-        return self.rights[right]
-
-    async def _send(self, request: Request, obj: Object) -> Object:
-        identity = {key: obj[key] for key in ("apiVersion", "kind")}
-        try:
-            return identity | await self.reader.send(request)
-        except (ApiError, *NO_ANSWER) as error:
-            raise RefusedError(f"{described(obj)}: {why(error)}") from error
+async def of_file(reader: Reader, resource: Resource, file: Object, live: Object | None) -> ObjectDiff:
+    """Return what applying an object of a file changes. Raises `RefusedError`."""
+    namespace, name = file["metadata"]["namespace"], file["metadata"]["name"]
+    path = resource.path(namespace, name) if live else resource.path(namespace)
+    try:
+        return ObjectDiff("file", live, await _sent(reader, file_request(path, file, live), file))
+    except (ApiError, *NO_ANSWER) as error:
+        raise RefusedError(f"{described(file)}: {why(error)}") from error
 
 
-def described(obj: Object) -> str:
-    """Return kind, namespace and name of an object."""
-    metadata = obj["metadata"]
-    return f"{obj['kind']} {metadata['namespace']}/{metadata['name']}"
+async def of_controller(
+    reader: Reader, kind: Kind[Any], desired: Object, live: Object | None
+) -> tuple[ObjectDiff, str]:
+    """Return what the controller's apply changes, and why that is not the API server's answer.
+
+    An author often may not write what the controller writes: then the fields that it sets are compared.
+    Raises `RefusedError`.
+    """
+    desired = _with_kept_fields(kind, desired, live)
+    is_set = kind.kind == LWS.kind
+    if live is None and not is_set:
+        return ObjectDiff("controller", None, desired), ""
+    manager = FIELD_MANAGER if is_applied(live or {}) else DIFF
+    request = (
+        apply(kind.path_of(desired), desired, dry_run=True, manager=manager)
+        if live
+        else create(kind.path(desired["metadata"]["namespace"]), desired, dry_run=True, manager=manager)
+    )
+    try:
+        return ObjectDiff("controller", live, await _sent(reader, request, desired)), ""
+    except (ApiError, *NO_ANSWER) as error:
+        if is_set or not isinstance(error, ApiError) or error.code != FORBIDDEN:
+            raise RefusedError(f"{described(desired)}: {why(error)}") from error
+        return ObjectDiff("controller", like(live, desired), desired), why(error)
+
+
+async def _sent(reader: Reader, request: Request, obj: Object) -> Object:
+    return {key: obj[key] for key in ("apiVersion", "kind")} | await reader.send(request)
 
 
 def file_request(path: str, file: Object, live: Object | None) -> Request:
@@ -108,10 +85,10 @@ def file_patch(file: Object, live: Object) -> Object:
     metadata = mapping(file.get("metadata"))
     whole = file | {"metadata": metadata | {"annotations": mapping(metadata.get("annotations"))}}
     patch = applied_patch(last, whole)  # kubectl's file always has annotations, so they are never all removed
-    if not written or _without_empty_annotations(last) == _without_empty_annotations(file):
-        return patch
-    noted = {LAST_APPLIED: orjson.dumps(file).decode()}  # admission reads what the author changed from it
-    return merged(patch, {"metadata": {"annotations": noted}})
+    if written and _without_empty_annotations(last) != _without_empty_annotations(file):
+        notes = {LAST_APPLIED: orjson.dumps(file).decode()}  # admission reads what the author changed from it
+        patch["metadata"] |= {"annotations": patch["metadata"]["annotations"] | notes}
+    return patch
 
 
 def _without_empty_annotations(obj: Object) -> Object:

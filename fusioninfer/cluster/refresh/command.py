@@ -5,44 +5,47 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, counted, home_namespace, printable, read
+from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
 from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, Namespace, echo_json
+from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE
 
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer refresh -A --dry-run
-  fusioninfer refresh --template vllm --dry-run
-  fusioninfer refresh -n llm --template vllm
+  fusioninfer refresh qwen -n llm              # a service: it asks before it writes
+  fusioninfer refresh -n llm --template vllm --yes
 """
 
 
 @click.command(epilog=EXAMPLES)
+@click.argument("name", default="", metavar="[SERVICE | lws/NAME | isvc/NAME]")
 @click.option("--template", default="", metavar="NAME", help="Only what names this InferenceTemplate.")
 @click.option(
-    "--dry-run", is_flag=True, help="Change nothing: list what would be refreshed, and what restarts."
+    "--dry-run", is_flag=True, help="Write nothing: list what would be refreshed, and what restarts."
 )
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before writing.")
 @HOME
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="The objects of all namespaces.")
 @click.option(
-    "--templates-namespace",
-    "shared",
+    "--system-namespace",
     type=Namespace(),
     default=SYSTEM_NAMESPACE,
     show_default=True,
-    metavar="NAME",
-    help="The namespace whose templates serve all namespaces.",
+    help="The namespace of FusionInfer, whose templates serve all namespaces.",
 )
 @KUBECONFIG
 @CONTEXT
 @OUTPUT
 def refresh(  # noqa: PLR0913 - each is a flag
     *,
+    name: str,
     template: str,
     dry_run: bool,
+    yes: bool,
     namespace: str,
     everywhere: bool,
-    shared: str,
+    system_namespace: str,
     kubeconfig: str | None,
     context: str | None,
     output: str,
@@ -50,25 +53,42 @@ def refresh(  # noqa: PLR0913 - each is a flag
     """Take changed InferenceTemplates.
 
     LeaderWorkerSets keep the templates that they were made with. This command finds those whose templates
-    were changed since, and sets the annotation fusioninfer.io/refresh on each, or on its InferenceService:
-    admission reads the templates again, and the groups restart if their pods change. A dry run on the API
-    server tells which.
+    were changed since: of one service, or of all. A dry run on the API server tells which groups restart. It
+    then asks, and sets the annotation fusioninfer.io/refresh on each, or on its InferenceService: admission
+    reads the templates again.
 
-    Exit code 0: refreshed, or nothing to do; 1: an object cannot be refreshed; 2: the cluster cannot be read.
+    Exit code 0: refreshed, or nothing to do; 1: an object cannot be refreshed, or you said no; 2: the cluster
+    or the service cannot be read.
     """
     from fusioninfer.cluster.refresh import outdated as found  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.cluster.text import counted, parse  # noqa: PLC0415 - the same
 
+    named = parse(name) if name else None
+    if name and named is None:
+        raise click.BadParameter(f"{name!r} is neither a name, nor lws/NAME, nor isvc/NAME")
     home = "" if everywhere else namespace or home_namespace(kubeconfig, context)
-
-    async def run(reader: Any) -> Any:
-        rows = await found.outdated(reader, home, shared, template)
-        return rows if dry_run else await found.refreshed(reader, rows)
-
-    rows = read(kubeconfig, context, run)
+    wanted = found.Wanted(home, system_namespace, template, named)
+    rows = read(kubeconfig, context, lambda reader: found.outdated(reader, wanted))
+    ready = [row for row in rows if not row.problem]
+    count = counted(len(ready), "LeaderWorkerSet")
+    restarts = f"the groups of {sum(row.rolls for row in ready)} restart"
+    if output == "text":
+        for row in rows:
+            changes = "; ".join(map(str, row.changes))
+            click.echo(printable(f"{row.namespace}/{row.itself.name}: {changes}: {_outcome(row)}"))
+    if ready and not dry_run:
+        if not yes:
+            click.confirm(f"Refresh {count}? {restarts.capitalize()}", abort=True, err=True)
+        done = read(kubeconfig, context, lambda reader: found.refreshed(reader, ready))
+        for row in done if output == "text" else ():
+            if row.problem:
+                click.echo(printable(f"{row.namespace}/{row.itself.name}: {_outcome(row)}"))
+        rows = (*done, *(row for row in rows if row.problem))
     if output == "json":
         echo_json({"dryRun": dry_run, "leaderWorkerSets": [_as_json(row) for row in rows]})
     else:
-        _print(rows, dry_run=dry_run)
+        total = counted(sum(not row.problem for row in rows), "LeaderWorkerSet")
+        click.echo(f"{total} {'would be ' if dry_run else ''}refreshed; {restarts}", err=True)
     if any(row.problem for row in rows):
         sys.exit(FINDINGS)
 
@@ -76,8 +96,8 @@ def refresh(  # noqa: PLR0913 - each is a flag
 def _as_json(row: Any) -> dict[str, Any]:
     return {
         "namespace": row.namespace,
-        "name": row.name,
-        "annotated": row.written[1],
+        "name": row.itself.name,
+        "annotated": str(row.written),
         "changes": [str(change) for change in row.changes],
         "restarts": row.rolls,
         "refreshed": row.is_refreshed,
@@ -85,19 +105,7 @@ def _as_json(row: Any) -> dict[str, Any]:
     }
 
 
-def _print(rows: Any, *, dry_run: bool) -> None:
-    for row in rows:
-        changes = "; ".join(map(str, row.changes))
-        click.echo(printable(f"{row.namespace}/{row.name}: {changes}: {_outcome(row, dry_run=dry_run)}"))
-    done = [row for row in rows if not row.problem]
-    restarts = sum(row.rolls for row in done)
-    verb = "would be refreshed" if dry_run else "refreshed"
-    click.echo(f"{counted(len(done), 'LeaderWorkerSet')} {verb}; the groups of {restarts} restart", err=True)
-
-
-def _outcome(row: Any, *, dry_run: bool) -> str:
+def _outcome(row: Any) -> str:
     if row.problem:
         return f"cannot be refreshed: {row.problem}"
-    if not row.rolls:
-        return "its pods stay as they are"
-    return "its groups would restart" if dry_run else "its groups restart"
+    return "its groups restart" if row.rolls else "its pods stay as they are"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.answers import name_of
 from fusioninfer.cluster.check.controller import is_renewed
 from fusioninfer.cluster.service import absent_objects
+from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object

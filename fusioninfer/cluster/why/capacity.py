@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from fusioninfer.cluster.answers import name_of
+from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case, ServiceObjects
 from fusioninfer.files.gangs import TooManyPodsError, workloads
 from intent import Object

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.answers import ABSENT, Answer, name_of
+from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.check.controller import moment
-from fusioninfer.cluster.service import Live, service_of, snapshot_of
+from fusioninfer.cluster.service import Live, snapshot_of
+from fusioninfer.cluster.text import name_of, service_of
 from intent import Object
 from intent.annotations import GROUP_INDEX, LWS_NAME
 from intent.gang import NO_GANG

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, printable, read
+from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
@@ -17,6 +17,7 @@ from fusioninfer.options import (
     echo_json,
     read_settings,
 )
+from intent.errors import printable
 
 EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
 """The word and the colour of each effect of a cause."""

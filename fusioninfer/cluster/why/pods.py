@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.answers import name_of
+from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why import logs
 from fusioninfer.cluster.why.case import Case, index_of
 from fusioninfer.cluster.why.cause import Cause, Effect, cause

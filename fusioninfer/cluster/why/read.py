@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.answers import Answer, name_of
+from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
-from fusioninfer.cluster.service import Live, read_live, service_of
+from fusioninfer.cluster.service import Live, read_live, require
+from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.cluster.why.case import ServiceObjects, members
-from fusioninfer.eject.live import WORDS
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.errors import nearest, suggested
@@ -30,9 +30,7 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     """
     await reader.reach()
     live = await read_live(reader, namespace, settings)
-    for kind in (LWS, INFERENCE_SERVICE):
-        if why := live.objects[kind.kind].unknown:
-            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
+    require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
     named = find(live, word)
     if named is None:
         meant = suggested(nearest(word.rpartition("/")[2], names_in(live)))
@@ -61,16 +59,15 @@ def find(live: Live, word: str) -> tuple[Object, str] | None:
 
     A word without a kind is the name of a service, else of a LeaderWorkerSet.
     """
-    prefix, slash, name = word.rpartition("/")
-    kind = WORDS.get(prefix.lower().partition(".")[0]) if slash else None
-    if slash and kind is None:
+    if (asked := parse(word)) is None:
         return None
+    kind, name = asked
     services = [one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name]
     if services and kind != LWS.kind:
         return services[0], name
     if kind == INFERENCE_SERVICE.kind:
         return None
-    if kind is None and (own := [one for one in live.of(LWS) if service_of(one) == name]):
+    if not kind and (own := [one for one in live.of(LWS) if service_of(one) == name]):
         return own[0], name
     found = next((one for one in live.of(LWS) if name_of(one) == name), None)
     return (found, service_of(found)) if found else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from fusioninfer.cluster.answers import name_of
+from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why import capacity
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause

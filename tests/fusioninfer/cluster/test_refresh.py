@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from fusioninfer.cluster.answers import ABSENT, Answer
-from fusioninfer.cluster.reader import UnreachableError
-from fusioninfer.cluster.refresh import command, writing
+from fusioninfer.cluster.reader import NotFoundError, UnreachableError
+from fusioninfer.cluster.refresh import command
 from fusioninfer.options import exit_unreadable
 from intent import Object
 from intent.annotations import EXPANSION
@@ -85,8 +85,8 @@ class Cluster:
         found["metadata"] |= {"uid": "uid", "generation": generation}
         self.objects[templates(SHARED).path(namespace, "base")] = found
 
-    def put(self, name: str, owner: Object | None = None, refs: str = "base") -> None:
-        found = lws()
+    def put(self, name: str, owner: Object | None = None, refs: str = "base", service: str = "svc") -> None:
+        found = lws(service=service)
         found["metadata"] |= {"name": name, "namespace": "llm", "uid": f"uid-{name}"}
         found["metadata"]["annotations"]["fusioninfer.io/base-refs"] = refs
         if owner:
@@ -104,15 +104,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     def read(_kubeconfig: Any, _context: Any, reading: Any) -> Any:
         try:
             return asyncio.run(reading(there))
-        except UnreachableError as error:
+        except (NotFoundError, UnreachableError) as error:
             exit_unreadable(error)
 
     monkeypatch.setattr(command, "read", read)
     return there
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["refresh", "-n", "llm", *words])
+def run(*words: str, answer: str = "y") -> Result:
+    return CliRunner().invoke(main, ["refresh", "-n", "llm", *words], input=f"{answer}\n")
 
 
 def priority(there: Cluster, path: str = A) -> str:
@@ -135,7 +135,7 @@ def test_a_dry_run_says_what_would_restart_and_writes_nothing(cluster: Cluster) 
     done = run("--dry-run")
 
     assert (done.exit_code, cluster.writes) == (0, [])
-    said = "llm/a: InferenceTemplate llm/base was changed (generation 1, now 2): its groups would restart"
+    said = "llm/a: InferenceTemplate llm/base was changed (generation 1, now 2): its groups restart"
     assert done.stdout.strip() == said
 
 
@@ -147,6 +147,40 @@ def test_a_refresh_takes_the_template_and_a_second_one_does_nothing(cluster: Clu
     assert (first.exit_code, second.exit_code) == (0, 0)
     assert (priority(cluster), cluster.writes) == ("newer", [A])
     assert "its groups restart" in first.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "code", "writes"),
+    [((), "n", 1, []), ((), "", 1, []), (("--yes",), "n", 0, [A]), (("-y", "-o", "json"), "n", 0, [A])],
+    ids=["no", "nothing", "--yes", "JSON"],
+)
+def test_it_asks_before_it_writes(
+    cluster: Cluster, words: tuple[str, ...], answer: str, code: int, writes: list[str]
+) -> None:
+    cluster.put_template("newer", 2)
+
+    done = run(*words, answer=answer)
+
+    assert (done.exit_code, cluster.writes) == (code, writes)
+    assert ("Refresh 1 LeaderWorkerSet? The groups of 1 restart" in done.stderr) is (not words)
+
+
+@pytest.mark.parametrize("word", ["svc", "isvc/svc", "lws/a"])
+def test_one_service_is_refreshed_by_its_name(cluster: Cluster, word: str) -> None:
+    cluster.put("b", service="other")
+    cluster.put_template("newer", 2)
+
+    done = run(word)
+
+    assert (done.exit_code, cluster.writes) == (0, [A])
+
+
+@pytest.mark.parametrize(("word", "says"), [("nope", "nope: not found"), ("pod/a", "is neither a name, nor")])
+def test_a_name_without_an_object_is_exit_code_2(cluster: Cluster, word: str, says: str) -> None:
+    done = run(word)
+
+    assert (done.exit_code, cluster.writes) == (2, [])
+    assert says in done.stderr
 
 
 def test_an_object_that_is_being_deleted_is_left_alone(cluster: Cluster) -> None:
@@ -220,40 +254,14 @@ def test_what_cannot_be_refreshed_is_said_with_the_remedy(
     assert says in done.stdout
 
 
-CONFLICT = ApiError(409, {"reason": "Conflict", "message": "changed"})
-PASSING = [
-    CONFLICT,
-    ApiError(429, {"reason": "TooManyRequests", "message": "later"}),
-    ApiError(503, {"reason": "ServiceUnavailable", "message": "starts"}),
-    TimeoutError(),
-]
-
-
-@pytest.mark.parametrize("error", PASSING, ids=["409", "429", "503", "time-out"])
-def test_a_write_that_may_pass_is_sent_again(
-    cluster: Cluster, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "PAUSES", (0.0, 0.0))
+def test_a_write_without_an_answer_ends_with_the_remedy(cluster: Cluster) -> None:
     cluster.put_template("newer", 2)
-    cluster.fails = [error, error]
+    cluster.fails = [TimeoutError()]
 
     done = run()
 
-    assert (done.exit_code, cluster.writes, cluster.fails) == (0, [A], [])
-
-
-@pytest.mark.parametrize("error", PASSING, ids=["409", "429", "503", "time-out"])
-def test_a_write_that_never_passes_ends_with_the_remedy(
-    cluster: Cluster, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "PAUSES", (0.0, 0.0))
-    cluster.put_template("newer", 2)
-    cluster.fails = [error] * 10
-
-    done = run()
-
-    assert (done.exit_code, cluster.writes, len(cluster.fails)) == (1, [], 7)
-    assert "LeaderWorkerSet a" in done.stdout
+    assert (done.exit_code, cluster.writes) == (1, [])
+    assert "the API server did not answer for LeaderWorkerSet a" in done.stdout
     assert done.stdout.endswith("; run the command again\n")
 
 

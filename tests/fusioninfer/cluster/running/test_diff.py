@@ -2,59 +2,32 @@
 
 import asyncio
 import json
-import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import orjson
 import pytest
 from aiohttp import web
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fusioninfer.cli import main
-from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, merged, unified
+from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, unified
 from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
 from intent import Object
-from intent.disaggregatedset import leader_worker_sets
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
-from tests.builders.lws import container, template
+from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, inference_service
 from tests.sync.served import admit
 
-REVIEWS: Final = "selfsubjectaccessreviews"
-MAPS: Final = st.recursive(
-    st.integers(0, 2) | st.lists(st.integers(0, 2), max_size=2),
-    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=6,
-)
-OBJECTS: Final = st.dictionaries(st.sampled_from("abc"), MAPS, max_size=3)
-
-
 # --- pure -------------------------------------------------------------------------------------------
 
 
-@given(OBJECTS, OBJECTS)
-def test_a_client_side_apply_leaves_exactly_the_file_of_what_it_applied_before(
-    last: Object, file: Object
-) -> None:
-    assert merged(last, applied_patch(last, file)) == file
+def test_a_client_side_apply_removes_what_only_the_last_file_had() -> None:
+    last, file = {"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 3}, "e": {"f": 4}}
 
-
-@given(OBJECTS, OBJECTS)
-def test_a_client_side_apply_keeps_what_others_added(last: Object, file: Object) -> None:
-    stored = {**last, "other": {"x": 1}}
-
-    assert merged(stored, applied_patch(last, file)) == {**file, "other": {"x": 1}}
-
-
-@given(OBJECTS)
-def test_the_part_of_a_value_that_has_its_own_shape_is_the_value(value: Object) -> None:
-    assert like(value, value) == value
+    assert applied_patch(last, file) == {"a": None, "b": {"c": None, "d": 3}, "e": {"f": 4}}
 
 
 def test_defaults_of_the_api_server_are_left_out() -> None:
@@ -161,23 +134,17 @@ def test_the_last_applied_file_is_sent_if_it_changed(spec: Object, noted: bool) 
 
 @pytest.fixture
 def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
-    """An empty cluster with admission, in which everything is allowed."""
+    """An empty cluster with admission."""
     api.prune = admit
-    api.fault = reviews(allowed=True)
+    api.fault = reviews
     return api
 
 
-def reviews(*, allowed: bool) -> Any:
-    """Answer the version and the reviews of rights."""
-
-    def answer(request: web.Request) -> web.StreamResponse | None:
-        if request.path == "/version":
-            return web.json_response({"gitVersion": "v1.35.4"})
-        if request.path.endswith(REVIEWS):
-            return web.json_response({"status": {"allowed": allowed}})
-        return web.json_response({"items": [], "metadata": {}}) if "/configmaps" in request.path else None
-
-    return answer
+def reviews(request: web.Request) -> web.StreamResponse | None:
+    """Answer the version, and that there are no ConfigMaps."""
+    if request.path == "/version":
+        return web.json_response({"gitVersion": "v1.35.4"})
+    return web.json_response({"items": [], "metadata": {}}) if "/configmaps" in request.path else None
 
 
 def service(name: str = "p", size: int = 2) -> Object:
@@ -262,26 +229,32 @@ async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, kube
     assert found["PodGroup", "r1"] == ("delete", "controller")
 
 
-async def test_without_rights_admission_is_computed_here(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_without_the_right_to_write_a_gang_its_fields_are_compared(
+    cluster: Api,
+    kubeconfig: Path,  # noqa: F811 - the fixture
+) -> None:
     await put_whole(cluster, kubeconfig)
-    cluster.fault = reviews(allowed=False)
+    cluster.fault = refusing("PATCH", POD_GROUP.path("team-a", "r1"))
 
     result = await diff(kubeconfig, service(size=4))
 
     assert result.exit_code == 1, result.output
-    assert "+    size: 4\n" in result.stdout
     assert "+  minMember: 4\n" in result.stdout
-    assert "without the right to write" in result.stderr
+    assert "PodGroup team-a/r1: compared by the fields that the controller sets: 403" in result.stderr
+
+
+def refusing(method: str, path: str, code: int = 403, reason: str = "Forbidden") -> Any:
+    """Refuse requests, and answer what a cluster without admission of ours answers to others."""
+
+    def answer(request: web.Request) -> web.StreamResponse | None:
+        is_refused = (request.method, request.path) == (method, path)
+        return status(code, reason, "denied the request") if is_refused else reviews(request)
+
+    return answer
 
 
 async def test_a_refused_object_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    allowed = reviews(allowed=True)
-
-    def deny(request: web.Request) -> web.StreamResponse | None:
-        refused = request.method == "POST" and request.path == LWS.path("team-a")
-        return status(422, "Invalid", "denied the request") if refused else allowed(request)
-
-    cluster.fault = deny
+    cluster.fault = refusing("POST", LWS.path("team-a"), 422, "Invalid")
 
     result = await diff(kubeconfig, service())
 
@@ -318,109 +291,8 @@ async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, kubeconfig: Pat
 
 
 async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    allowed = reviews(allowed=True)
-    refused = INFERENCE_SERVICE.path("team-a")
-    cluster.fault = lambda request: (
-        status(403, "Forbidden", "no") if request.path == refused else allowed(request)
-    )
+    cluster.fault = refusing("GET", INFERENCE_SERVICE.path("team-a"))
 
     result = await diff(kubeconfig, service())
 
     assert (result.exit_code, "cannot list inferenceservices" in result.stderr) == (2, True)
-
-
-def disaggregated_set(image: str = "vllm/vllm-openai:v0.17.1", replicas: int = 1, slices: int = 0) -> Object:
-    """Return a DisaggregatedSet of a prefiller and a decoder."""
-    roles = []
-    for name, component in (("prefill", "prefiller"), ("decode", "decoder")):
-        made = authored(service="r1", component_type=component, worker=template(container(image=image)))
-        annotations = made["metadata"]["annotations"]
-        spec = made["spec"] | {"replicas": replicas}
-        roles.append({"name": name, "metadata": {"annotations": annotations}, "spec": spec})
-    return {
-        "apiVersion": "disaggregatedset.x-k8s.io/v1",
-        "kind": "DisaggregatedSet",
-        "metadata": {"name": "ds", "namespace": "team-a"},
-        "spec": {"roles": roles} | ({"slices": slices} if slices else {}),
-    }
-
-
-REVISION: Final = "0a1b2c3d"
-"""That of LWS's controller, which hashes other bytes than the command."""
-SETS: Final = "/apis/disaggregatedset.x-k8s.io/v1/namespaces/team-a/disaggregatedsets"
-
-
-async def put_set(cluster: Api, config: Path, slices: int = 0) -> None:
-    """Store a DisaggregatedSet with its LeaderWorkerSets, and what the controller makes of them."""
-    cluster.put(f"{SETS}/ds", disaggregated_set(slices=slices))
-    for _, made in leader_worker_sets(disaggregated_set(slices=slices), REVISION if slices else ""):
-        admit(made)
-        cluster.put(OUTPUTS[LWS.kind].path_of(made), made)
-    await put_made(cluster, config, disaggregated_set(slices=slices))
-
-
-@pytest.mark.usefixtures("cluster")
-async def test_a_new_disaggregatedset_creates_leaderworkersets_and_a_gang(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    found = await changes(kubeconfig, disaggregated_set())
-
-    made = sorted((kind, re.sub("-[0-9a-f]{8}", "-REVISION", name)) for kind, name in found)
-    assert made == [
-        ("DisaggregatedSet", "ds"),
-        ("LeaderWorkerSet", "ds-REVISION-decode"),
-        ("LeaderWorkerSet", "ds-REVISION-prefill"),
-        ("PodGroup", "r1-REVISION"),
-        ("Service", "r1-api"),
-    ]
-    assert {action for action, _ in found.values()} == {"create"}
-
-
-async def test_replicas_of_a_disaggregatedset_change_the_leaderworkersets_that_there_are(
-    cluster: Api,
-    kubeconfig: Path,  # noqa: F811 - the fixture
-) -> None:
-    await put_set(cluster, kubeconfig)
-
-    found = await changes(kubeconfig, disaggregated_set(replicas=2))
-
-    assert {kind: one for (kind, _), one in found.items()} == {
-        "DisaggregatedSet": ("update", "file"),
-        "LeaderWorkerSet": ("update", "controller"),
-    }
-
-
-async def test_another_image_of_a_disaggregatedset_makes_another_revision(
-    cluster: Api,
-    kubeconfig: Path,  # noqa: F811 - the fixture
-) -> None:
-    await put_set(cluster, kubeconfig)
-
-    result = await diff(kubeconfig, disaggregated_set("vllm/vllm-openai:v0.18.0"), words=("-o", "json"))
-
-    said = json.loads(result.stdout)
-    made = {(one["kind"], one["action"]) for one in said["changes"]}
-    assert made >= {("LeaderWorkerSet", "create"), ("PodGroup", "create"), ("DisaggregatedSet", "update")}
-    assert any("at the end of the rollout" in note for note in said["notes"])
-
-
-async def test_another_slice_of_a_disaggregatedset_is_created_beside_the_others(
-    cluster: Api,
-    kubeconfig: Path,  # noqa: F811 - the fixture
-) -> None:
-    await put_set(cluster, kubeconfig, slices=1)
-
-    found = await changes(kubeconfig, disaggregated_set(slices=2))
-
-    assert {(kind, name): action for (kind, name), (action, _) in found.items()} == {
-        ("DisaggregatedSet", "ds"): "update",
-        ("LeaderWorkerSet", f"ds-1-{REVISION}-prefill"): "create",
-        ("LeaderWorkerSet", f"ds-1-{REVISION}-decode"): "create",
-        ("PodGroup", f"r1.1.{REVISION}"): "create",
-    }
-
-
-async def test_a_slice_that_goes_is_a_note(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    await put_set(cluster, kubeconfig, slices=2)
-
-    result = await diff(kubeconfig, disaggregated_set(slices=1), words=("-o", "json"))
-
-    assert any("deletes those of slices that go" in note for note in json.loads(result.stdout)["notes"])

@@ -7,7 +7,15 @@ applied has the expanded fields, so they are its author's, and they stay.
 import pytest
 
 from intent.annotations import PREFIX
-from tests.fusioninfer.eject.test_manifests import CREATORS, FILES, SERVER, Client, ejected, specified, stored
+from tests.fusioninfer.cluster.eject.test_manifests import (
+    CREATORS,
+    FILES,
+    SERVER,
+    Client,
+    ejected,
+    specified,
+    stored,
+)
 from tests.laws.convergence.files import File
 
 APPLIES = {name: CREATORS[name] for name in ("client-side apply", "server-side apply")}

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.eject.manifests import eject, plain, problems
-from fusioninfer.eject.service import LiveService
+from fusioninfer.cluster.eject.manifests import eject, plain
+from fusioninfer.cluster.eject.service import LiveService, Target, problems_of
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.service.member import member
@@ -18,7 +18,7 @@ from tests.laws.convergence.managed import LAST_APPLIED, without_managers
 from tests.laws.convergence.server import Engine, Server
 from tests.sync.samples import APPLIED, SETTINGS
 
-NAMED: Final = frozenset({("LeaderWorkerSet", "x")})
+NAMED: Final = (Target("LeaderWorkerSet", "llm", "x"),)
 SERVER: Final = Server(Engine())
 FILES: Final = {
     "one template": File(),
@@ -212,17 +212,17 @@ PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
 
 @pytest.mark.parametrize(("live", "problem"), PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_a_problem_names_the_object_and_the_remedy(live: LiveService, problem: str) -> None:
-    assert list(problems(live, NAMED)) == [problem]
+    assert list(problems_of(live, NAMED)) == [problem]
 
 
 def test_a_service_without_a_problem_has_none() -> None:
-    assert not list(problems(service(stored()), NAMED))
+    assert not list(problems_of(service(stored()), NAMED))
 
 
 def test_an_inferenceservice_names_all_its_members() -> None:
     live = service(stored(), other(), inferenceservice=inference_service())
 
-    assert not list(problems(live, frozenset({("InferenceService", "svc")})))
+    assert not list(problems_of(live, [Target("InferenceService", "llm", "svc")]))
 
 
 def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
@@ -233,7 +233,7 @@ def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
 
     made = eject([gone])
 
-    assert not list(problems(gone, NAMED))
+    assert not list(problems_of(gone, NAMED))
     assert [obj["kind"] for obj in made.objects] == ["PodGroup", "Service", "LeaderWorkerSet"]
     assert [step.command.split()[3] for step in made.steps if step.command.startswith("kubectl --n")] == [
         "patch"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
@@ -27,7 +28,13 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
     (group,) = planned(prefill(), decode()).objects
     group["metadata"]["managedFields"] = APPLIED
     api.put(PG, group)
+    api.fault = version
     return api
+
+
+def version(request: web.Request) -> web.StreamResponse | None:
+    """Answer the version."""
+    return web.json_response({"gitVersion": "v1.35.4"}) if request.path == "/version" else None
 
 
 async def eject(config: Path, *words: str, text: str | None = None) -> Result:
@@ -211,14 +218,14 @@ async def test_what_cannot_be_read_is_exit_code_2(
 
 async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
     def refuse(request: Any) -> Any:
-        return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else None
+        return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else version(request)
 
     cluster.fault = refuse
 
     result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
 
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "you need the right to list httproutes" in result.stderr
+    assert "cannot list httproutes in namespace team-a: 403" in result.stderr
 
 
 async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api) -> None:  # noqa: F811 - the fixture
@@ -226,4 +233,7 @@ async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api
 
     result = await eject(kubeconfig, "-n", "team-a", "lws/p")
 
-    assert (result.exit_code, "cannot get leaderworkersets in namespace team-a" in result.stderr) == (2, True)
+    assert (result.exit_code, "cannot read the cluster: " in result.stderr) == (
+        2,
+        True,
+    )

@@ -1,12 +1,12 @@
 """The subcommand `eject`: it reads a cluster, prints plain manifests, and says how to leave."""
 
-import asyncio
 import sys
 from dataclasses import asdict
 from typing import Any, Final
 
 import click
 
+from fusioninfer.cluster.connection import home_namespace, read
 from fusioninfer.files import documents
 from fusioninfer.files.documents import UnreadableFileError
 from fusioninfer.options import (
@@ -21,6 +21,8 @@ from fusioninfer.options import (
     print_errors,
 )
 from intent.errors import printable
+from intent.names import is_dns_1035_label
+from intent.shapes import mapping, text
 
 EXAMPLES: Final = """\b
 Examples:
@@ -61,24 +63,12 @@ def eject(  # noqa: PLR0913 - each is a flag
     Exit code 0: printed; 1: an object cannot be ejected, so nothing is printed; 2: a file or the cluster
     cannot be read.
     """
-    # imported here: they load the Kubernetes client
-    from fusioninfer.eject import live  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.eject.manifests import eject as ejected  # noqa: PLC0415 - the same
-    from kube.client import ConfigError, home_namespace  # noqa: PLC0415 - the same
+    from fusioninfer.cluster.eject.manifests import eject as ejected  # noqa: PLC0415 - other subcommands start without it
+    from fusioninfer.cluster.eject.service import read_services  # noqa: PLC0415 - the same
 
-    try:
-        namespace = namespace or home_namespace(kubeconfig, context)
-        named = {word: live.target(word, namespace) for word in files}
-        paths = [word for word, one in named.items() if one is None]
-        read, unread = documents.read_all(paths, recursive=recursive)
-        if unread:
-            exit_unreadable(*unread)
-        found = [*(one for one in named.values() if one), *live.targets(read, namespace)]
-        wanted = [one for one in found if isinstance(one, live.Target)]
-        _require(found, wanted)
-        services, problems = asyncio.run(live.read_services(kubeconfig, context, wanted))
-    except (ConfigError, live.UnreadableClusterError) as error:
-        exit_unreadable(error)
+    home = namespace or home_namespace(kubeconfig, context)
+    wanted = _targets(files, home, recursive=recursive)
+    services, problems = read(kubeconfig, context, lambda reader: read_services(reader, wanted))
     if problems:
         print_errors(map(ValueError, problems))
         sys.exit(FINDINGS)
@@ -89,16 +79,30 @@ def eject(  # noqa: PLR0913 - each is a flag
         _print(made)
 
 
-def _require(found: list[Any], wanted: list[Any]) -> None:
-    """Exit if an object has no name, or none is named."""
-    unnamed = [f"{one}: metadata.name is missing, or no name" for one in found if one not in wanted]
-    if unnamed:
-        exit_unreadable(*map(UnreadableFileError, unnamed))
-    if not wanted:
+def _targets(words: tuple[str, ...], home: str, *, recursive: bool) -> list[Any]:
+    """Return the objects that KIND/NAME and files name; exit if one has no name, or none is named."""
+    from fusioninfer.cluster.eject.service import Target  # noqa: PLC0415 - as above
+    from fusioninfer.cluster.text import parse  # noqa: PLC0415 - as above
+    from fusioninfer.files.offline import is_inferenceservice, is_lws  # noqa: PLC0415 - as above
+
+    named = {word: one for word in words if (one := parse(word)) and one.kind}
+    given, unread = documents.read_all([word for word in words if word not in named], recursive=recursive)
+    if unread:
+        exit_unreadable(*unread)
+    found = [Target(one.kind, home, one.name) for one in named.values()]
+    for document in given:
+        obj, of = document.object, mapping(document.object.get("metadata"))
+        if not (is_lws(obj) or is_inferenceservice(obj)):
+            continue
+        if not is_dns_1035_label(text(of.get("name"))):
+            exit_unreadable(UnreadableFileError(f"{document}: metadata.name is missing, or no name"))
+        found.append(Target(text(obj.get("kind")), text(of.get("namespace")) or home, text(of.get("name"))))
+    if not found:
         raise click.UsageError(
             "no LeaderWorkerSet or InferenceService is named, for example: fusioninfer eject service.yaml, "
             "or: fusioninfer eject lws/NAME"
         )
+    return found
 
 
 def _print(made: Any) -> None:

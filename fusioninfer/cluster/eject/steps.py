@@ -5,20 +5,20 @@ collector deletes them with their owners, and the controller adds owners while t
 annotations and record are removed first, together, and the owners afterwards.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from fusioninfer.eject.service import LiveService, described
+from fusioninfer.cluster.eject.service import LiveService
+from fusioninfer.cluster.text import described
 from intent import Object
 from intent.annotations import LAUNCHER, PAUSED, PREFIX
 from intent.commands import command, named
 from intent.launch import NONE
-from intent.lws import KIND as LWS_KIND
 from intent.service.member import ejected, member
-from intent.shapes import listed, mapping
+from intent.shapes import annotations, listed, mapping
 from kube.request import FIELD_MANAGER
 from sync.kinds import AUTOSCALER, DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
 
@@ -45,19 +45,13 @@ class Instruction:
 # --- notes --------------------------------------------------------------------------------------------
 
 
-def _always(_obj: Object) -> bool:
-    return True
-
-
 def _is_launched(lws: Object) -> bool:
-    annotations = mapping(lws["metadata"].get("annotations"))
     found = member(lws) or ejected(lws)
-    return bool(found and found.size > 1) and annotations.get(LAUNCHER) != NONE
+    return bool(found and found.size > 1) and annotations(lws).get(LAUNCHER) != NONE
 
 
 def _is_split(lws: Object) -> bool:
-    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
-    return bool(group.get("leaderTemplate"))
+    return bool(mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("leaderTemplate"))
 
 
 def _is_scaled(lws: Object) -> bool:
@@ -65,53 +59,43 @@ def _is_scaled(lws: Object) -> bool:
     return any(one.get("subresource") == "scale" for one in entries)
 
 
-NOTES: Final[tuple[tuple[str, Callable[[Object], bool], str], ...]] = (
-    (LWS_KIND, _always, "admission does not check or expand it: mistakes show when its pods start"),
+NOTES: Final[Mapping[str, tuple[str, ...]]] = {
+    LWS.kind: ("admission does not check or expand it: mistakes show when its pods start",),
+    POD_GROUP.kind: (
+        "minMember and subGroupPolicy follow no change of size or roles: edit them with each",
+        "nothing creates it again: without it new pods stay Pending",
+    ),
+    AUTOSCALER.kind: ("it decides the replicas of its target; nothing creates it again",),
+    POOL.kind: (
+        "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself",
+    ),
+    "RoleBinding": (
+        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer",
+    ),
+    DEPLOYMENT.kind: (
+        "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",
+    ),
+    INFERENCE_SERVICE.kind: ("is deleted: its roles and its router have no effect, there is no status",),
+}
+"""What to know about each object of a kind."""
+OF_SETS: Final[tuple[tuple[Callable[[Object], bool], str], ...]] = (
     (
-        LWS_KIND,
         _is_launched,
         "no launcher is chosen: change command, args and env with the image, the size or a parallel size",
     ),
-    (LWS_KIND, _is_split, "the leader does not follow the worker: edit leaderTemplate and workerTemplate"),
-    (LWS_KIND, _is_scaled, "an autoscaler sets replicas: remove replicas from the file before you apply it"),
-    (
-        POD_GROUP.kind,
-        _always,
-        "minMember and subGroupPolicy follow no change of size or roles: edit them with each",
-    ),
-    (POD_GROUP.kind, _always, "nothing creates it again: without it new pods stay Pending"),
-    (AUTOSCALER.kind, _always, "it decides the replicas of its target; nothing creates it again"),
-    (
-        POOL.kind,
-        _always,
-        "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself",
-    ),
-    (
-        "RoleBinding",
-        _always,
-        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer",
-    ),
-    (
-        DEPLOYMENT.kind,
-        _always,
-        "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",
-    ),
-    (
-        INFERENCE_SERVICE.kind,
-        _always,
-        "is deleted: its roles and its router have no effect, there is no status",
-    ),
+    (_is_split, "the leader does not follow the worker: edit leaderTemplate and workerTemplate"),
+    (_is_scaled, "an autoscaler sets replicas: remove replicas from the file before you apply it"),
 )
-"""Kind, condition and text of each note about one object."""
+"""What to know about some LeaderWorkerSets."""
 
 
 def notes(service: LiveService) -> Iterator[EjectNote]:
     """Yield what no longer happens by itself to the objects of a service."""
     whole = [service.inferenceservice] if service.inferenceservice else []
     for obj in (*whole, *service.members, *service.made):
-        for kind, applies, message in NOTES:
-            if obj["kind"] == kind and applies(obj):
-                yield EjectNote(described(obj), message)
+        of_sets = (message for applies, message in OF_SETS if obj["kind"] == LWS.kind and applies(obj))
+        for message in (*NOTES.get(obj["kind"], ()), *of_sets):
+            yield EjectNote(described(obj), message)
     if service.made:
         name = f"service {service.namespace}/{service.name}"
         yield EjectNote(

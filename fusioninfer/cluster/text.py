@@ -1,0 +1,56 @@
+"""The words in which the subcommands speak of objects: names, numbers, and KIND/NAME as users write it."""
+
+from typing import Final, NamedTuple
+
+from intent import Object
+from intent.annotations import SERVICE
+from intent.names import is_dns_1035_label
+from intent.service.member import ejected, member
+from intent.shapes import annotations, mapping, text
+from sync.kinds import INFERENCE_SERVICE, LWS
+
+WORDS: Final[dict[str, str]] = {
+    word: kind.kind
+    for kind, words in (
+        (LWS, ("lws", "leaderworkerset", "leaderworkersets")),
+        (INFERENCE_SERVICE, ("isvc", "inferenceservice", "inferenceservices")),
+    )
+    for word in words
+}
+"""The words for a kind in KIND/NAME, as kubectl has them."""
+
+
+class Named(NamedTuple):
+    """An object that a user named."""
+
+    kind: str
+    """Empty: a service, or a LeaderWorkerSet, of this name."""
+    name: str
+
+
+def parse(word: str) -> Named | None:
+    """Read NAME or KIND/NAME; None if it is neither."""
+    prefix, slash, name = word.rpartition("/")
+    kind = WORDS.get(prefix.lower().partition(".")[0], "") if slash else ""
+    return Named(kind, name) if bool(kind) == bool(slash) and is_dns_1035_label(name) else None
+
+
+def name_of(obj: Object) -> str:
+    """Return the name of an object."""
+    return text(mapping(obj.get("metadata")).get("name"))
+
+
+def service_of(lws: Object) -> str:
+    """Return the service of a LeaderWorkerSet: expanded, only annotated, or ejected; empty if it has none."""
+    one = member(lws) or ejected(lws)
+    return (one.service or one.group) if one else text(annotations(lws).get(SERVICE))
+
+
+def described(obj: Object) -> str:
+    """Return kind, namespace and name of an object."""
+    return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 error`, `2 errors`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
