@@ -1,6 +1,7 @@
 """Tables of the status, of the controller's Events, of `fusioninfer check` and of `fusioninfer why`."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final
 
 from fusioninfer.cluster.check.table import CHECKS
@@ -68,7 +69,7 @@ def troubleshooting() -> Mapping[str, str]:
             "otherwise": row.severity,
             "what to do": row.remedy,
         }
-        for row in CHECKS
+        for row in chain.from_iterable(CHECKS.values())
     ]
     causes = {
         layer: [

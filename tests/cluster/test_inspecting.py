@@ -39,7 +39,7 @@ DEPLOYMENTS: Final = (
 
 PATIENCE: Final = 300.0
 """Seconds until the cluster has done something: it has little time on a busy machine."""
-UNUSUAL: Final = {"kubernetes-version": "unknown", "volcano-webhooks": "warning"}
+UNUSUAL: Final = {"kubernetes-known": "unknown", "volcano-webhooks": "warning"}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 OF_CALLERS: Final = {"webhook-callers": "warning"}
 """What an installation says while nobody is known."""
@@ -138,7 +138,7 @@ def test_a_sound_cluster_has_no_errors(installed: Cluster) -> None:
 def test_a_wrong_ca_bundle_is_an_error_and_the_webhook_does_not_answer(installed: Cluster) -> None:
     trust(installed, trustme.CA().cert_pem.bytes())
     try:
-        assert wrong_are(installed, {"ca-bundle-trusts", "webhook-answers"})
+        assert wrong_are(installed, {"ca-bundle", "webhook-answers"})
     finally:
         trust(installed, installed.authority_pem)
 

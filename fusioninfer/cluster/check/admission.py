@@ -4,19 +4,18 @@ from ipaddress import ip_address, ip_network
 from typing import Final
 
 from fusioninfer.cluster.check import certificates
+from fusioninfer.cluster.check.certificates import Chain, days_left
 from fusioninfer.cluster.check.facts import (
     MUTATING,
     VALIDATING,
     Facts,
-    available,
     flags,
     image_version,
     our_webhooks,
     parsed,
     service_of,
-    webhooks,
 )
-from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, holds, unknown
+from fusioninfer.cluster.check.row import BEFORE, Judgement, check, fails, holds, unknown
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import EXPANSION
@@ -45,47 +44,60 @@ SOON: Final = 7
 CA_SOON: Final = 30
 
 
-def _mutating(facts: Facts) -> Judgement:
-    return _present(facts.named("mutating", MUTATING), (MUTATING,))
+CONFIGURATIONS: Final = {"mutating": MUTATING, "validating": VALIDATING}
+"""The names of our webhook configurations, by reading."""
 
 
-def _validating(facts: Facts) -> Judgement:
-    wanted = tuple(name for name in CONDITIONS if name != MUTATING)
-    return _present(facts.named("validating", VALIDATING), wanted)
-
-
-def _present(configuration: Object, wanted: tuple[str, ...]) -> Judgement:
-    if not configuration:
-        return fails("it does not exist")
-    missing = set(wanted) - {text(one.get("name")) for one in webhooks(configuration)}
-    return fails(f"it lacks the webhook {', '.join(sorted(missing))}") if missing else holds()
-
-
+@check(
+    "no-remains",
+    "no webhook configuration of an earlier installation is there",
+    "if this is no upgrade, delete them: without a webhook they reject every annotated object",
+    severity="warning",
+    when=BEFORE,
+    needs=tuple(CONFIGURATIONS),
+)
 def _left_over(facts: Facts) -> Judgement:
-    found = [
-        f"{kind} {name}"
-        for kind, reading, name in (
-            ("MutatingWebhookConfiguration", "mutating", MUTATING),
-            ("ValidatingWebhookConfiguration", "validating", VALIDATING),
-        )
-        if facts.named(reading, name)
-    ]
-    return fails(", ".join(found)) if found else holds()
+    found = [name for reading, name in CONFIGURATIONS.items() if facts.named(reading, name)]
+    return fails(f"webhook configuration {', '.join(found)}") if found else holds()
 
 
+@check(
+    "webhook-configurations",
+    "the webhook configurations of FusionInfer are there",
+    "apply the manifests, or run helm upgrade: annotated objects are stored unexpanded, or not checked",
+    needs=tuple(CONFIGURATIONS),
+)
+def _present(facts: Facts) -> Judgement:
+    missing = CONDITIONS.keys() - {text(one.get("name")) for one in our_webhooks(facts)}
+    return fails(f"there is no webhook {', '.join(sorted(missing))}") if missing else holds()
+
+
+CONFIGURED: Final = ("webhook-configurations",)
+
+
+@check(
+    "failure-policy",
+    "writes fail while the webhook does not answer",
+    "set failurePolicy to Fail: otherwise annotated objects are stored unexpanded during an outage",
+    severity="warning",
+    after=CONFIGURED,
+)
 def _fails_closed(facts: Facts) -> Judgement:
-    ignored = [
-        text(one.get("name")) for one in our_webhooks(facts) if one.get("failurePolicy", "Fail") != "Fail"
-    ]
+    own = our_webhooks(facts)
+    ignored = [text(one.get("name")) for one in own if one.get("failurePolicy", "Fail") != "Fail"]
     return fails(f"failurePolicy is Ignore: {', '.join(ignored)}") if ignored else holds()
 
 
+@check(
+    "match-conditions",
+    "the match conditions are those of this release",
+    "apply the manifests of this release, or use the command of the installed release",
+    severity="warning",
+    after=CONFIGURED,
+)
 def _match_conditions(facts: Facts) -> Judgement:
-    wrong = [
-        text(one.get("name"))
-        for one in our_webhooks(facts)
-        if _conditions(one) != CONDITIONS.get(text(one.get("name")), ())
-    ]
+    found = {text(one.get("name")): _conditions(one) for one in our_webhooks(facts)}
+    wrong = [name for name, conditions in found.items() if conditions != CONDITIONS.get(name, ())]
     return fails(f"those of {', '.join(wrong)} differ from this release's") if wrong else holds()
 
 
@@ -96,6 +108,18 @@ def _conditions(webhook: Object) -> tuple[str, ...]:
 # --- endpoints --------------------------------------------------------------------------------------
 
 
+def _service(facts: Facts) -> tuple[str, str] | None:
+    return next((found for one in our_webhooks(facts) if (found := service_of(one))), None)
+
+
+@check(
+    "webhook-endpoints",
+    "the webhook's Service has ready endpoints",
+    "run `kubectl describe` for the pods of Deployment fusioninfer-webhook, and check the selector of the "
+    "Service; /readyz on port 8080 of a pod says why it is not ready",
+    needs=("slices",),
+    after=CONFIGURED,
+)
 def _endpoints(facts: Facts) -> Judgement | None:
     """Count the ready endpoints of the Service; nothing if the webhook is called by URL."""
     service = _service(facts)
@@ -110,6 +134,12 @@ def _endpoints(facts: Facts) -> Judgement | None:
     return holds(f"{ready} of Service {where}") if ready else fails(f"Service {where} has no ready endpoint")
 
 
+@check(
+    "webhook-answers",
+    "a dry run of an annotated LeaderWorkerSet is expanded",
+    "if endpoints and certificate are right, something before port 10250 of the pods drops the calls",
+    after=CONFIGURED,
+)
 def _answers(facts: Facts) -> Judgement:
     trial = facts.trial
     if trial.unknown:
@@ -120,6 +150,14 @@ def _answers(facts: Facts) -> Judgement:
     return holds() if is_expanded else fails("the dry run was stored without an expansion")
 
 
+@check(
+    "webhook-callers",
+    "the webhook knows its callers, or its port is closed to others",
+    "set webhook.clientCA with webhook.clientNames, webhook.callerCIDRs, or networkPolicy.webhookFrom "
+    "(docs/install.md, Who may call the webhook)",
+    severity="warning",
+    needs=("deployments", "network-policy"),
+)
 def _callers(facts: Facts) -> Judgement | None:
     """Judge whether callers are known, or the port is closed to others; say from where a dry run came."""
     deployment, peers = facts.named("deployments", "fusioninfer-webhook"), facts.trial.peers
@@ -145,6 +183,14 @@ def _callers(facts: Facts) -> Judgement | None:
 # --- certificates -----------------------------------------------------------------------------------
 
 
+@check(
+    "serving-certificate",
+    f"the serving certificate is valid, and has more than {SOON} days left",
+    "check the Certificate fusioninfer-webhook (`cmctl renew fusioninfer-webhook`), or the log of the "
+    "controller, which writes the Secret (docs/certificates.md)",
+    needs=("secret",),
+    after=CONFIGURED,
+)
 def _certificate(facts: Facts) -> Judgement | None:
     """Check the serving certificate by itself; a webhook that is called by URL may have none in a Secret."""
     secret, service = facts.answer("secret").first, _service(facts)
@@ -156,57 +202,49 @@ def _certificate(facts: Facts) -> Judgement | None:
     name = f"{service[1]}.{service[0]}.svc" if service else ""
     if name and not certificates.has_name(chain.leaf, name):
         return fails(f"it is not valid for {name}")
-    left = certificates.days_left(chain.leaf, facts.now)
-    return holds(f"{left:.0f} days left") if left > 0 else fails(f"it expired {-left:.0f} days ago")
+    return _left(days_left(chain.leaf, facts.now), SOON)
 
 
-def _renewed(facts: Facts) -> Judgement | None:
-    left = certificates.days_left(certificates.chain_of(facts.answer("secret").first).leaf, facts.now)
-    return holds() if left > SOON else fails(f"it expires in {left:.1f} days")
+def _left(days: float, soon: int) -> Judgement:
+    if days <= 0:
+        return fails(f"it expired {-days:.0f} days ago")
+    return (
+        holds(f"{days:.0f} days left") if days > soon else fails(f"it expires in {days:.1f} days", "warning")
+    )
 
 
-def _bundles(facts: Facts) -> Judgement:
-    for webhook in our_webhooks(facts):
-        if problem := certificates.bundle_of(webhook).problem:
-            return fails(f"{text(webhook.get('name'))}: {problem}")
-    return holds()
-
-
-def _trusted(facts: Facts) -> Judgement | None:
-    chain = certificates.chain_of(facts.answer("secret").first)
-    for webhook in our_webhooks(facts):
-        if not certificates.is_trusted(chain, certificates.bundle_of(webhook)):
-            return fails(f"caBundle of {text(webhook.get('name'))} does not trust the serving certificate")
-    return holds()
-
-
+@check(
+    "ca-bundle",
+    f"the CA bundles trust the serving certificate, and have more than {CA_SOON} days left",
+    "restart cert-manager's cainjector, or the controller with --manage-certificates; both write caBundle. "
+    "Renew the CA (docs/certificates.md)",
+    needs=("secret",),
+    after=CONFIGURED,
+)
 def _authority(facts: Facts) -> Judgement:
-    left = [
-        certificates.days_left(one, facts.now)
-        for webhook in our_webhooks(facts)
-        for one in certificates.bundle_of(webhook).certificates
-    ]
-    best = max(left)
-    if best <= 0:
-        return fails("every certificate in caBundle has expired")
-    return holds(f"{best:.0f} days left") if best > CA_SOON else fails(f"it expires in {best:.0f} days")
+    secret = facts.answer("secret").first
+    chain = certificates.chain_of(secret) if secret else Chain(problem="none")
+    left = []
+    for webhook in our_webhooks(facts):
+        name, bundle = text(webhook.get("name")), certificates.bundle_of(webhook)
+        if bundle.problem:
+            return fails(f"{name}: {bundle.problem}")
+        if not chain.problem and not certificates.is_trusted(chain, bundle):
+            return fails(f"caBundle of {name} does not trust the serving certificate")
+        left += [days_left(one, facts.now) for one in bundle.certificates]
+    return _left(max(left), CA_SOON)
 
 
-def _service(facts: Facts) -> tuple[str, str] | None:
-    return next((found for one in our_webhooks(facts) if (found := service_of(one))), None)
+# --- release, policy --------------------------------------------------------------------------------
 
 
-# --- Deployment, policy -----------------------------------------------------------------------------
-
-
-def _available(facts: Facts) -> Judgement | None:
-    deployment = facts.named("deployments", "fusioninfer-webhook")
-    if not deployment:
-        return None if _service(facts) is None else fails("Deployment fusioninfer-webhook does not exist")
-    count = available(deployment)
-    return holds(f"{count} available") if count else fails("no pod of it is available")
-
-
+@check(
+    "release",
+    "the webhook has the release of this command",
+    "use the command of the installed release: rules and defaults may differ",
+    severity="warning",
+    needs=("deployments",),
+)
 def _release(facts: Facts) -> Judgement | None:
     deployment = facts.named("deployments", "fusioninfer-webhook")
     release = image_version(deployment, "webhook")
@@ -216,6 +254,13 @@ def _release(facts: Facts) -> Judgement | None:
     return holds(release) if is_same else fails(f"the webhook is {release}, this command {facts.release}")
 
 
+@check(
+    "fallback-policy",
+    "the fallback policy backstop.fusioninfer.io is there",
+    "apply the manifests: without it an object that is stored unexpanded causes no warning",
+    severity="warning",
+    needs=("policy", "policy-binding"),
+)
 def _fallback(facts: Facts) -> Judgement:
     policy, binding = facts.answer("policy").first, facts.answer("policy-binding").first
     if policy and binding:
@@ -225,164 +270,16 @@ def _fallback(facts: Facts) -> Judgement:
     return fails(f"{missing} backstop.fusioninfer.io does not exist")
 
 
-CONFIGURED: Final = ("mutating-configuration", "validating-configuration")
 CHECKS: Final = (
-    Check(
-        "no-remains",
-        "Webhook",
-        "no webhook configuration of an earlier installation is there",
-        _left_over,
-        "if this is no upgrade, delete them: without a webhook they reject every annotated object",
-        "warning",
-        BEFORE,
-        needs=("mutating", "validating"),
-    ),
-    Check(
-        "mutating-configuration",
-        "Webhook",
-        "MutatingWebhookConfiguration mutate.fusioninfer.io is there",
-        _mutating,
-        "apply the manifests, or run helm upgrade: annotated objects are stored unexpanded",
-        when=INSTALLED,
-        needs=("mutating",),
-    ),
-    Check(
-        "validating-configuration",
-        "Webhook",
-        "ValidatingWebhookConfiguration validate.fusioninfer.io is there",
-        _validating,
-        "apply the manifests, or run helm upgrade: objects are not checked",
-        when=INSTALLED,
-        needs=("validating",),
-    ),
-    Check(
-        "failure-policy",
-        "Webhook",
-        "writes fail while the webhook does not answer",
-        _fails_closed,
-        "set failurePolicy to Fail: otherwise annotated objects are stored unexpanded during an outage",
-        "warning",
-        INSTALLED,
-        after=CONFIGURED,
-    ),
-    Check(
-        "match-conditions",
-        "Webhook",
-        "the match conditions are those of this release",
-        _match_conditions,
-        "apply the manifests of this release, or use the command of the installed release",
-        "warning",
-        INSTALLED,
-        after=CONFIGURED,
-    ),
-    Check(
-        "webhook-deployment",
-        "Webhook",
-        "Deployment fusioninfer-webhook is available",
-        _available,
-        "run `kubectl describe` for its pods; /readyz on port 8080 of a pod says why it is not ready",
-        when=INSTALLED,
-        needs=("deployments",),
-        after=("mutating-configuration",),
-    ),
-    Check(
-        "webhook-endpoints",
-        "Webhook",
-        "the webhook's Service has ready endpoints",
-        _endpoints,
-        "check the pods of Deployment fusioninfer-webhook, and the selector of the Service",
-        when=INSTALLED,
-        needs=("slices",),
-        after=("mutating-configuration",),
-    ),
-    Check(
-        "serving-certificate",
-        "Webhook",
-        "the serving certificate is valid",
-        _certificate,
-        "check the Certificate fusioninfer-webhook, or the log of the controller (docs/certificates.md)",
-        when=INSTALLED,
-        needs=("secret",),
-        after=("mutating-configuration",),
-    ),
-    Check(
-        "certificate-renewal",
-        "Webhook",
-        "the serving certificate has more than 7 days left",
-        _renewed,
-        "renew it: `cmctl renew fusioninfer-webhook`, or check that the controller may write the Secret",
-        "warning",
-        INSTALLED,
-        needs=("secret",),
-        after=("serving-certificate",),
-    ),
-    Check(
-        "ca-bundle",
-        "Webhook",
-        "every webhook has a CA bundle",
-        _bundles,
-        "check cert-manager's cainjector, or that the controller runs with --manage-certificates",
-        when=INSTALLED,
-        after=CONFIGURED,
-    ),
-    Check(
-        "ca-bundle-trusts",
-        "Webhook",
-        "the CA bundles trust the serving certificate",
-        _trusted,
-        "restart cert-manager's cainjector, or the controller; both write caBundle (docs/certificates.md)",
-        when=INSTALLED,
-        needs=("secret",),
-        after=("ca-bundle", "serving-certificate"),
-    ),
-    Check(
-        "ca-expiry",
-        "Webhook",
-        "the CA has more than 30 days left",
-        _authority,
-        "renew the CA (docs/certificates.md)",
-        "warning",
-        INSTALLED,
-        after=("ca-bundle",),
-    ),
-    Check(
-        "webhook-answers",
-        "Webhook",
-        "a dry run of an annotated LeaderWorkerSet is expanded",
-        _answers,
-        "if endpoints and certificate are right, something before port 10250 of the pods drops the calls",
-        when=INSTALLED,
-        after=("mutating-configuration",),
-    ),
-    Check(
-        "webhook-callers",
-        "Webhook",
-        "the webhook knows its callers, or its port is closed to others",
-        _callers,
-        "set webhook.clientCA with webhook.clientNames, webhook.callerCIDRs, or networkPolicy.webhookFrom "
-        "(docs/install.md, Who may call the webhook)",
-        "warning",
-        INSTALLED,
-        needs=("deployments", "network-policy"),
-    ),
-    Check(
-        "release",
-        "Webhook",
-        "the webhook has the release of this command",
-        _release,
-        "use the command of the installed release: rules and defaults may differ",
-        "warning",
-        INSTALLED,
-        needs=("deployments",),
-    ),
-    Check(
-        "fallback-policy",
-        "Webhook",
-        "the fallback policy backstop.fusioninfer.io is there",
-        _fallback,
-        "apply the manifests: without it an object that is stored unexpanded causes no warning",
-        "warning",
-        INSTALLED,
-        needs=("policy", "policy-binding"),
-    ),
+    _left_over,
+    _present,
+    _fails_closed,
+    _match_conditions,
+    _endpoints,
+    _certificate,
+    _authority,
+    _answers,
+    _callers,
+    _release,
+    _fallback,
 )

@@ -1,15 +1,25 @@
 """Checks of the controller, its Lease and its settings, and of rights: the controller's and the user's."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from fusioninfer.cluster.answers import Right, Rights
-from fusioninfer.cluster.check.components import is_served
-from fusioninfer.cluster.check.facts import Facts, available
-from fusioninfer.cluster.check.row import BEFORE, INSTALLED, Check, Judgement, fails, first_of, holds, unknown
+from fusioninfer.cluster.check.components import served
+from fusioninfer.cluster.check.facts import Facts
+from fusioninfer.cluster.check.row import (
+    BEFORE,
+    INSTALLED,
+    Judgement,
+    check,
+    fails,
+    has_pods,
+    holds,
+    none_of,
+    unknown,
+)
 from fusioninfer.cluster.text import name_of
 from fusioninfer.settings import SettingsFile
 from intent import Object, budget, yaml
@@ -86,33 +96,61 @@ def _of_kind(kind: Kind[Any], verbs: tuple[str, ...]) -> list[Right]:
     return [Right(verb, group, kind.resource.plural) for verb in verbs]
 
 
-# --- judgements -------------------------------------------------------------------------------------
+# --- the controller ---------------------------------------------------------------------------------
+
+controller_served: Final = served(
+    "inferenceservice-served",
+    "inferenceservices",
+    "InferenceService v1alpha1 is served",
+    "apply the manifests, or run helm upgrade: they contain the definition",
+    when=INSTALLED,
+)
 
 
+@check(
+    "controller-deployment",
+    "Deployment fusioninfer-sync is available",
+    "run `kubectl describe` for its pods, and read their logs: without the controller new gangs wait",
+    needs=("deployments", "lease"),
+)
 def _available(facts: Facts) -> Judgement | None:
     deployment = facts.named("deployments", "fusioninfer-sync")
-    if not deployment:
-        is_process = bool(facts.answer("lease").first)
-        return None if is_process else fails("Deployment fusioninfer-sync does not exist")
-    count = available(deployment)
-    return holds(f"{count} available") if count else fails("no pod of it is available")
+    if deployment:
+        return has_pods(deployment, "fusioninfer-sync")
+    is_process = bool(facts.answer("lease").first)
+    return None if is_process else fails("Deployment fusioninfer-sync does not exist")
 
 
+@check(
+    "lease",
+    "the controller holds its Lease and renews it",
+    "check the pods of Deployment fusioninfer-sync, and their log lines `lease not written`",
+    needs=("lease",),
+)
 def _lease(facts: Facts) -> Judgement:
     lease = facts.answer("lease").first
     if not lease:
         return fails(f"Lease {facts.namespace}/fusioninfer-sync does not exist")
-    spec = mapping(lease.get("spec"))
-    holder = text(spec.get("holderIdentity"))
+    holder, age = renewal(lease, facts.now)
     if not holder:
         return fails("the Lease has no holder")
-    renewed = moment(text(spec.get("renewTime")))
-    if renewed is None:
+    if age is None:
         return unknown("the Lease has no readable renewTime")
-    age = (facts.now - renewed).total_seconds()
-    allowed = number(spec.get("leaseDurationSeconds")) or LEASE_SECONDS
-    late = age > allowed
-    return fails(f"{holder} renewed it {age:.0f} s ago") if late else holds(f"held by {holder}")
+    return (
+        fails(f"{holder} renewed it {age:.0f} s ago") if age > duration(lease) else holds(f"held by {holder}")
+    )
+
+
+def renewal(lease: Object, now: datetime) -> tuple[str, float | None]:
+    """Return who holds a Lease, and how many seconds ago it was renewed; None if that is not known."""
+    spec = mapping(lease.get("spec"))
+    renewed = moment(text(spec.get("renewTime")))
+    return text(spec.get("holderIdentity")), (now - renewed).total_seconds() if renewed else None
+
+
+def duration(lease: Object) -> int:
+    """Return the seconds for which a Lease is held."""
+    return number(mapping(lease.get("spec")).get("leaseDurationSeconds")) or LEASE_SECONDS
 
 
 def moment(value: str) -> datetime | None:
@@ -123,22 +161,19 @@ def moment(value: str) -> datetime | None:
         return None
 
 
-def is_renewed(lease: Object, now: datetime) -> bool:
-    """Return whether a Lease is held and was renewed within twice its duration."""
-    spec = mapping(lease.get("spec"))
-    renewed = moment(text(spec.get("renewTime")))
-    seconds = 2 * (number(spec.get("leaseDurationSeconds")) or LEASE_SECONDS)
-    return bool(spec.get("holderIdentity")) and bool(renewed and now - renewed < timedelta(seconds=seconds))
-
-
+@check(
+    "settings",
+    "the settings can be read",
+    "correct settings.yaml: docs/install.md lists the fields",
+    needs=("settings",),
+)
 def _settings(facts: Facts) -> Judgement | None:
     config = facts.answer("settings").first
     if not config:
         return None
     content = text(mapping(config.get("data")).get("settings.yaml"))
-    if problem := settings_problem(content):
-        return fails(f"ConfigMap {name_of(config)}: {problem}")
-    return holds()
+    problem = settings_problem(content)
+    return fails(f"ConfigMap {name_of(config)}: {problem}") if problem else holds()
 
 
 def settings_problem(content: str) -> str:
@@ -153,103 +188,66 @@ def settings_problem(content: str) -> str:
     return ""
 
 
+@check(
+    "object-sizes",
+    "no InferenceService or LeaderWorkerSet is larger than the controller reads",
+    "reduce what the message counts: until then nothing of these services is changed or deleted",
+    severity="warning",
+    needs=("services", "sets"),
+)
 def _within_limits(facts: Facts) -> Judgement:
-    over = [
-        f"{obj['metadata']['namespace']}/{name_of(obj)} {error.path} {error.message.partition(';')[0]}"
-        for reading, limit in LIMITS.items()
-        for obj in facts.answer(reading).objects
-        if (error := limit(obj))
-    ]
-    return fails(first_of(over)) if over else holds()
+    return none_of(
+        [
+            f"{obj['metadata']['namespace']}/{name_of(obj)} {error.path} {error.message.partition(';')[0]}"
+            for reading, limit in LIMITS.items()
+            for obj in facts.answer(reading).objects
+            if (error := limit(obj))
+        ]
+    )
 
 
+CHECKS: Final = (controller_served, _available, _lease, _settings, _within_limits)
+
+# --- rights -----------------------------------------------------------------------------------------
+
+
+@check(
+    "controller-rights",
+    "the controller has the rights that it needs",
+    "apply the ClusterRole fusioninfer-sync; rights on routes are not needed with --gangs-only",
+)
 def _controller_may(facts: Facts) -> Judgement:
-    return _judged(facts.controller_rights, "you may not create subjectaccessreviews")
+    return _granted(facts.controller_rights, "you may not create subjectaccessreviews")
 
 
+@check(
+    "user-rights",
+    "you may create services in this namespace",
+    "have the ClusterRole edit bound to you, and rights on leaderworkersets.leaderworkerset.x-k8s.io",
+    severity="warning",
+)
 def _user_may(facts: Facts) -> Judgement:
-    return _judged(facts.rights, "the API server did not answer the reviews")
+    return _granted(facts.rights, NO_REVIEW)
 
 
-def _judged(rights: Rights, why: str) -> Judgement:
+@check(
+    "install-rights",
+    "you may install FusionInfer",
+    "install as a user with these rights, usually cluster-admin",
+    when=BEFORE,
+)
+def _installer_may(facts: Facts) -> Judgement:
+    return _granted(facts.rights, NO_REVIEW)
+
+
+NO_REVIEW: Final = "the API server did not answer the reviews"
+
+
+def _granted(rights: Rights, why: str) -> Judgement:
     if any(granted is None for granted in rights.values()) or not rights:
         return unknown(why)
-    missing = [str(right) for right, granted in rights.items() if not granted]
-    if not missing:
-        return holds()
-    return fails(f"missing: {first_of(missing)}")
+    missing = none_of([str(right) for right, granted in rights.items() if not granted])
+    return missing if missing.holds else fails(f"missing: {missing.detail}")
 
 
-CHECKS: Final = (
-    Check(
-        "inferenceservice-served",
-        "Controller",
-        "InferenceService v1alpha1 is served",
-        is_served("inferenceservices"),
-        "apply the manifests, or run helm upgrade: they contain the definition",
-        when=INSTALLED,
-        needs=("resources/inferenceservices",),
-    ),
-    Check(
-        "controller-deployment",
-        "Controller",
-        "Deployment fusioninfer-sync is available",
-        _available,
-        "run `kubectl describe` for its pods, and read their logs: without the controller new gangs wait",
-        when=INSTALLED,
-        needs=("deployments", "lease"),
-    ),
-    Check(
-        "lease",
-        "Controller",
-        "the controller holds its Lease and renews it",
-        _lease,
-        "check the pods of Deployment fusioninfer-sync, and their log lines `lease not written`",
-        when=INSTALLED,
-        needs=("lease",),
-    ),
-    Check(
-        "settings",
-        "Controller",
-        "the settings can be read",
-        _settings,
-        "correct settings.yaml: docs/install.md lists the fields",
-        when=INSTALLED,
-        needs=("settings",),
-    ),
-    Check(
-        "object-sizes",
-        "Controller",
-        "no InferenceService or LeaderWorkerSet is larger than the controller reads",
-        _within_limits,
-        "reduce what the message counts: until then nothing of these services is changed or deleted",
-        "warning",
-        INSTALLED,
-        needs=("services", "sets"),
-    ),
-    Check(
-        "controller-rights",
-        "Rights",
-        "the controller has the rights that it needs",
-        _controller_may,
-        "apply the ClusterRole fusioninfer-sync; rights on routes are not needed with --gangs-only",
-        when=INSTALLED,
-    ),
-    Check(
-        "user-rights",
-        "Rights",
-        "you may create services in this namespace",
-        _user_may,
-        "have the ClusterRole edit bound to you, and rights on leaderworkersets.leaderworkerset.x-k8s.io",
-        "warning",
-        INSTALLED,
-    ),
-    Check(
-        "install-rights",
-        "Rights",
-        "you may install FusionInfer",
-        _user_may,
-        "install as a user with these rights, usually cluster-admin",
-        when=BEFORE,
-    ),
-)
+RIGHTS: Final = (_controller_may, _user_may, _installer_may)

@@ -7,12 +7,13 @@ LeaderWorkerSet and Volcano the images of their controllers do, and later fields
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from catalog.codes import Severity
 from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
 from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
 from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, parsed
-from fusioninfer.cluster.check.row import INSTALLED, Check, Judgement, fails, first_of, holds, unknown
+from fusioninfer.cluster.check.row import BOTH, Check, Judgement, check, fails, holds, none_of, unknown
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import PICKER, PRIORITY, SERVICE
@@ -88,27 +89,74 @@ def fields_since(there: Object, known: Object, path: str) -> Iterator[tuple[str,
         yield from fields_since(mapping(below), field, at)
 
 
-def _judge(
-    system: System, read: Callable[[Facts], str | Judgement], readings: tuple[str, ...]
-) -> Callable[[Facts], Judgement | None]:
-    def judge(facts: Facts) -> Judgement | None:
+def _known(
+    system: System,
+    read: Callable[[Facts], str | Judgement],
+    *readings: str,
+    after: str = "",
+    too_old: Severity = "warning",
+) -> Check:
+    """Return the check that the release of a system is known. `too_old`: how bad an older one is."""
+
+    @check(
+        f"{system.name.lower().replace(' ', '-')}-known",
+        f"{system.name} is known: {shown(system.oldest)} to {shown(system.newest)}",
+        "upgrade what is too old; if it is too new, read docs/versions.md of a later FusionInfer: what is "
+        "new there is neither checked nor used",
+        severity="warning",
+        when=BOTH,
+        after=(after,) if after else (),
+    )
+    def judge(facts: Facts) -> Judgement:
         found = read(facts)
         if isinstance(found, Judgement):
             return found
         version = parsed(found)
-        if version[:2] in {(), (0, 0)}:
+        if version[:2] in {(), (0, 0)}:  # a build without a version is 0.0.0
             why = next((why for one in readings if (why := facts.answer(one).unknown)), "")
             return unknown(why or f"nothing names a version of it: {found or 'no tag'}")
         if version[:2] > system.newest:
             return _too_new(found)
-        if release := system.release(version):
-            return holds(f"{found}, {release.known}: {release.works}")
-        return fails(f"too old: {found}") if system in {GATEWAY_API, EXTENSION} else None  # others have a row
+        release = system.release(version)
+        return (
+            holds(f"{found}, {release.known}: {release.works}")
+            if release
+            else fails(f"too old: {found}", too_old)
+        )
 
     return judge
 
 
-def _priorities(facts: Facts) -> Judgement:
+kubernetes: Final = _known(KUBERNETES, _kubernetes, "version", too_old="error")
+lws: Final = _known(LWS, _lws, "lws-deployments", "lws-definition", after="lws-served")
+volcano: Final = _known(
+    VOLCANO, _volcano, "scheduler", "podgroup-definition", after="volcano-served", too_old="error"
+)
+gateway_api: Final = _known(
+    GATEWAY_API, _annotated("route-definition"), "route-definition", after="gateway-api"
+)
+extension: Final = _known(
+    EXTENSION, _annotated("pool-definition"), "pool-definition", after="inference-extension"
+)
+
+# --- priorities -------------------------------------------------------------------------------------
+
+OBJECTIVES: Final = {
+    f"resources/{version}": version
+    for version in dict.fromkeys(one for row in PICKERS.values() for one in row.objectives)
+}
+"""Readings of what the groups of InferenceObjectives serve, with their apiVersions."""
+
+
+@check(
+    "priorities",
+    "every endpoint picker starts with the CRDs that there are, and reads the priority of its service",
+    "install the CRD inferenceobjectives of the Inference Extension 1.5, choose another "
+    "fusioninfer.io/picker, or create the InferenceObjectives that it reads (docs/versions.md)",
+    severity="warning",
+    needs=(*OBJECTIVES, "pickers", "services", "sets"),
+)
+def priorities(facts: Facts) -> Judgement:
     """Judge whether endpoint pickers start, and find the InferenceObjectives of priorities."""
     served = [
         version
@@ -118,8 +166,7 @@ def _priorities(facts: Facts) -> Judgement:
             for one in listed(facts.answer(reading).first.get("resources"))
         )
     ]
-    found = list(_unread(facts, served))
-    return fails(first_of(found, "; ")) if found else holds()
+    return none_of(list(_unread(facts, served)), "; ")
 
 
 def _unread(facts: Facts, served: list[str]) -> Iterator[str]:
@@ -147,49 +194,3 @@ def _is_asked(service: Object) -> bool:
 
 def _key(obj: Object, service: str) -> tuple[str, str]:
     return text(mapping(obj.get("metadata")).get("namespace")), service
-
-
-OBJECTIVES: Final = {
-    f"resources/{version}": version
-    for version in dict.fromkeys(one for row in PICKERS.values() for one in row.objectives)
-}
-"""Readings of what the groups of InferenceObjectives serve, with their apiVersions."""
-
-
-def _known(
-    about: str,
-    system: System,
-    read: Callable[[Facts], str | Judgement],
-    after: str,
-    *readings: str,
-) -> Check:
-    return Check(
-        f"{system.name.lower().replace(' ', '-')}-known",
-        about,
-        f"{system.name} is known: {shown(system.oldest)} to {shown(system.newest)}",
-        _judge(system, read, readings),
-        "upgrade what is too old; if it is too new, read docs/versions.md of a later FusionInfer: what is "
-        "new there is neither checked nor used",
-        "warning",
-        after=(after,),
-    )
-
-
-CHECKS: Final = (
-    _known("Kubernetes", KUBERNETES, _kubernetes, "kubernetes-version", "version"),
-    _known("LeaderWorkerSet", LWS, _lws, "lws-served", "lws-deployments", "lws-definition"),
-    _known("Volcano", VOLCANO, _volcano, "volcano-served", "scheduler", "podgroup-definition"),
-    _known("Routes", GATEWAY_API, _annotated("route-definition"), "gateway-api", "route-definition"),
-    _known("Routes", EXTENSION, _annotated("pool-definition"), "inference-extension", "pool-definition"),
-    Check(
-        "priorities",
-        "Routes",
-        "every endpoint picker starts with the CRDs that there are, and reads the priority of its service",
-        _priorities,
-        "install the CRD inferenceobjectives of the Inference Extension 1.5, choose another "
-        "fusioninfer.io/picker, or create the InferenceObjectives that it reads (docs/versions.md)",
-        "warning",
-        INSTALLED,
-        needs=(*OBJECTIVES, "pickers", "services", "sets"),
-    ),
-)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.check.controller import is_renewed
+from fusioninfer.cluster.check.controller import duration, renewal
 from fusioninfer.cluster.service import absent_objects
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
@@ -112,7 +112,8 @@ def controller(case: Case) -> Iterator[Cause]:
     names = ", ".join(f"{kind} {name}" for kind, name in missing)
     effect: Effect = "blocks" if any(kind in HOLDING for kind, _ in missing) else "degrades"
     lease = case.read.answer("lease")
-    if not lease.unknown and not is_renewed(lease.first, case.read.now):
+    holder, age = renewal(lease.first, case.read.now)
+    if not lease.unknown and not (holder and age is not None and age < 2 * duration(lease.first)):
         message = f"missing: {names}; the Lease fusioninfer-sync is not renewed"
         yield cause("controller", "ControllerNotRunning", case.service, message, effect)
     else:
