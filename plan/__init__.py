@@ -3,6 +3,7 @@
 `amounts`   resources as whole numbers          `devices` those that a pod claims (DRA)
 `demand`    what a pod template asks of a node  `supply`  what a node has
 `placing`   selectors, affinity, taints         `workload` services, their roles and groups
+`services`  expanded LeaderWorkerSets and PodGroups as workloads
 `room`      how many pods have room, at least and at most
 `forecast`  nodes added step by step: the whole plan, with what is missing
 `words`     statuses in the words of the core design; `rows`, `sentences`  tables and lists of a plan

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice, product
 from typing import Final, NamedTuple
 
-from plan.amounts import PODS, UNIT, Amounts, accelerators, is_device, shown
+from plan.amounts import PODS, UNIT, Amounts, accelerators, is_device, largest, shown
 from plan.demand import Demand
 from plan.placing import NAME, keys, obstacle
-from plan.room import Check, Need, Pods, Room, Slot, need
+from plan.room import Need, Pods, Room, need
 from plan.supply import Supply, shape
 from plan.workload import GroupKey, RolePods, Workload
 
@@ -157,8 +157,6 @@ class _Standing:
 
     workload: Workload
     started: set[GroupKey] = field(default_factory=set)
-    loose: list[GroupKey] = field(default_factory=list)
-    """Of a workload in no gang: groups that have started as long as others wait."""
     uncertain: list[GroupKey] = field(default_factory=list)
     """The groups that may have started."""
     ready: list[int] = field(default_factory=list)
@@ -172,7 +170,6 @@ class _Standing:
         return replace(
             self,
             started={*self.started},
-            loose=[*self.loose],
             uncertain=[*self.uncertain],
             ready=[*self.ready],
             has=dict(self.has),
@@ -182,11 +179,6 @@ class _Standing:
     def pending(self) -> Iterator[GroupKey]:
         """The groups that have not started, in order."""
         return filterfalse(self.started.__contains__, self.workload.groups)
-
-    @property
-    def all_started(self) -> set[GroupKey]:
-        """The groups that have started, with those that others of no gang may replace."""
-        return self.started.union(self.loose)
 
     @property
     def complete(self) -> bool:
@@ -247,41 +239,26 @@ def _needs(role: RolePods) -> tuple[Need, Need]:
     return need(role.leader), need(role.worker)
 
 
-def checks(needs: tuple[Need, Need], counts: Iterable[tuple[int, int, int]]) -> Iterator[list[Check]]:
-    """Yield what must be there for groups of a role: one of these lists is enough.
+def group_need(role: RolePods) -> Need:
+    """Return the need of a pod that is as large as the leader and as a worker, on nodes that both may use.
 
-    `counts`: of each group its index, and how many leaders and workers it lacks. Volcano does not try a node
-    again that had no room for the leader or a worker of the group, although they may differ.
+    Volcano does not try a node again that had no room for the leader or a worker of a group.
     """
-    found, (leader, worker) = [*counts], needs
-    leaders, workers = sum(one[1] for one in found), sum(one[2] for one in found)
-    if leader is worker or not workers:
-        yield [Check(Slot(leader), leaders + workers)]
-    elif not leaders:
-        yield [Check(Slot(worker), workers)]
-    else:
-        yield [Check(_both(leader, worker), leaders + workers)]
-        if max(index for index, _, _ in found) < 2:  # the leader is tried before the workers
-            yield [
-                Check(Slot(leader), leaders),
-                Check(Slot(worker, leader), workers, Counter({leader: leaders})),
-            ]
+    leader, worker = role.leader, role.worker
+    if role.size == 1 or leader == worker:
+        return need(leader)
+    both = largest(dict(leader.requests), dict(worker.requests))
+    terms = [one.required for one in (leader, worker) if one.required is not None]
+    required = tuple(tuple(chain(*each)) for each in product(*terms)) if terms else None
+    tolerations = tuple(one for one in leader.tolerations if one in worker.tolerations)
+    return need(
+        Demand(tuple(sorted(both.items())), (*leader.selector, *worker.selector), required, tolerations)
+    )
 
 
-def _both(leader: Need, worker: Need) -> Slot:
-    """Return the slots of pods that are a leader or a worker."""
-    most = dict(leader.requests)
-    for name, amount in worker.requests:
-        most[name] = max(amount, most.get(name, 0))
-    return Slot(need(replace(worker.demand, requests=tuple(sorted(most.items())))), leader)
-
-
-def _slots(workloads: Iterable[Workload]) -> Iterator[Slot]:
-    for one in workloads:
-        for role in one.roles:
-            yield from map(Slot, _needs(role))
-            for each in checks(_needs(role), [(0, 1, max(1, role.size - 1))]):
-                yield from (check.slot for check in each)
+def _all_needs(workloads: Iterable[Workload]) -> Iterator[Need]:
+    for role in (role for one in workloads for role in one.roles):
+        yield from (*_needs(role), group_need(role))
 
 
 # --- all workloads ----------------------------------------------------------------------------------
@@ -301,16 +278,12 @@ class _State:
     unsure: Pods = field(default_factory=Counter)
     """The pods of gangs that may be on nodes."""
     loose: Pods = field(default_factory=Counter)
-    """The pods of no gang that wait, some of which are on nodes."""
+    """The pods of no gang that wait: any of them may be on nodes."""
 
     @classmethod
     def of(cls, workloads: Sequence[Workload], nodes: Sequence[Supply]) -> "_State":
         """Return the state before the first node: what is bound already has started."""
-        everything: Pods = Counter()
-        for one in workloads:
-            everything += pods_of(one, one.groups)
-        room = Room(_slots(workloads), nodes, everything)
-        return cls(room, [_begun(one) for one in workloads])
+        return cls(Room(_all_needs(workloads), nodes), [_begun(one) for one in workloads])
 
     def copy(self) -> "_State":
         standings = [one.copy() for one in self.standings]
@@ -366,23 +339,16 @@ class _State:
 
     def is_sure(self, one: _Standing, groups: Sequence[GroupKey]) -> bool:
         """Return whether groups have room together, whatever others may have started."""
-        others = self._others(one)
-        by_role: dict[int, list[GroupKey]] = {}
+        others, by_role = self._others(one), dict[int, list[GroupKey]]()
         for key in groups:
             by_role.setdefault(key[0], []).append(key)
         pods = {role: pods_of(one.workload, its) for role, its in by_role.items()}
-        for role, its in by_role.items():
+        for role, its in pods.items():
             beside = others + sum((pods[other] for other in by_role if other != role), Counter())
-            counts = [(key[1], *one.workload.missing(key)) for key in its]
-            if not any(self._fits(each, beside) for each in checks(_needs(one.workload.roles[role]), counts)):
+            asked = next(iter(its)) if len(its) == 1 else group_need(one.workload.roles[role])
+            if self.room.left(asked, beside) < its.total():
                 return False
         return True
-
-    def _fits(self, needed: Iterable[Check], beside: Pods) -> bool:
-        return all(
-            self.room.left(one.slot, beside) - self.room.loss(Slot(one.slot.demand), one.first) >= one.slots
-            for one in needed
-        )
 
     def _others(self, one: _Standing) -> Pods:
         """Return the pods of the other workloads that may be on nodes."""
@@ -409,35 +375,40 @@ class _State:
                     full.add(role)
         return found
 
-    # --- pods of no gang -----------------------------------------------------------------------------
-
     def _settle_loose(self) -> None:
-        """Count the groups of no gang that are whole in any order of their pods, and the most that may be."""
-        loose = [one for one in self.standings if not one.workload.gang and not one.workload.stays]
-        waiting = {id(one): pods_of(one.workload, one.pending) for one in loose}
-        everyone = sum(waiting.values(), self.unsure)
-        lacks = {}
-        for demand, count in everyone.items():
-            others = everyone - Counter({demand: count})
-            lacks[demand] = max(0, count - max(0, self.room.left(Slot(demand), others)))
+        """Start what has room of the workloads in no gang, whatever order their pods come in.
+
+        Groups of one pod are alike: as many start as have room. Others start all together, or are uncertain.
+        """
+        loose = [
+            one for one in self.standings if not (one.workload.gang or one.workload.stays or one.complete)
+        ]
+        pending = {id(one): pods_of(one.workload, one.pending) for one in loose}
+        everyone = sum(pending.values(), self.unsure)
         for one in loose:
-            own, pending = waiting[id(one)], [*one.pending]
-            missing = sum(min(count, lacks[demand]) for demand, count in own.items())
-            if not missing:
-                self.room.take(own)
-                one.start(pending)
-                one.loose, one.uncertain = [], []
-                continue
-            one.loose = pending[: max(0, len(pending) - missing)]
-            one.uncertain = [key for key in self._may_start(one) if key not in one.loose]
+            own, groups = pending[id(one)], [*one.pending]
+            beside = everyone - own
+            sure = groups if all(self._has_room(each, beside + own) for each in own) else []
+            if not sure and len(own) == len(one.workload.roles) == one.workload.roles[0].size == 1:
+                sure = groups[: max(0, self.room.left(next(iter(own)), beside))]
+            started = pods_of(one.workload, sure)
+            self.room.take(started)
+            everyone -= started
+            one.start(sure)
+            one.uncertain = self._may_start(one)
         self.loose = sum((pods_of(one.workload, one.pending) for one in loose), Counter())
+
+    def _has_room(self, asked: Need, everyone: Pods) -> bool:
+        """Return whether all pods of a need have room beside all others."""
+        count = everyone[asked]
+        return self.room.left(asked, everyone - Counter({asked: count})) >= count
 
     # --- what is so ----------------------------------------------------------------------------------
 
     @property
     def started(self) -> frozenset[WorkloadGroup]:
         """All groups that have started."""
-        return frozenset((at, key) for at, one in enumerate(self.standings) for key in one.all_started)
+        return frozenset((at, key) for at, one in enumerate(self.standings) for key in one.started)
 
     @property
     def uncertain(self) -> frozenset[WorkloadGroup]:
@@ -485,7 +456,7 @@ def _shortages(end: _State) -> Iterator[Shortage]:
     """Yield what each workload lacks that has not started as a whole."""
     for at, one in enumerate(end.standings):
         workload = one.workload
-        is_complete = len(one.all_started) == len(workload.groups)
+        is_complete = len(one.started) == len(workload.groups)
         if is_complete or (workload.unknown and not workload.waits):
             continue
         groups = tuple(one.next())
@@ -504,7 +475,7 @@ def _fit(room: Room, pods: Pods) -> tuple[int, Need]:
     """Return how many of the pods have room at least, and the demand of those that have none."""
     found, before, lacking = 0, Counter[Need](), next(iter(pods))
     for one, count in pods.items():
-        has = min(count, max(0, room.left(Slot(one), before)))
+        has = min(count, max(0, room.left(one, before)))
         lacking = one if has < count else lacking
         before[one] += has
         found += has
@@ -545,7 +516,7 @@ def _shapes(end: _State, nodes: Sequence[Supply]) -> dict[str, Supply]:
     pending = [one for one in end.standings if not one.complete and not one.workload.stays]
     if not any(_is_valid(one.workload) or not one.workload.gang for one in pending):
         return {}
-    marks = frozenset[str]().union(*(keys(one.demand) for one in end.room.demands)) - {HOSTNAME, NAME}
+    marks = frozenset[str]().union(*(keys(one.demand) for one in end.room.needs)) - {HOSTNAME, NAME}
     found: dict[str, Supply] = {}
     for one in nodes:
         labels = ((key, value) for key, value in one.labels.items() if key in marks)
@@ -561,7 +532,7 @@ def _further(end: _State, like: Supply, words: str) -> Further:
     for one in end.standings:
         if not one.workload.stays:
             wanted += pods_of(one.workload, one.pending)
-    if not any(counts[Slot(one)] for one in wanted):
+    if not any(counts[one] for one in wanted):
         return Further(like, words, 0)
     goes_on = end.copy()
     most = min(MOST_FURTHER, wanted.total())
@@ -585,8 +556,8 @@ def _notes(workloads: Sequence[Workload], nodes: Sequence[Supply], by: int) -> I
         yield from (f"{one.title}: {note}" for note in one.notes)
         if not one.gang and any(role.size > 1 for role in one.roles):
             yield (
-                f"{one.title}: its pods are in no gang and come in any order; a group counts as started only "
-                "if it starts in each order"
+                f"{one.title}: its pods are in no gang and come in any order; its groups are promised "
+                "together, or not at all"
             )
     priorities = {one.priority for one in workloads if one.gang}
     priorities |= {role.leader.priority for one in workloads if not one.gang for role in one.roles}

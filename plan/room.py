@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Final, NamedTuple
 
-from plan.amounts import UNLIMITED, Amounts, is_device
+from plan.amounts import UNLIMITED, is_device
 from plan.demand import Demand
 from plan.placing import NAME, keys, obstacle
 from plan.supply import Supply, Taint
@@ -48,47 +49,19 @@ class NodeKind(NamedTuple):
     free: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A pod of a demand, on nodes that have room for a pod of `first` too, if there is one."""
-
-    demand: Need
-    first: Need | None = None
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether a node may have room for the demand, and none for `first`."""
-        has = dict(self.demand.requests)
-        return self.first is not None and any(
-            has.get(name, 0) < amount for name, amount in self.first.requests
-        )
-
-
-class Check(NamedTuple):
-    """So many slots have to be there, beside the pods that come first."""
-
-    slot: Slot
-    slots: int
-    first: Pods = Counter()  # noqa: RUF012 - it is never changed
-    """Pods of the same group that come first."""
-
-
 class Room:
     """Nodes, and the pods that are sure to be on them. All pods and nodes are named before."""
 
-    def __init__(self, slots: Iterable[Slot], nodes: Iterable[Supply], few: Pods) -> None:
-        """Prepare what depends on the pods and the nodes that there may be. `few`: all pods that may come."""
-        self.slots: Final = tuple(dict.fromkeys(slots))
-        self.demands: Final = tuple(dict.fromkeys(one.demand for one in self.slots if one.first is None))
-        self._needs = {one.demand: dict(one.demand.requests) for one in self.slots}
-        asked = {name for one in self._needs for name, amount in one.requests if amount}
+    def __init__(self, needs: Iterable[Need], nodes: Iterable[Supply]) -> None:
+        """Prepare what depends on the pods and the nodes that there may be."""
+        self.needs: Final = tuple(dict.fromkeys(needs))
+        self._asked = {one: dict(one.requests) for one in self.needs}
+        asked = {name for one in self.needs for name, amount in one.requests if amount}
         self.resources: Final = tuple(sorted(asked))
-        self._labels = frozenset[str]().union(*(keys(one.demand) for one in self.demands))
-        self._few = few
-        self._counts: dict[NodeKind, dict[Slot, int]] = {}
-        kinds = dict.fromkeys(map(self.kind, nodes))
-        self._loss = self._losses(tuple(kinds))
-        self.low = dict.fromkeys(self.slots, 0)
+        self._labels = frozenset[str]().union(*(keys(one.demand) for one in self.needs))
+        self._counts: dict[NodeKind, dict[Need, int]] = {}
+        self._loss = self._losses(dict.fromkeys(map(self.kind, nodes)))
+        self.low = dict.fromkeys(self.needs, 0)
         """The slots that are left at least."""
         self.nodes: Counter[NodeKind] = Counter()
         self.taken: Pods = Counter()
@@ -116,80 +89,65 @@ class Room:
         kind = self.kind(node)
         self.nodes[kind] += 1
         self._known = {}
-        for slot, count in self.counts(kind).items():
-            self.low[slot] += count
+        for one, count in self.counts(kind).items():
+            self.low[one] += count
 
-    def counts(self, kind: NodeKind) -> Mapping[Slot, int]:
+    def counts(self, kind: NodeKind) -> Mapping[Need, int]:
         """Return how many slots a node has."""
         if kind not in self._counts:
-            alone = {one.demand: self._count(one.demand, kind) for one in self.slots}
-            self._counts[kind] = {
-                one: alone[one.demand] if one.first is None or alone[one.first] else 0 for one in self.slots
-            }
+            self._counts[kind] = {one: self._count(one, kind) for one in self.needs}
         return self._counts[kind]
 
-    def _count(self, demand: Need, kind: NodeKind) -> int:
-        if obstacle(demand.demand, dict(kind.labels), kind.taints):
+    def _count(self, one: Need, kind: NodeKind) -> int:
+        if obstacle(one.demand, dict(kind.labels), kind.taints):
             return 0
-        asked = dict(demand.requests)
-        free = zip(self.resources, kind.free, strict=True)
+        asked, free = self._asked[one], zip(self.resources, kind.free, strict=True)
         return max(0, min(left // asked[name] for name, left in free if asked.get(name)))
 
     # --- at least ------------------------------------------------------------------------------------
 
-    def _losses(self, kinds: Sequence[NodeKind]) -> dict[tuple[Need, Slot], int]:
-        """Return the most slots that one pod of a demand takes, on any node."""
-        found: dict[tuple[Need, Slot], int] = {}
+    def _losses(self, kinds: Iterable[NodeKind]) -> dict[tuple[Need, Need], int]:
+        """Return the most slots of each need that one pod of another takes, on any node."""
+        found: dict[tuple[Need, Need], int] = {}
         for kind in kinds:
-            counts = self.counts(kind)
-            scarce = self._scarce(kind)
-            for one in self.demands:
-                for slot in self.slots if counts.get(Slot(one)) else ():
-                    takes = counts[slot] if slot.is_pair else self._takes(one, slot.demand, scarce)
-                    most = min(counts[slot], takes)
-                    found[one, slot] = max(found.get((one, slot), 0), most)
+            counts = {one: count for one, count in self.counts(kind).items() if count}
+            scarce = self._scarce(kind, counts)
+            for one, other in product(counts, counts):
+                most = min(counts[other], self._takes(one, other, scarce))
+                found[one, other] = max(found.get((one, other), 0), most)
         return found
 
     def _takes(self, one: Need, other: Need, scarce: Iterable[str]) -> int:
-        """Return by how much a pod of one demand lowers the slots of another on a node, at most."""
-        has, needs = self._needs[one], self._needs[other]
+        """Return by how much a pod of one need lowers the slots of another on a node, at most."""
+        has, needs = self._asked[one], self._asked[other]
         return max((-(-has.get(name, 0) // needs[name]) for name in scarce if needs.get(name)), default=0)
 
-    def _scarce(self, kind: NodeKind) -> Sequence[str]:
+    def _scarce(self, kind: NodeKind, here: Iterable[Need]) -> Sequence[str]:
         """Return the resources of a node that pods can use up.
 
-        None of the others is used up before the accelerators are: not even by the pods that request most of
-        it for each accelerator, beside all pods that request no accelerator.
+        Where all pods take accelerators, no other resource is used up before these are, unless the pods that
+        request most of it for each accelerator use it up.
         """
         free = dict(zip(self.resources, kind.free, strict=True))
-        here = [one for one in self.demands if self.counts(kind).get(Slot(one))]
         devices = [name for name in self.resources if is_device(name) and free[name]]
-        if len(devices) != 1:
-            return [name for name in self.resources if free[name] < UNLIMITED]
+        limited = [name for name in self.resources if free[name] < UNLIMITED]
+        asked = [self._asked[one] for one in here]
+        if len(devices) != 1 or not all(one.get(devices[0]) for one in asked):
+            return limited
         (device,) = devices
-        loose = Counter({one: self._few[one] for one in here if not self._needs[one].get(device)})
-        bound = [self._needs[one] for one in here if one not in loose]
-        beside = {
-            name: sum(count * self._needs[one].get(name, 0) for one, count in loose.items()) for name in free
+        most = {
+            name: max((Fraction(one.get(name, 0), one[device]) for one in asked), default=0) for name in free
         }
-        return [
-            name
-            for name in self.resources
-            if name == device or free[name] < _most(name, device, free, bound) + beside[name]
-        ]
+        return [name for name in limited if name == device or free[name] < most[name] * free[device]]
 
-    def left(self, slot: Slot, pods: Pods) -> int:
+    def left(self, one: Need, pods: Pods) -> int:
         """Return how many slots are left at least, once other pods may have come too."""
-        return self.low[slot] - self.loss(slot, pods)
-
-    def loss(self, slot: Slot, pods: Pods) -> int:
-        """Return how many slots pods take at most."""
-        return sum(count * self._loss.get((one, slot), 0) for one, count in pods.items())
+        return self.low[one] - sum(count * self._loss.get((other, one), 0) for other, count in pods.items())
 
     def take(self, pods: Pods) -> None:
         """Place pods that are sure to have room."""
-        for slot in self.slots:
-            self.low[slot] = max(0, self.left(slot, pods))
+        for one in self.needs:
+            self.low[one] = max(0, self.left(one, pods))
         self.taken += pods
 
     # --- at most -------------------------------------------------------------------------------------
@@ -206,7 +164,7 @@ class Room:
             return False
         stay = {other: max(0, count - inside.outside[other]) for other, count in there.items()}
         return all(
-            sum(count * self._needs[other].get(name, 0) for other, count in stay.items()) <= inside.free[name]
+            sum(count * self._asked[other].get(name, 0) for other, count in stay.items()) <= inside.free[name]
             for name, amount in one.requests
             if amount
         )
@@ -217,13 +175,13 @@ class Room:
             slots = 0
             for kind, many in self.nodes.items():
                 counts = self.counts(kind)
-                if own := counts[Slot(one)]:
+                if own := counts[one]:
                     slots += many * own
                     for name, left in zip(self.resources, kind.free, strict=True):
                         inside[name] += many * left
                 else:
-                    for other in self.demands:
-                        outside[other] += many * counts[Slot(other)]
+                    for other in self.needs:
+                        outside[other] += many * counts[other]
             self._known[one] = _Inside(slots, inside, outside)
         return self._known[one]
 
@@ -234,9 +192,3 @@ class _Inside(NamedTuple):
     slots: int
     free: Mapping[str, int]
     outside: Mapping[Need, int]
-
-
-def _most(name: str, device: str, free: Amounts, pods: Iterable[Amounts]) -> Fraction:
-    """Return the most of a resource that pods use which use up a node's accelerators."""
-    each = (Fraction(one.get(name, 0), one[device]) for one in pods)
-    return max(each, default=Fraction(0)) * free[device]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from plan.forecast import Forecast, ForecastStep
+from plan.sentences import size
 from plan.words import NOT_KNOWN, capacity, mark, started, status
 from plan.workload import Workload
 
@@ -94,6 +95,14 @@ def table(plan: Forecast, at: int) -> list[tuple[str, ...]]:
             )
         )
     return found
+
+
+def tables(plan: Forecast, most: int) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield the tables: of several services that of all, without a title; then one for each, up to `most`."""
+    if len(plan.workloads) > 1:
+        yield "", overview(plan)
+    for at in range(min(most, len(plan.workloads))):
+        yield size(plan, at), table(plan, at)
 
 
 def overview(plan: Forecast) -> list[tuple[str, ...]]:

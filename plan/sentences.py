@@ -74,3 +74,13 @@ def idle(plan: Forecast) -> str:
     if plan.unknown:
         return "idle GPUs: not known"
     return f"idle GPUs: {'up to ' * bool(plan.steps[-1].uncertain and plan.idle)}{plan.idle}"
+
+
+def lists(plan: Forecast) -> dict[str, tuple[str, ...]]:
+    """Return the sentences below the tables, by title."""
+    return {
+        "Waiting": tuple(waiting(plan)),
+        "Further nodes": tuple(further(plan)),
+        "Idle": (idle(plan),),
+        "Notes": plan.notes,
+    }

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from intent.errors import printable
 from plan.forecast import Forecast
-from plan.rows import overview, table
-from plan.sentences import further, idle, size, waiting
+from plan.rows import tables
+from plan.sentences import lists
 
 MOST_TABLES = 10
 """The most services that have a table each."""
+WORDS = {"Waiting": "waiting: ", "Further nodes": "next: ", "Idle": "", "Notes": "note: "}
+"""What begins each line of a list."""
 
 
 def as_text(plan: Forecast) -> str:
@@ -17,19 +19,12 @@ def as_text(plan: Forecast) -> str:
 
 
 def _lines(plan: Forecast) -> Iterator[str]:
-    several = len(plan.workloads) > 1
-    if several:
-        yield from aligned(overview(plan))
+    for title, rows in tables(plan, 0 if len(plan.workloads) > MOST_TABLES else MOST_TABLES):
+        yield from [title] if title else []
+        yield from aligned(rows)
         yield ""
-    for at in range(len(plan.workloads) if len(plan.workloads) <= MOST_TABLES else 0):
-        yield size(plan, at)
-        yield from aligned(table(plan, at))
-        yield ""
-    sections = {"waiting": tuple(waiting(plan)), "next": tuple(further(plan)), "note": plan.notes}
-    for title in ("waiting", "next"):
-        yield from (f"{title}: {line}" for line in sections[title])
-    yield idle(plan)
-    yield from (f"note: {line}" for line in sections["note"])
+    for title, lines in lists(plan).items():
+        yield from (f"{WORDS[title]}{line}" for line in lines)
 
 
 def aligned(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

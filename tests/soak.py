@@ -69,7 +69,6 @@ def _plan() -> Iterator[Run]:
     words = ("-m", "tests.cluster.planning", "--cases", str(count("PLAN_CASES")), "--seed", SEEDS[0])
     yield Run(f"plans, seed {SEEDS[0]}", words)
     yield Run("plans without gangs", (*words[:2], "--single", "--cases", "30", "--seed", SEEDS[0]))
-    yield Run("pages of plans", (*PYTEST, "tests/plan/page_check.py"))
 
 
 def _one(title: str, *words: str) -> Callable[[], Iterator[Run]]:

@@ -9,7 +9,6 @@ from typing import Final
 
 from fusioninfer.files.checked import Checked
 from fusioninfer.files.documents import Document
-from fusioninfer.files.gangs import claim_templates
 from fusioninfer.files.library import Library, seen_by
 from intent import Object
 from intent.errors import FieldError
@@ -18,6 +17,7 @@ from intent.settings import Settings
 from intent.shapes import listed, mapping, metadata, text
 from plan.amounts import UNIT, is_device
 from plan.devices import Templates, devices
+from plan.services import claim_templates
 from webhook.check import check
 
 RESOURCES: Final[Mapping[str, str]] = {

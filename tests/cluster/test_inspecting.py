@@ -188,7 +188,7 @@ def test_why_follows_a_service_from_its_first_role_until_it_serves(served: Clust
     add_gpu_nodes(served, 3)
     explained(served, space, "WaitingForResources")
     done = run(served, "why", "qwen", "--namespace", space)
-    assert "free: gpu-" in done.value["cause"]["message"]
+    assert "large enough" in done.value["cause"]["message"]
     assert "8 of 8" in done.value["cause"]["message"]
 
     add_gpu_nodes(served, 1)

@@ -53,21 +53,6 @@ STARTED: dict[str, tuple[list[Workload], str, set[str]]] = {
         "1x8",
         {"a/worker"},
     ),
-    "a group whose leader requests nothing": (
-        [gang("a", replace(role("worker", 3), leader=pod(0)))],
-        "2x8",
-        {"a/worker"},
-    ),
-    "workers on a node that had room for the leader": (
-        [gang("a", replace(role("worker", 3), leader=pod(4), worker=pod(2)))],
-        "1x8",
-        {"a/worker"},
-    ),
-    "workers that request nothing, wherever the leader had room": (
-        [gang("a", replace(role("worker", 3), worker=pod(0)))],
-        "1x8,1x1",
-        {"a/worker"},
-    ),
 }
 """What starts, of which services, on which nodes."""
 
@@ -107,14 +92,14 @@ def test_pods_of_no_gang_that_waited_may_be_overtaken() -> None:
 
 
 def test_groups_of_no_gang_that_may_each_hold_a_part_are_uncertain() -> None:
-    """Any 4 of 8 pods take the nodes: both groups may have 2 of 4. With 7 nodes, one group is whole."""
+    """Any 7 of 8 pods take the nodes: they are promised together alone."""
     loose = ungrouped("a", role("worker", 4, 2))
-    four, seven = (forecast([loose], nodes(f"{count}x8"), present=count) for count in (4, 7))
+    seven, eight = (forecast([loose], nodes(f"{count}x8"), present=count) for count in (7, 8))
 
-    assert (started(four), len(four.steps[-1].uncertain)) == (set(), 1)
-    assert status(four, four.steps[-1], 0) == "Uncertain"
-    assert started(seven) == {"a/worker-0"}
-    assert any("its pods are in no gang" in one for one in four.notes)
+    assert (started(seven), len(seven.steps[-1].uncertain)) == (set(), 1)
+    assert status(seven, seven.steps[-1], 0) == "Uncertain"
+    assert started(eight) == {"a/worker-0", "a/worker-1"}
+    assert any("its pods are in no gang" in one for one in seven.notes)
 
 
 def test_replicas_of_one_pod_in_no_gang_are_certain() -> None:
@@ -213,7 +198,7 @@ def test_without_groups_that_could_start_no_further_nodes_are_tried() -> None:
     assert forecast([waiting], nodes("2x8")).further == ()
 
 
-def test_a_node_without_room_for_the_leader_is_not_promised_to_its_workers() -> None:
+def test_a_group_is_promised_where_each_pod_has_room_for_the_larger_of_leader_and_worker() -> None:
     """Volcano keeps the nodes on which a pod of a role failed, and leader and workers have one role."""
     one = replace(role("worker", 2), worker=pod(1))
     short, enough = (forecast([gang("a", one)], nodes(shapes)) for shapes in ("1x8,1x1", "1x8,1x1,1x8"))

@@ -122,13 +122,13 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource, written: "tuple
 
     `written`: what they were made of.
     """
-    from fusioninfer.files.gangs import (  # noqa: PLC0415 - as above
+    from plan.forecast import forecast  # noqa: PLC0415 - as above
+    from plan.services import (  # noqa: PLC0415 - as above
         TooManyPodsError,
         accelerators,
         placement_policies,
         workloads,
     )
-    from plan.forecast import forecast  # noqa: PLC0415 - as above
 
     try:
         planned = workloads(objects, devices=True)

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from fusioninfer.cluster.text import name_of
-from fusioninfer.cluster.why import capacity
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
+from plan.forecast import forecast
+from plan.sentences import further, waiting
+from plan.services import TooManyPodsError, workloads
+from plan.supply import out_of_service, supply, with_pods
+from sync.kinds import POD_GROUP
 from sync.observed import lws as observed_lws
 from sync.observed.condition import shortened
-from sync.observed.pod_group import KIND as POD_GROUP
 from sync.status.conditions import scheduled
 from sync.status.reasons import STATES
 
@@ -60,16 +63,30 @@ def scheduling(case: Case) -> Iterator[Cause]:
     verdict = scheduled(seen)
     if STATES["Scheduled", verdict.reason] == "Unknown" or verdict.reason == "AllScheduled":
         return
-    if verdict.reason == "WaitingForPodGroup" and _unknown(case, POD_GROUP):
+    if verdict.reason == "WaitingForPodGroup" and _unknown(case, POD_GROUP.kind):
         return
     effect: Effect = "degrades" if verdict.reason == "PartlyScheduled" else "blocks"
     if verdict.reason in {"WaitingForResources", "PartlyScheduled"}:
         yield from _waiting(case, effect)
-        free = capacity.described(_requested(case), case.read)
-        message = f"{verdict.message}{free}{capacity.missing(case)}"
+        message = f"{verdict.message}{_planned(case)}"
         yield cause("scheduling", verdict.reason, case.service, message, effect)
     else:
         yield cause("scheduling", verdict.reason, case.service, verdict.message)
+
+
+def _planned(case: Case) -> str:
+    """Return what a plan says about the service, as the end of a message; empty if that is not known."""
+    nodes, placed = case.read.answer("nodes"), case.read.answer("placed")
+    if nodes.unknown or placed.unknown:
+        return ""
+    try:
+        planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods.objects)
+    except TooManyPodsError:
+        return ""
+    there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
+    plan = forecast(planned, there, present=len(there))
+    unknown = (one.unknown for one in plan.workloads if one.unknown)
+    return "".join(f". {line}" for line in (*unknown, *waiting(plan), *further(plan)))
 
 
 def _unknown(case: Case, kind: str) -> bool:
@@ -89,10 +106,10 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
         there = any(name_of(one) == name for one in queues.objects)
         if not there or state != "Open":
             message = f"Queue {name} is {state or 'not open'}" if there else f"Queue {name} does not exist"
-            yield cause("scheduling", "QueueNotOpen", f"{POD_GROUP} {group.name}", message, effect)
+            yield cause("scheduling", "QueueNotOpen", f"{POD_GROUP.kind} {group.name}", message, effect)
     nodes = case.read.answer("nodes")
     if not nodes.unknown:
-        offered = {resource for one in nodes.objects for resource in capacity.allocatable(one)}
+        offered = {name for one in nodes.objects for name, has in supply(one).allocatable.items() if has}
         missing = sorted(_requested(case).keys() - offered)
         if missing:
             message = f"no node offers {', '.join(missing)}"

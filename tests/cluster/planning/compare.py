@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
-from fusioninfer.files.gangs import workloads
 from intent.settings import Settings
 from plan.forecast import Forecast, ForecastStep, forecast
+from plan.services import workloads
 from plan.supply import supply, with_pods
 from tests.cluster.planning.bed import Bound, add_node, services
 from tests.cluster.planning.cases import Case

@@ -107,6 +107,14 @@ def ended(code: int, reason: str = "Error", at: str = "2026-06-01T00:00:00Z", re
     return waiting("CrashLoopBackOff") | {"lastState": {"terminated": last}, "restartCount": restarts}
 
 
+def requesting(obj: Object) -> None:
+    """Have pods request accelerators."""
+    group = obj["spec"]["leaderWorkerTemplate"]
+    for one in (group["workerTemplate"], group.get("leaderTemplate", group["workerTemplate"])):
+        limits = {"nvidia.com/gpu": "8"}
+        one["spec"]["containers"] = [{"name": "vllm", "resources": {"limits": limits}}]
+
+
 LEADER, WORKER = pod("p"), pod("p", 1)
 HELD: Final = (held(LEADER), held(WORKER))
 INIT: Final[dict[str, Any]] = {
@@ -165,11 +173,15 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     ),
     "WaitingForResources": (
         both(
+            with_sets(requesting),
             with_pods(*HELD),
             reading("nodes", node("gpu-0", 8), node("gpu-1", 8)),
             reading("placed", pod("x")),
         ),
-        "The scheduler says: 0/2 nodes are unavailable. A pod needs 8 nvidia.com/gpu; free: gpu-1 8 of 8",
+        (
+            "The scheduler says: 0/2 nodes are unavailable. prefill waits: 1 of 2 pods have room; a pod "
+            "requests 8 nvidia.com/gpu; of 2 nodes, 1 in use (nvidia.com/gpu), 1 large enough. 1 more node"
+        ),
     ),
     "FI413": (
         with_pods(unready(LEADER, ended(1)), unready(WORKER, waiting("ImagePullBackOff", "no such image"))),

@@ -240,7 +240,7 @@ def test_claimed_devices_are_counted_if_the_template_is_in_the_files(name: str) 
     assert found["services"][0]["roles"][0]["gpusOfAGroup"] == count
     assert found["nodes"][0]["has"] == "4 gpu.nvidia.com"
     full = [row["nodes"] for row in found["rows"] if row["services"][0]["status"] == "Full capacity"]
-    assert full[0] == count // 4
+    assert full[0] == 2  # each pod needs room for the larger of leader and worker
     assert found["idle"]["gpus"] == 16 - count
 
 
@@ -258,9 +258,8 @@ NOT_KNOWN: Final = {
 
 
 @pytest.mark.parametrize("name", NOT_KNOWN)
-@pytest.mark.parametrize("output", ["text", "json", "html"])
-def test_claims_that_cannot_be_counted_are_said_to_be_not_known(name: str, output: str) -> None:
-    result = plan("-", "--nodes", "4x4", "-q", "-o", output, stdin=NOT_KNOWN[name])
+def test_claims_that_cannot_be_counted_are_said_to_be_not_known(name: str) -> None:
+    result = plan("-", "--nodes", "4x4", "-q", stdin=NOT_KNOWN[name])
 
     assert result.exit_code == 1
     assert "not known whether its pods have room: claim gpus: " in result.stdout

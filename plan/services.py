@@ -26,7 +26,6 @@ from intent.shapes import annotations, labels, listed, mapping, metadata, text
 from plan.amounts import is_device
 from plan.demand import DEFAULT_SCHEDULER, demand
 from plan.workload import MOST_GROUPS, RolePods, Workload
-from sync.observed.pod_group import KIND as POD_GROUP
 
 GangKey = tuple[str, str]
 """Namespace and name of a PodGroup."""
@@ -36,6 +35,7 @@ NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, 
 PRIORITY_CLASS: Final = "PriorityClass"
 CLAIM_TEMPLATE: Final = "ResourceClaimTemplate"
 VOLCANO: Final = "volcano"
+POD_GROUP: Final = "PodGroup"
 MOST_SIZE: Final = 4096
 
 

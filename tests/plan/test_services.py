@@ -6,10 +6,10 @@ import pytest
 
 from fusioninfer.files import offline
 from fusioninfer.files.documents import Document
-from fusioninfer.files.gangs import NO_POD_GROUP, TooManyPodsError, workloads
 from intent import Object
 from intent.annotations import REVISION, SLICE
 from intent.settings import Settings
+from plan.services import NO_POD_GROUP, TooManyPodsError, workloads
 from plan.workload import Workload
 from tests.builders.lws import container, lws, template
 
