@@ -14,7 +14,7 @@ VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' fusioninfer/__init__.
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 
-demo: $(VENV)/.demo ## The main job in seconds: the webhook on TLS, three LeaderWorkerSets before and after
+demo: $(VENV)/.demo ## The main job in seconds: three LeaderWorkerSets before and after admission
 	@$(BIN)/python -m fusioninfer demo
 
 # The folder of a test is its tier (tests/tiers.py).

@@ -72,9 +72,9 @@ Examples:
 def demo(*, plain: bool) -> None:
     """Show three services before and after admission.
 
-    Runs a webhook on this machine, and sends it LeaderWorkerSets as an API server would. Needs no cluster.
+    Needs no cluster.
     """
-    from fusioninfer import demo as show  # noqa: PLC0415 - it starts servers
+    from fusioninfer import demo as show  # noqa: PLC0415 - only this subcommand needs it
 
     show.run(plain=plain)
 

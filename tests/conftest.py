@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 import structlog
 
-from fusioninfer.demo import Webhook, started_webhook
 from tests import tiers
+from tests.golden.served import Webhook, started_webhook
 
 LONGEST: Final = 2000
 """The characters of a failure that are printed at once; the whole comes at the end."""

@@ -19,7 +19,6 @@ import orjson
 import pytest
 
 from catalog.codes import files
-from fusioninfer.demo import Webhook, post
 from fusioninfer.files import documents, offline
 from fusioninfer.files.documents import Document
 from fusioninfer.files.library import is_template, library, seen_by
@@ -28,6 +27,7 @@ from intent.errors import FieldError
 from intent.settings import Settings
 from intent.template import Templates
 from tests.builders.reviews import review as sent
+from tests.golden.served import Webhook, post
 from webhook import review
 from webhook.expand import expand
 from webhook.mutate import ORDER, RECORDABLE, RESTORABLE
