@@ -18,6 +18,7 @@ LABEL org.opencontainers.image.title="fusioninfer" \
 COPY --from=dependencies /dependencies /usr/local
 COPY LICENSE sbom.cdx.json /usr/share/doc/fusioninfer/
 COPY fusioninfer /app/fusioninfer
+COPY server /app/server
 COPY intent /app/intent
 COPY webhook /app/webhook
 COPY sync /app/sync

@@ -7,7 +7,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 READY := $(VENV)/.ready
 SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
-VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' fusioninfer/__init__.py)
+VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' catalog/release.py)
 
 .PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site release-check release-notes clean help
 
@@ -37,14 +37,14 @@ demo-cluster: $(READY) ## The same files on the real API server, LWS and Volcano
 # The text of this version in CHANGELOG.md, without its heading.
 NOTES := sed -n '/^\#\# $(VERSION)\b/,/^\#\# /{/^\#\# /!p;}' CHANGELOG.md
 release-check: ## Whether TAG is the version, and CHANGELOG.md has it
-	@test "$(TAG)" = "v$(VERSION)" || { echo "TAG is $(TAG), the version (fusioninfer/__init__.py) is $(VERSION)"; exit 1; }
+	@test "$(TAG)" = "v$(VERSION)" || { echo "TAG is $(TAG), the version (catalog/release.py) is $(VERSION)"; exit 1; }
 	@$(NOTES) | grep -q . || { echo "CHANGELOG.md has no text for $(VERSION)"; exit 1; }
 
 release-notes: ## What CHANGELOG.md says of this version
 	@$(NOTES)
 
 # The tests of the pure packages, and those that reach them through the command's files and the controller's results.
-PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/files sync/parts sync/status
+PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/lint sync/parts sync/status
 coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
 	TIER=unit $(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" $(PURE:%=tests/%)
 

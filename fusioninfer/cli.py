@@ -6,7 +6,8 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from fusioninfer import __version__, completing
+from catalog.release import VERSION
+from fusioninfer import completing
 from fusioninfer.cluster.check.command import check
 from fusioninfer.cluster.diff.command import diff
 from fusioninfer.cluster.eject.command import eject
@@ -23,7 +24,7 @@ from fusioninfer.options import (
     read_settings,
 )
 from fusioninfer.program import CommandGroup
-from fusioninfer.serving.command import sync, webhook
+from fusioninfer.servers import sync, webhook
 from intent.errors import suggested
 
 EXAMPLES: Final = """\b
@@ -42,7 +43,7 @@ Exit codes: 0 success; 1 findings; 2 an input that cannot be read, or wrong usag
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXAMPLES,
 )
-@click.version_option(__version__, prog_name="fusioninfer")
+@click.version_option(VERSION, prog_name="fusioninfer")
 def main() -> None:
     """Turn annotated LeaderWorkerSets into gang-scheduled, multi-node LLM services."""
 

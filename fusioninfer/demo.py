@@ -8,7 +8,7 @@ from typing import Final
 import click
 import orjson
 
-from fusioninfer.files import documents, offline
+from fusioninfer.lint import documents, offline
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings

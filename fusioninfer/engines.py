@@ -34,7 +34,7 @@ from catalog.engines import (
     Version,
     described,
 )
-from fusioninfer.files.documents import read_model
+from fusioninfer.lint.documents import read_model
 from intent.launch import AUTO, read_launch
 from intent.lws import Engine, Template
 from webhook.launchers.plan import ASSUMED, choose

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.files import documents, offline, policies, report
-from fusioninfer.files import explain as explanations
-from fusioninfer.files.documents import Document
-from fusioninfer.files.offline import Composition
-from fusioninfer.files.report import Report, Selection
+from fusioninfer.lint import documents, offline, policies, report
+from fusioninfer.lint import explain as explanations
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import Composition
+from fusioninfer.lint.report import Report, Selection
 from fusioninfer.options import (
     CONFIG,
     FILES,

@@ -12,8 +12,8 @@ from catalog.codes import CODES
 from fusioninfer import completing
 from fusioninfer import settings as settings_file
 from fusioninfer.codes import suggestion
-from fusioninfer.files.documents import STANDARD_INPUT, UnreadableFileError, to_json
-from fusioninfer.files.report import UNREAD, Report, Selection, finding_lines
+from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
+from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines
 from intent.errors import printable, suggested
 from intent.names import is_label
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from hack.image.lock import LOCK, Locked, locked
 from intent import Object
 
@@ -32,7 +32,7 @@ def sbom(rows: Sequence[Locked]) -> Object:
                 "type": "application",
                 "bom-ref": OURS,
                 "name": OURS,
-                "version": __version__,
+                "version": VERSION,
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
             }
         },

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from hack.manifests.metadata import NONE, with_metadata
 from hack.manifests.objects import MANIFESTS
 from hack.manifests.readme import readme
@@ -257,8 +257,8 @@ apiVersion: v2
 name: fusioninfer
 description: Turns an annotated LeaderWorkerSet into a gang-scheduled, multi-node LLM service, at admission
 type: application
-version: {__version__}
-appVersion: {__version__}
+version: {VERSION}
+appVersion: {VERSION}
 kubeVersion: ">=1.30.0-0"
 home: {HOME}
 sources:

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Final
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from hack.manifests.values import VALUES, Value, short
 from hack.markdown import table
 
@@ -60,7 +60,7 @@ def readme() -> str:
     """Render the page."""
     sections = groupby(VALUES, key=lambda value: SECTIONS.get(value.path.partition(".")[0], "common"))
     texts = (f"\n### {TITLES[name]}\n\n{table([_row(one) for one in values])}" for name, values in sections)
-    return START.replace("VERSION", __version__) + "".join(texts)
+    return START.replace("VERSION", VERSION) + "".join(texts)
 
 
 def _row(value: Value) -> dict[str, str]:

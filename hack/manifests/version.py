@@ -1,11 +1,11 @@
-"""The version, which `fusioninfer/__init__.py` has, in the files that cannot read it there."""
+"""The version, which `catalog/release.py` has, in the files that cannot read it there."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = (
@@ -16,9 +16,9 @@ FILES: Final = (
     "manifests/base/webhook-deployment.yaml",
     "manifests/labels/kustomization.yaml",
 )
-VERSION: Final = re.compile(r"(fusioninfer:|app\.kubernetes\.io/version: |ARG VERSION=)\d+\.\d+\.\d+")
+PLACE: Final = re.compile(r"(fusioninfer:|app\.kubernetes\.io/version: |ARG VERSION=)\d+\.\d+\.\d+")
 
 
 def texts() -> Mapping[str, str]:
     """Return the files with the version of this release."""
-    return {name: VERSION.sub(rf"\g<1>{__version__}", (ROOT / name).read_text("utf-8")) for name in FILES}
+    return {name: PLACE.sub(rf"\g<1>{VERSION}", (ROOT / name).read_text("utf-8")) for name in FILES}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from certs.reload import CertificateDirectory
-from fusioninfer.serving import admission, process
+from server import admission, process
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Callers
 from webhook.server.listen import Limits

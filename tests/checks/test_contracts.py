@@ -14,13 +14,13 @@ TOOL: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["impo
 
 # How the name of each contract begins, and imports that it refuses.
 REFUSED: Final = {
-    "The command composes": "certs.new -> sync.kinds, intent.new -> webhook",
-    "No two modules": "plan.amounts -> plan.page",
-    "Only sync and": "importer.new -> kube.client",
+    "The command and": "certs.new -> sync.kinds, intent.new -> webhook, server.new -> fusioninfer.lint",
+    "No two modules": "plan.amounts -> plan.room",
+    "Only sync, the": "importer.new -> kube.client",
     "The product needs": "kube.new -> tests, fusioninfer.new -> hack",
     "Pure code": "webhook.new -> time, webhook.overlay.new -> socket, sync.new -> structlog, "
     "sync.parts.new -> kube.client, importer.new -> aiohttp, catalog.codes.new -> os",
-    "Rooms of the command": "fusioninfer.files.new -> fusioninfer.cluster",
+    "Rooms of the command": "fusioninfer.lint.new -> fusioninfer.cluster",
     "Rooms of admission": "webhook.launchers.new -> webhook.validate",
     "Mutating concerns": "webhook.mutate.new -> webhook.mutate.gang",
     "Only their table": "webhook.templates.new -> webhook.mutate.gang",

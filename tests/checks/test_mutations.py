@@ -8,7 +8,7 @@ import pytest
 
 EACH: Final = """\
 import os
-import fusioninfer.serving.controller  # once, for all
+import server.controller  # once, for all
 from tests.cluster.safety.mutations import MUTATIONS
 
 for one in MUTATIONS.values():

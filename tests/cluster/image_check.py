@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from tests.cluster.testbed.built_image import Image, outside, variables
 from tests.cluster.testbed.ours import ROOT
 
@@ -58,7 +58,7 @@ def test_its_modules_are_compiled(image: Image, file: str) -> None:
 def test_labels_name_the_version_and_the_commit(image: Image) -> None:
     labels = image.configuration["Labels"]
 
-    assert labels["org.opencontainers.image.version"] == __version__
+    assert labels["org.opencontainers.image.version"] == VERSION
     assert labels["org.opencontainers.image.revision"] == "check"
 
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import yaml
 
-from fusioninfer.files import documents
-from fusioninfer.files.offline import compose
+from fusioninfer.lint import documents
+from fusioninfer.lint.offline import compose
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings

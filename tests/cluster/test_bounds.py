@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.files.documents import Document
-from fusioninfer.files.offline import Composition, compose
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import Composition, compose
 from intent import Object, yaml
 from intent.inferenceservice.crd import schema
 from intent.lws import KIND

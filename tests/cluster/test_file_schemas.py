@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.files.paths import steps_of
+from fusioninfer.lint.paths import steps_of
 from intent import Object
 from intent.disaggregatedset import KIND as DISAGGREGATED_SET
 from intent.lws import KIND as LWS

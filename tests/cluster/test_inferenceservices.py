@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.files import documents
+from fusioninfer.lint import documents
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets

@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from fusioninfer import __version__, demo
+from catalog.release import VERSION
+from fusioninfer import demo
 from tests.cluster.testbed.build import Built
 
 ROOT: Final = Path(__file__).parents[2]
@@ -70,7 +71,7 @@ def test_every_file_of_the_packages_is_installed(environment: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "printed"),
     [
-        (("--version",), f"fusioninfer, version {__version__}"),
+        (("--version",), f"fusioninfer, version {VERSION}"),
         (("demo", "--plain"), "3 objects admitted"),
         (("engines",), "vllm/vllm-openai"),
         (("webhook", "--help"), "Examples:"),

@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 import yaml
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from importer.launches import engine_settings
 from importer.table import import_all
 from intent import Object

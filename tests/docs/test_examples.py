@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.files import documents, offline
+from fusioninfer.lint import documents, offline
 from intent import Object
 from intent.annotations import SERVICE
 from intent.settings import Settings

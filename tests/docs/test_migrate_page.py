@@ -12,8 +12,8 @@ import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document, write_yaml
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document, write_yaml
 from intent import Object
 from intent.settings import Settings
 from tests.importer.kserve.bases import PRESETS

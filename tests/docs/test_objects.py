@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from intent.settings import Settings
 
 DOCS: Final = Path(__file__).parents[2] / "docs"

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.files import documents, offline
+from fusioninfer.lint import documents, offline
 from intent.settings import Settings
 
 ROOT: Final = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.files import documents, offline
+from fusioninfer.lint import documents, offline
 from intent import Object
 from intent.settings import Settings
 from tests.builders.examples import EXAMPLES

@@ -23,8 +23,8 @@ from typing import Final, NamedTuple
 import orjson
 
 from catalog.engines import ENGINES, known_model
-from fusioninfer.files import documents, offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import documents, offline
+from fusioninfer.lint.documents import Document
 from hack.wheels import releases
 from intent import Object, accelerators
 from intent.errors import FieldError

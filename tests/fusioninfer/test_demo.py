@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from fusioninfer import demo
 from fusioninfer.cli import main
-from fusioninfer.files import documents
+from fusioninfer.lint import documents
 from intent import yaml
 from webhook.expand import expanded
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fusioninfer.files.documents import UnreadableFileError
+from fusioninfer.lint.documents import UnreadableFileError
 from fusioninfer.settings import read
 from webhook.launchers import LAUNCHERS
 

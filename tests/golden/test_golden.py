@@ -19,9 +19,9 @@ import orjson
 import pytest
 
 from catalog.codes import files
-from fusioninfer.files import documents, offline
-from fusioninfer.files.documents import Document
-from fusioninfer.files.library import is_template, library, seen_by
+from fusioninfer.lint import documents, offline
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.library import is_template, library, seen_by
 from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings

@@ -32,7 +32,7 @@ PROGRAM = """
 import json, resource, socket, sys
 from pathlib import Path
 from certs.reload import CertificateDirectory
-from fusioninfer.serving import admission, process
+from server import admission, process
 from intent.settings import Settings
 from ipaddress import ip_network
 from webhook.server.callers import Callers

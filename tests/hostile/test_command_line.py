@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 from fusioninfer import demo
 from fusioninfer.cli import main
 from fusioninfer.program import INTERNAL
-from fusioninfer.serving import process
 from intent import yaml
+from server import process
 from tests.fusioninfer.test_help import commands
 from tests.hostile.objects import paths, replaced
 from tests.tiers import some

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from hack.image.lock import ROOT
 from hack.manifests.objects import container
 from tests.image.dockerfile import Instruction, instructions, of, stages
@@ -65,7 +65,7 @@ def test_the_ports_are_those_of_the_webhook() -> None:
 
 
 def test_the_version_is_ours() -> None:
-    assert f"VERSION={__version__}" in [one.text for one in of(FINAL, "ARG")]
+    assert f"VERSION={VERSION}" in [one.text for one in of(FINAL, "ARG")]
 
 
 def test_it_says_what_it_is() -> None:

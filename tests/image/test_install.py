@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from hack.image.lock import LOCK, ROOT
 from tests.cluster.testbed.build import cache_directory
 from tests.image.dockerfile import Instruction, of, stages
@@ -101,7 +101,7 @@ def entrypoint(made: Image, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_runs(image: Image) -> None:
-    assert entrypoint(image, "--version").stdout == f"fusioninfer, version {__version__}\n"
+    assert entrypoint(image, "--version").stdout == f"fusioninfer, version {VERSION}\n"
 
 
 def test_it_runs_from_the_copied_files(image: Image) -> None:

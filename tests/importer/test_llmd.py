@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized

@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from importer.report import KEPT_LAUNCH
 from importer.table import ImportResult, import_all
 from intent import Object

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.settings import Settings

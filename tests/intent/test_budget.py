@@ -5,7 +5,7 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from fusioninfer.files.offline import is_lws
+from fusioninfer.lint.offline import is_lws
 from intent import Object, budget
 from tests.builders.isvc import isvc, worker
 from tests.builders.lws import changed, container, lws, put, template

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer.files import documents
+from fusioninfer.lint import documents
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read

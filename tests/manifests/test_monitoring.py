@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 from prometheus_client import CollectorRegistry
 
+from catalog.release import VERSION
 from certs import reload
-from fusioninfer import __version__
 from hack.manifests.dashboard import PANELS, Panel
 from hack.manifests.objects import DOCS, find
 from hack.manifests.values import RUNBOOKS
@@ -47,7 +47,7 @@ def alerts() -> list[Object]:
 
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
     """Return the registries of both processes, as they are at the start."""
-    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, CUTS, __version__)
+    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, CUTS, VERSION)
     return webhook.registry, metrics().registry
 
 

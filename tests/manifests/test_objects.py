@@ -6,13 +6,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from fusioninfer.cli import main
-from fusioninfer.serving.controller import LEASE
 from fusioninfer.settings import SettingsFile, read
 from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE
+from server.controller import LEASE
 from sync.lease import Timing
 from webhook.server.listen import Limits
 
@@ -51,7 +51,7 @@ def test_every_object_names_its_component(folder: str) -> None:
 def test_the_labels_name_this_release() -> None:
     ((transformer,),) = (each["labels"] for each in [kustomization("labels")])
 
-    assert transformer["pairs"]["app.kubernetes.io/version"] == __version__
+    assert transformer["pairs"]["app.kubernetes.io/version"] == VERSION
     assert "includeSelectors" not in transformer
 
 
@@ -124,7 +124,7 @@ def test_the_role_of_the_lease_is_in_the_namespace_of_the_pod() -> None:
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS)
 def test_the_image_is_of_this_release(deployment: str) -> None:
-    assert container(deployment)["image"] == f"fusioninfer:{__version__}"
+    assert container(deployment)["image"] == f"fusioninfer:{VERSION}"
 
 
 def test_the_shipped_settings_are_the_defaults() -> None:

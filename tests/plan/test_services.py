@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.annotations import REVISION, SLICE
 from intent.settings import Settings

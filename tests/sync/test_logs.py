@@ -13,10 +13,10 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
-from fusioninfer.serving.process import JSON_LINES
 from intent import Object
 from intent.settings import Settings
 from kube.client import logged
+from server.process import JSON_LINES
 from sync.kinds import Kind, watched
 from sync.watch.cache import OWNERS, Cache
 from tests.hostile.objects import paths, replaced

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from catalog.pickers.generations import PICKERS
-from fusioninfer.serving.controller import LEASE
+from server.controller import LEASE
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind
 from sync.observed.volcano import SCHEDULER
 from sync.parts.picker import ELECTING, READING

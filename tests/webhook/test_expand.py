@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 CORPUS = """
 import sys, orjson
-from fusioninfer.files import documents, offline
+from fusioninfer.lint import documents, offline
 from webhook.check import check
 from webhook.expand import expand, expanded
 for path in sys.argv[1:]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from catalog.engines import ENGINES, NEWEST, NO_RAY, SYMMETRIC_RUN, Engines, Ray, Stock, Version
-from fusioninfer.files import documents
+from fusioninfer.lint import documents
 from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image

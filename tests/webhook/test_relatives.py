@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from fusioninfer.files.documents import Document
-from fusioninfer.files.offline import compose
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import compose
 from importer.table import import_all
 from intent import Object
 from intent.served import recorded

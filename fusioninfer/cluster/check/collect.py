@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer import __version__
+from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer, Right
 from fusioninfer.cluster.check.components import SERVED
 from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
@@ -69,13 +69,13 @@ async def collect(reader: Reader, when: When, namespace: str, home: str) -> Fact
     """Read everything that the checks need. Raises `UnreachableError`."""
     version = await reader.reach()
     answers = {"version": Answer((version,))} | await _both(reader)
-    facts = Facts(answers, namespace, home, __version__, datetime.now(UTC))
+    facts = Facts(answers, namespace, home, VERSION, datetime.now(UTC))
     if when == "pre":
         return Facts(
             answers | await _of_lws(reader, facts),
             namespace,
             home,
-            __version__,
+            VERSION,
             facts.now,
             rights=await reader.granted(install_rights(namespace)),
         )
@@ -87,9 +87,7 @@ async def collect(reader: Reader, when: When, namespace: str, home: str) -> Fact
     )
     account = _controller(namespace, Facts(own).named("deployments", "fusioninfer-sync"))
     controller = await reader.granted_to(*account, controller_rights(namespace))
-    return Facts(
-        answers | more | own, namespace, home, __version__, datetime.now(UTC), rights, controller, trial
-    )
+    return Facts(answers | more | own, namespace, home, VERSION, datetime.now(UTC), rights, controller, trial)
 
 
 def _controller(namespace: str, deployment: Object) -> tuple[str, tuple[str, ...]]:

@@ -57,7 +57,7 @@ def diff(  # noqa: PLR0913 - each is a flag
     refused.
     """
     from fusioninfer.cluster.diff.plan import differences  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.files import documents  # noqa: PLC0415 - only this subcommand needs it
+    from fusioninfer.lint import documents  # noqa: PLC0415 - only this subcommand needs it
 
     settings = read_settings(config) if config else None
     objects, unread = documents.read_all(files, recursive=recursive)

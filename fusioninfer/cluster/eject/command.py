@@ -7,8 +7,8 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cluster.connection import home_namespace, read
-from fusioninfer.files import documents
-from fusioninfer.files.documents import UnreadableFileError
+from fusioninfer.lint import documents
+from fusioninfer.lint.documents import UnreadableFileError
 from fusioninfer.options import (
     CONTEXT,
     FILES_OR_NAMES,
@@ -83,7 +83,7 @@ def _targets(words: tuple[str, ...], home: str, *, recursive: bool) -> list[Any]
     """Return the objects that KIND/NAME and files name; exit if one has no name, or none is named."""
     from fusioninfer.cluster.eject.service import Target  # noqa: PLC0415 - as above
     from fusioninfer.cluster.text import parse  # noqa: PLC0415 - as above
-    from fusioninfer.files.offline import is_inferenceservice, is_lws  # noqa: PLC0415 - as above
+    from fusioninfer.lint.offline import is_inferenceservice, is_lws  # noqa: PLC0415 - as above
 
     named = {word: one for word in words if (one := parse(word)) and one.kind}
     given, unread = documents.read_all([word for word in words if word not in named], recursive=recursive)

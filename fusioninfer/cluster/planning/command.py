@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from fusioninfer.cluster.connection import home_namespace, read
-from fusioninfer.files.documents import to_json
-from fusioninfer.files.report import Selection
+from fusioninfer.lint.documents import to_json
+from fusioninfer.lint.report import Selection
 from fusioninfer.options import (
     CONFIG,
     CONTEXT,
@@ -86,8 +86,8 @@ def plan(  # noqa: PLR0913 - each is a flag
     Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
-    from fusioninfer.files import documents, offline  # noqa: PLC0415 - other subcommands start without them
-    from fusioninfer.files.report import Report  # noqa: PLC0415 - the same
+    from fusioninfer.lint import documents, offline  # noqa: PLC0415 - other subcommands start without them
+    from fusioninfer.lint.report import Report  # noqa: PLC0415 - the same
 
     if shapes is not None and nodes_file is not None:
         raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
@@ -154,7 +154,7 @@ def _nodes(source: NodeSource, offered: tuple[str, ...]) -> "Nodes":
         of_cluster,
         of_file,
     )
-    from fusioninfer.files.documents import UnreadableFileError  # noqa: PLC0415 - as above
+    from fusioninfer.lint.documents import UnreadableFileError  # noqa: PLC0415 - as above
     from plan.supply import ShapeError, parse_shapes  # noqa: PLC0415 - as above
 
     if source.shapes is not None:

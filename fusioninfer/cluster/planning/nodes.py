@@ -8,8 +8,8 @@ from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import Reader, UnreachableError
-from fusioninfer.files import documents
-from fusioninfer.files.documents import UnreadableFileError
+from fusioninfer.lint import documents
+from fusioninfer.lint.documents import UnreadableFileError
 from intent import Object, yaml
 from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS

@@ -7,8 +7,8 @@ from typing import Any
 
 from certs.rotation import Terms
 from fusioninfer.cli import main
-from fusioninfer.serving import admission, controller
-from fusioninfer.serving.certificates import Certificates
+from server import admission, controller
+from server.certificates import Certificates
 
 LOOK_SECONDS = 0.5
 

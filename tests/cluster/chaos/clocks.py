@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Final
 
 from fusioninfer.cli import main
-from fusioninfer.serving import controller
+from server import controller
 from sync import lease
 from sync.clock import steady
 from sync.lease import Leadership

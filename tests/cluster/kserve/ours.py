@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fusioninfer.files.documents import Document
-from fusioninfer.files.offline import compose
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import compose
 from importer.table import import_all
 from intent import Object
 from intent.settings import Settings

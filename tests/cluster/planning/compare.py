@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fusioninfer.files import offline
-from fusioninfer.files.documents import Document
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
 from intent.settings import Settings
 from plan.forecast import Forecast, ForecastStep, forecast
 from plan.services import workloads

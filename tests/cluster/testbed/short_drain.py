@@ -3,7 +3,7 @@
 from functools import partial
 
 from fusioninfer.cli import main
-from fusioninfer.serving import admission
+from server import admission
 from webhook.server.listen import Limits
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.files import documents
-from fusioninfer.serving.template_reader import reader
+from fusioninfer.lint import documents
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
+from server.template_reader import reader
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
 from tests.builders.isvc import isvc
 from tests.builders.reviews import review

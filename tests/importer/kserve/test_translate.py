@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer.files.documents import Document
-from fusioninfer.files.offline import compose
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import compose
 from importer.leaves import leaves, put, written
 from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
 from importer.table import ImportResult, import_all

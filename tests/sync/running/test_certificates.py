@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from certs import objects
-from fusioninfer.serving.certificates import Certificates, keep
 from kube.client import Client
+from server.certificates import Certificates, keep
 from sync.lease import LeadershipLostError
 from sync.metrics import ControllerMetrics, metrics
 from tests.sync.conftest import FOR_EVER, Background, Eventually

@@ -12,12 +12,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from fusioninfer import __version__
-from fusioninfer.serving.certificates import Certificates
-from fusioninfer.serving.controller import sync
+from catalog.release import VERSION
 from intent.settings import Settings
 from kube.client import NONE, Client, ConfigError
 from kube.request import get
+from server.certificates import Certificates
+from server.controller import sync
 from sync import health
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import Timing
@@ -210,7 +210,7 @@ async def test_requests_the_lease_and_the_version_are_measured(api: Api, port: i
     assert 'fusioninfer_sync_api_request_seconds_count{code="500",verb="update"}' in measured
     assert 'fusioninfer_sync_watch_age_seconds{kind="LeaderWorkerSet"}' in measured
     assert "fusioninfer_sync_lease_failures_total" in measured
-    assert f'version="{__version__}"' in measured
+    assert f'version="{VERSION}"' in measured
 
 
 async def test_a_request_without_an_answer_is_measured(client: Client) -> None:

@@ -1,0 +1,260 @@
+"""Read the documents of files, directories and standard input; write objects as YAML or JSON."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from os.path import realpath
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from fusioninfer.lint.lines import Lines
+from fusioninfer.lint.paths import known_steps
+from intent import Object, errors, yaml
+from intent.commands import command
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+STANDARD_INPUT: Final = "-"
+CODE: Final = re.compile(r"FI\d{3}")
+"""A code of a finding or a rule; `fusioninfer codes` explains it."""
+JSON_TYPES: Final = {
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+}
+SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
+
+
+class UnreadableFileError(Exception):
+    """Raised if a file cannot be read, is not YAML or JSON, or has a document that is not an object."""
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        super().__init__(errors.printable(message))
+        self.file = file
+        self.line = line
+        """The line of the error; 0 if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object, its file, and its index among the documents of that file (from 1)."""
+
+    file: str
+    number: int
+    object: Object
+    part: str = ""
+    """Which of the objects that the document renders to."""
+    lines: Lines | None = field(default=None, compare=False, repr=False)
+    """The lines of its fields; None: the object was not read from a text."""
+
+    def __str__(self) -> str:
+        """Return the location as messages show it."""
+        part = f", {self.part}" if self.part else ""
+        return f"{self.file} (document {self.number}{part})"
+
+    def line(self, path: str) -> int:
+        """Return the line of a field in the file, or of its nearest parent; 0 if lines are not known."""
+        return self.lines.below(*known_steps(self.object, path)).start if self.lines else 0
+
+
+def read(paths: Iterable[str]) -> list[Document]:
+    """Read every document of files, directories and standard input. Raises `UnreadableFileError`."""
+    found, problems = read_all(paths)
+    if problems:
+        raise problems[0]
+    return found
+
+
+def read_all(
+    paths: Iterable[str], *, recursive: bool = False
+) -> tuple[list[Document], list[UnreadableFileError]]:
+    """Read every document that can be read, and return the errors of the others.
+
+    Of a file with a syntax error, the documents before the error are read. `recursive`: also the directories
+    below a directory.
+    """
+    found: list[Document] = []
+    problems: list[UnreadableFileError] = []
+    files = _unique(file for path in paths for file in _files(path, recursive))
+    for one in (one for file in files for one in _documents(file)):
+        if isinstance(one, UnreadableFileError):
+            problems.append(one)
+        else:
+            found.append(one)
+    return found, problems
+
+
+def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # noqa: FBT001 - an option, passed on
+    """Return the files of a directory, sorted by name, or the path itself if it is not a directory."""
+    try:
+        if path == STANDARD_INPUT or not Path(path).is_dir():
+            return [path]
+        below = Path(path).rglob("*") if recursive else Path(path).iterdir()
+        found = sorted(str(file) for file in below if file.suffix in SUFFIXES and not file.is_dir())
+    except OSError as error:
+        return [UnreadableFileError(f"{printable(path)}: {error.strerror}", printable(path))]
+    return (
+        [*found]
+        if found
+        else [UnreadableFileError(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
+    )
+
+
+def _unique(files: Iterable[str | UnreadableFileError]) -> Iterator[str | UnreadableFileError]:
+    """Yield each file once: a directory and a file in it may both be named."""
+    seen: set[str] = set()
+    for file in files:
+        key = file if isinstance(file, UnreadableFileError) or file == STANDARD_INPUT else realpath(file)
+        if isinstance(key, str):
+            if key in seen:
+                continue
+            seen.add(key)
+        yield file
+
+
+def _documents(file: str | UnreadableFileError) -> Iterator[Document | UnreadableFileError]:
+    if isinstance(file, UnreadableFileError):
+        yield file
+        return
+    name, is_empty = printable(file), True
+    try:
+        for number, (value, lines) in enumerate(_values(read_text(file), name), start=1):
+            if value is not None:
+                is_empty = False
+                yield from _flattened(Document(name, number, value, lines=lines))
+    except UnreadableFileError as error:
+        yield error
+    else:
+        if is_empty:
+            yield Document(name, 1, {})
+
+
+def printable(file: str) -> str:
+    """Return a file name that can be printed, in one line: without bytes that are not UTF-8, and escaped."""
+    return errors.printable(file.encode(errors="surrogateescape").decode(errors="replace"))
+
+
+LARGEST: Final = 256 * 2**20
+"""Bytes that are read: a link in a directory may name a device that has no end."""
+TOO_LARGE: Final = f"is larger than {LARGEST // 2**20} MiB: divide it into several files"
+
+
+def read_text(file: str) -> str:
+    """Read a file, or standard input. Raises `UnreadableFileError`."""
+    try:
+        with nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else Path(file).open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+        text = content.decode("utf-8") if len(content) <= LARGEST else None
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
+        why = error.strerror if isinstance(error, OSError) else _undecoded(error)
+        if isinstance(error, FileNotFoundError) and CODE.fullmatch(file):
+            why = f"{why}; did you mean: {command('fusioninfer', 'codes', file)}"
+        raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
+    if text is None:
+        raise UnreadableFileError(f"{printable(file)}: {TOO_LARGE}", printable(file))
+    return text
+
+
+def _undecoded(error: ValueError) -> str:
+    """Return why a text, or the name of a file, cannot be decoded."""
+    return (
+        f"is not text in UTF-8, at byte {error.start}"
+        if isinstance(error, UnicodeDecodeError)
+        else str(error)
+    )
+
+
+def load_yaml(text: str, file: str) -> list[Any]:
+    """Parse the documents of a YAML or JSON text. Raises `UnreadableFileError` with line and column."""
+    return [value for value, _ in _values(text, file)]
+
+
+def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
+    """Read the first document of a settings file. Raises `UnreadableFileError`, naming the fields."""
+    found = load_yaml(read_text(str(path)), str(path)) or [{}]
+    try:
+        return model.model_validate(found[0])
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
+        raise UnreadableFileError(f"{path}: {'; '.join(lines)}") from error
+
+
+def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
+    """Parse the documents of a text, with their lines. Raises `UnreadableFileError` with line and column."""
+    try:
+        for value, node in yaml.load_nodes(text):
+            yield value, Lines.of(node)
+    except yaml.UNREADABLE as error:
+        quote = yaml.unclosed(text, error)
+        mark = quote[0] if quote else getattr(error, "problem_mark", None)
+        line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
+        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        problem = _explained(UNCLOSED[bool(quote[1])].format(quote[1]) if quote else said, text, line)
+        raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
+
+
+EXPLAINED: Final = {
+    "found character '\\t'": "a tab cannot indent a line: use spaces",
+    "expected <block end>": "the indentation, or a missing '-', does not fit the lines above",
+    "mapping values are not": "a ':' is not allowed here: quote the value, or correct the indentation",
+    "could not find expected ':'": "a ':' is missing, here or in the line above",
+    "expected ',' or ']'": "a ',' or a ']' is missing before this",
+    "expected ',' or '}'": "a ',' or a '}' is missing before this",
+    "a key must be text": "a key must be text",
+}
+"""What errors of the parser mean, by their beginnings."""
+UNCLOSED: Final = (
+    "the quote that opens here is not closed",
+    "the quote that opens here ends in line {}: close it",
+)
+UNRENDERED: Final = "this may be a template that was not rendered: pass the output of "
+PLACEHOLDER: Final = re.compile(r"(?<!\$)\$\{[A-Za-z_]\w*[}:]|__[A-Z][A-Z0-9_]*__")
+"""A placeholder of envsubst, or of a script that fills in a file."""
+
+
+def _explained(problem: str, text: str, line: int) -> str:
+    """Return an error of the parser in the words of an author."""
+    problem = next((said for begin, said in EXPLAINED.items() if problem.startswith(begin)), problem)
+    found = PLACEHOLDER.search("\n".join(text.split("\n")[max(line - 2, 0) : line]))
+    tool = "helm template" if "{{" in text else f"envsubst, which fills in {found[0][:60]}" if found else ""
+    return f"{problem}; {UNRENDERED}{tool}" if tool else problem
+
+
+def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
+    """Yield the items of a `kind: List` as documents of their own."""
+    if not isinstance(document.object, dict):
+        line, what = document.line(""), JSON_TYPES.get(type(document.object), "a value")
+        where = f"{document.file}:{line}" if line else document.file
+        yield UnreadableFileError(f"{where}: must be an object, not {what}", document.file, line)
+        return
+    items = document.object.get("items")
+    if document.object.get("kind") != "List" or not isinstance(items, list):
+        yield document
+        return
+    for at, item in enumerate(items):
+        lines = document.lines.below("items", at) if document.lines else None
+        yield from _flattened(replace(document, object=item, lines=lines))
+
+
+def write_yaml(objects: Iterable[Object]) -> str:
+    """Render objects as a stream of YAML documents."""
+    return "---\n".join(yaml.dump(one) for one in objects)
+
+
+def write_json(objects: list[Object]) -> str:
+    """Render objects as kubectl does: one by itself, several as a `kind: List`."""
+    whole = objects[0] if len(objects) == 1 else {"apiVersion": "v1", "kind": "List", "items": objects}
+    return to_json(whole) + "\n"
+
+
+def to_json(value: Any) -> str:
+    """Render a value as JSON, indented; nothing in it controls a terminal."""
+    written = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return errors.printable(written, "\n", lambda char: json.dumps(char)[1:-1])

@@ -1,0 +1,264 @@
+"""Explain the fields that admission sets on an object: concern, rule and cause of each. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+import click
+import orjson
+
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.library import library, seen_by
+from fusioninfer.lint.offline import is_lws, rendered
+from intent import Object
+from intent.annotations import LAUNCHER
+from intent.errors import printable
+from intent.launch import NONE
+from intent.lws import LWT, Intent
+from intent.service.member import member
+from intent.settings import Settings
+from intent.template import Templates
+from intent.tree import COPY, LIST_KEYS, Overlay, identity, is_keyed, name_of
+from webhook import mutate
+from webhook.expand import expanded, wish
+from webhook.mutate import rule_for
+from webhook.mutate.concern import ENGINE, TEMPLATE, CausePath, Rule
+from webhook.overlay.overlay import ENTERED, WHOLE
+from webhook.state import Fresh, state
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that admission sets: its path, its value before (None: absent) and after (None: removed)."""
+
+    path: str
+    was: Any
+    now: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The reason for one field of one document."""
+
+    document: Document
+    field: Field
+    concern: str
+    rule: Rule
+    cause: str
+    """The path of the input that caused the field."""
+    value: Any
+    """The value of that input."""
+    at: str = ""
+    """The path of the field, with the positions of items in the expanded object, as findings have them."""
+    choice: str = ""
+    """For fields that a launcher writes: its name, and why it was chosen; for labels: which pods serve."""
+
+
+def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
+    """Explain every field that admission sets on LeaderWorkerSets, or those at or below one field."""
+    documents = list(documents)
+    templates = library(document.object for document in documents)
+    return [
+        one
+        for document in rendered(documents)
+        if is_lws(document.object)
+        for one in _explained(document, settings, seen_by(templates, document.object))
+        if is_below(one.field.path, field)
+    ]
+
+
+def is_below(path: str, field: str) -> bool:
+    """Return whether a path is at or below a field. `[0]` matches any item, since paths name items."""
+    named = re.sub(r"\\\[\d+\\\]", r"\\[[^\\]]*\\]", re.escape(field))
+    return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
+
+
+def _begins(path: str, step: str) -> bool:
+    return path.startswith(step) and path[len(step) : len(step) + 1] in ("", ".", "[")
+
+
+def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:
+    found = state(document.object, None, templates)
+    if not isinstance(found, Fresh):
+        return
+    launcher, applied, was = _recorded(found, settings)
+    chosen = _chosen(launcher, found.intent, settings)
+    stored = expanded(document.object, settings, templates)
+    one = member(stored)
+    choices = dict.fromkeys(("FI605", "FI606"), one.serves if one else "")
+    for field in fields(applied, was):
+        found_rule = rule_for(field.path)
+        if found_rule is not None:
+            concern, rule = found_rule
+            cause, value = _cause(rule, field.path, found.write.original, found.intent)
+            choice = chosen if concern.name == "launch" else choices.get(rule.code, "")
+            at = positioned(field.path, stored)
+            yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
+
+
+def _chosen(written: str, intent: Intent, settings: Settings) -> str:
+    """Return the launcher and the reason for it, or that it is recorded and would not be chosen now."""
+    plan = mutate.input_of(intent, settings).layout.plan
+    if written and (written, True) != (plan.launcher, plan.rewritten):
+        return f"{written}: recorded earlier; the current rules would choose another launcher"
+    return f"{plan.launcher}: {plan.choice.why}" if written else ""
+
+
+def _recorded(found: Fresh, settings: Settings) -> tuple[str, Overlay, Overlay]:
+    """Return launcher, overlay and the values it replaced: the recorded ones, or those of the rules."""
+    write = found.write
+    if write.has_record and write.stands():
+        return write.record.expansion.decision.launcher, write.record.put_on, write.record.was
+    wished = wish(found, settings)
+    made = write.inject(wished)
+    return wished.decision.launcher, made.put_on, made.was
+
+
+# --- fields -----------------------------------------------------------------------------------------
+
+
+def fields(applied: Overlay, was: Overlay | None, above: str = "") -> Iterator[Field]:
+    """Yield the fields of an overlay, in its order; a value that is only valid as a unit is one field."""
+    before = was or {}
+    if COPY in applied:
+        yield Field(above, None, f"a copy of {applied[COPY]}")
+    for key, value in applied.items():
+        path = _joined(above, key)
+        if key == COPY:
+            continue
+        if isinstance(value, dict) and (key not in WHOLE or isinstance(before.get(key), dict)):
+            yield from fields(value, before.get(key), path)
+        elif is_keyed(key, value):
+            yield from _items(key, value, before.get(key), path)
+        else:
+            yield Field(path, before.get(key), value)
+
+
+def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iterator[Field]:
+    before = {identity(key, item): item for item in was or ()}
+    for item in items:
+        named = f"{path}[{name_of(key, item)}]"
+        if key in ENTERED:
+            rest = {name: value for name, value in item.items() if name not in LIST_KEYS[key]}
+            yield from fields(rest, before.get(identity(key, item)), named)
+        else:
+            yield Field(named, None, item)
+
+
+def _joined(above: str, key: str) -> str:
+    if "." in key or "/" in key:
+        return f"{above}[{key}]"
+    return f"{above}.{key}" if above else key
+
+
+def positioned(path: str, obj: Any) -> str:
+    """Return a path with the positions of items in place of names; from an absent field on, as it is."""
+    shown, key = "", ""
+    while path:
+        fits = [one for one in _steps_from(obj, key) if _begins(path, one[0])]
+        if not fits:
+            break
+        form, text, key, obj = max(fits, key=lambda one: len(one[0]))
+        shown, path = shown + text, path.removeprefix(form)
+    return shown + path
+
+
+def _steps_from(obj: Any, key: str) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the first steps into an object: as its overlay has it, as findings have it, key and value."""
+    if isinstance(obj, dict):
+        for name, below in obj.items():
+            yield from ((form, form, name, below) for form in (name, f".{name}", f"[{name}]"))
+    elif isinstance(obj, list) and key in LIST_KEYS:
+        for at, item in enumerate(obj):
+            yield f"[{name_of(key, item)}]", f"[{at}]", "", item
+
+
+# --- output -----------------------------------------------------------------------------------------
+
+
+def as_json(one: Explanation) -> Object:
+    """Return an explanation as a JSON object."""
+    return {
+        "file": one.document.file,
+        "document": one.document.number,
+        "field": one.at,
+        "was": one.field.was,
+        "now": one.field.now,
+        "concern": one.concern,
+        "rule": one.rule.code,
+        "reason": one.rule.reason,
+        "input": one.cause,
+        "inputValue": one.value,
+    } | ({"choice": one.choice} if one.choice else {})
+
+
+def as_text(found: Iterable[Explanation]) -> str:
+    """Render explanations as differences, each followed by its reason, with terminal colours."""
+    parts = [
+        "\n\n".join((click.style(where, bold=True), *map(_difference, ones)))
+        for where, ones in groupby(found, lambda one: str(one.document))
+    ]
+    return "\n\n".join(parts) or "admission sets no fields"
+
+
+def _difference(one: Explanation) -> str:
+    was, now = one.field.was, one.field.now
+    lines = [
+        printable(one.at),
+        *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
+        *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
+        f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
+        f"  because of {printable(one.cause)}: {_json(one.value)}",
+        *([f"  {'launcher ' * (one.concern == 'launch')}{one.choice}"] if one.choice else []),
+    ]
+    return "\n".join(lines)
+
+
+def _json(value: Any) -> str:
+    return printable(value if isinstance(value, str) else orjson.dumps(value).decode())
+
+
+# --- causes -----------------------------------------------------------------------------------------
+
+_CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
+
+
+def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
+    """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
+    for given in (*rule.causes, ("metadata", "annotations", "fusioninfer.io/service")):
+        steps = tuple(_steps(given, path, intent))
+        value = _at(original, steps)
+        if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
+            return positioned(_shown(steps), original), value
+    return "", None
+
+
+def _steps(given: CausePath, path: str, intent: Intent) -> Iterator[str]:
+    """Yield the steps of an input's path, with the field's own template and engine container."""
+    field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
+    template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
+    for step in given:
+        if step == TEMPLATE:
+            yield from template.path.split(".")
+        else:
+            yield template.engine.container if step == ENGINE and template.engine else step
+
+
+def _at(value: Any, steps: tuple[str, ...]) -> Any:
+    for step in steps:
+        if isinstance(value, list):
+            value = next(
+                (item for item in value if isinstance(item, dict) and item.get("name") == step), None
+            )
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _shown(steps: tuple[str, ...]) -> str:
+    path = ""
+    for above, step in zip(("", *steps), steps, strict=False):
+        path = f"{path}[{step}]" if above in LIST_KEYS else _joined(path, step)
+    return path

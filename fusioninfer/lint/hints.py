@@ -1,0 +1,227 @@
+"""Hints about documents that are not checked, though their authors may expect it."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, Final
+
+from fusioninfer.lint.documents import PLACEHOLDER, Document
+from fusioninfer.lint.library import is_template
+from importer.table import IMPORTERS
+from intent import Object, disaggregatedset, lws
+from intent.annotations import INJECT, LWS_NAME, PREFIX, SERVICE, is_ours
+from intent.errors import FieldError, nearest
+from intent.inferenceservice.v1alpha1 import GROUP
+from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
+from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
+from intent.names import picker_name
+from intent.resource import KINDS, kind_of
+from intent.shapes import annotations, labels, mapping, metadata, text
+
+REFUSED: Final = "FI921"
+NO_EFFECT: Final = "FI930"
+NOT_CHECKED: Final = "FI931"
+EMPTY: Final = "FI932"
+NOT_RENDERED: Final = "FI933"
+
+KUSTOMIZE: Final = "kustomize.config.k8s.io/"
+KUSTOMIZATION_FILES: Final = frozenset({"kustomization.yaml", "kustomization.yml"})
+ALIKE: Final = 0.75
+"""The least similarity at which a kind is taken for one of ours."""
+SIMILAR: Final = 0.85
+"""The least similarity at which the prefix of an annotation is taken for ours."""
+WORKLOADS: Final = frozenset(
+    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "JobSet", "RayCluster"}
+)
+PLACES: Final = {
+    lws.KIND: "metadata.annotations",
+    disaggregatedset.KIND: "spec.roles[].metadata.annotations",
+    INFERENCE_SERVICE: "metadata.annotations",
+    INFERENCE_TEMPLATE: f"metadata.annotations, {INJECT} only",
+}
+"""Where each kind has our annotations."""
+_READ_FROM: Final = "of LeaderWorkerSets, roles of DisaggregatedSets, and InferenceServices"
+
+
+def is_kustomization(document: Document) -> bool:
+    """Return whether a document is an instruction for kustomize: no object of a cluster."""
+    obj = document.object
+    if text(obj.get("apiVersion")).startswith(KUSTOMIZE):
+        return True
+    return PurePath(document.file).name in KUSTOMIZATION_FILES and not obj.get("kind")
+
+
+def hints(document: Document) -> Iterator[FieldError]:
+    """Report why a document is not checked, or which keys of ours do nothing in it."""
+    obj = document.object
+    if not obj:
+        yield FieldError("", None, "contains no object", EMPTY)
+    elif is_kustomization(document):
+        message = "is an instruction for kustomize: check the output of kubectl kustomize DIRECTORY instead"
+        yield FieldError("kind", None, message, NOT_RENDERED)
+    elif not (text(obj.get("kind")) and text(obj.get("apiVersion"))):
+        name = "apiVersion" if text(obj.get("kind")) else "kind"
+        fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
+        message = f"{fault}: the object is not checked, and cannot be applied"
+        yield FieldError(name, None, message, REFUSED if _is_for_us(obj) else NOT_CHECKED)
+    elif kind_of(obj) is None and not is_template(obj) and (meant := _meant(obj)):
+        yield meant
+    else:
+        yield from islice(_expressions(obj), 1 if kind_of(obj) else 0)
+        yield from _without_effect(obj)
+
+
+_EXPRESSION: Final = re.compile(
+    r"\{\{-?[^{}]*?(?:(?<![\w)\]])\.[A-Z]\w*|(?<!\w)\$\w|\b(?:include|template|tpl)\s+[\"(.$`])[^{}]*\}\}"
+)
+"""An expression of a Helm template; those of a chat template name variables in another way."""
+
+
+def _expressions(value: Any, path: str = "") -> Iterator[FieldError]:
+    """Yield the texts of an object in which an expression of a Helm template is left."""
+    if isinstance(value, str):
+        if found := _EXPRESSION.search(value):
+            message = (
+                f"{found[0][:60]} is an expression that was not rendered: check the output of helm template"
+            )
+            yield FieldError(path, None, message, NOT_RENDERED)
+        elif path.endswith((".name", ".image", ".size")) and (found := PLACEHOLDER.search(value)):
+            message = f"{found[0][:60]} is a placeholder that was not filled in: check the output of envsubst"
+            yield FieldError(path, None, message, NOT_RENDERED)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            step = f"[{key}]" if "." in key or "/" in key else f".{key}"
+            yield from _expressions(one, (path + step).removeprefix("."))
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from _expressions(one, f"{path}[{at}]")
+
+
+IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}
+"""The kinds of other systems that `fusioninfer import` reads."""
+
+
+def is_of_another_system(obj: Object) -> bool:
+    """Return whether an object is a service of another system."""
+    return text(obj.get("kind")) in {*IMPORTED, INFERENCE_SERVICE}
+
+
+def unchecked(obj: Object) -> FieldError:
+    """FI931: an object is not checked, and no other one of the files is."""
+    kind = text(obj.get("kind"))
+    if kind in IMPORTED:
+        message = "nothing in the files is checked; fusioninfer import reads this kind and writes ours"
+    elif kind == INFERENCE_SERVICE:
+        message = (
+            f"is another system's, and nothing in the files is checked; write one of {GROUP}/v1alpha1: "
+            "fusioninfer import reads LLMInferenceService, not this kind"
+        )
+    else:
+        names = ", ".join(one.name for one in KINDS)
+        message = f"nothing in the files is checked: they have none of {names}"
+    return FieldError("kind", kind, message, NOT_CHECKED)
+
+
+def _is_for_us(obj: Object) -> bool:
+    """Return whether a group, a kind or a key of an object is one of ours."""
+    group, name = text(obj.get("apiVersion")).partition("/")[0], obj.get("kind")
+    is_named = any(name == kind.name or group == kind.group for kind in KINDS)
+    return is_named or bool(_of_metadata(obj, "", also_labels=True))
+
+
+def _meant(obj: Object) -> FieldError | None:
+    """Return the kind of ours that an unknown kind resembles."""
+    name, version = obj["kind"], obj["apiVersion"]
+    group = version.partition("/")[0]
+    if (name, group) == (disaggregatedset.ROLE_SCALER, disaggregatedset.GROUP):
+        return None
+    for kind in sorted(KINDS, key=lambda one: not nearest(name, [one.name], ALIKE)):
+        resembled = nearest(name, [kind.name], ALIKE)
+        if group == kind.group or (resembled and nearest(group, [kind.group], ALIKE)):
+            wrong = "kind" if name != kind.name else "apiVersion"
+            value = name if name != kind.name else version
+            message = (
+                f"is not known, so the object is not checked; did you mean {kind.name} of {kind.api_version}?"
+            )
+            return FieldError(wrong, value, message, NOT_CHECKED)
+        if name == kind.name and kind.group != GROUP:
+            message = f"is not the group of {kind.name}; did you mean {kind.api_version}?"
+            return FieldError("apiVersion", version, message, NOT_CHECKED)
+    return None
+
+
+# --- keys without an effect ---------------------------------------------------------------------------
+
+
+def _without_effect(obj: Object) -> Iterator[FieldError]:
+    yield from _of_other_prefix(obj)
+    kind = kind_of(obj)
+    if kind is None:
+        key = _key_of_other(obj)
+        where = f"on a {obj['kind']}: annotations are read {_READ_FROM}"
+    else:
+        key = _key_of_ours(obj, kind.name)
+        where = f"there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
+    if key:
+        yield FieldError(key, None, f"has no effect {where}", NO_EFFECT)
+
+
+def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
+    """Report annotations whose prefix resembles ours: nobody reads them."""
+    for key in annotations(obj):
+        prefix, slash, name = key.partition("/") if isinstance(key, str) else ("", "", "")
+        if slash and prefix != GROUP and nearest(prefix, [GROUP], SIMILAR):
+            message = f"is not read; did you mean {PREFIX}{name}?"
+            yield FieldError(f"metadata.annotations[{key}]", None, message, NO_EFFECT)
+
+
+def _key_of_other(obj: Object) -> str:
+    """Return the path of a key of ours on an object that admission does not read.
+
+    The controller labels what it creates with the service: of workloads, that is the endpoint picker.
+    """
+    service = text(labels(obj).get(SERVICE))
+    is_workload = obj["kind"] in WORKLOADS and LWS_NAME not in labels(obj)  # LWS 0.10 copies the metadata
+    if service and (not is_workload or metadata(obj).get("name") == picker_name(service)):
+        return ""
+    found = _of_metadata(obj, "", also_labels=True)
+    if found or not is_workload:
+        return found
+    return _of_template(mapping(obj.get("spec")), "spec")
+
+
+def _key_of_ours(obj: Object, kind: str) -> str:
+    """Return the path of a key of ours in a place of an object of ours where it is not read."""
+    if kind == INFERENCE_SERVICE:
+        return _key(labels(obj), "metadata.labels")
+    if kind == INFERENCE_TEMPLATE:
+        read = {key: value for key, value in annotations(obj).items() if key != INJECT}
+        return _key(read, "metadata.annotations") or _key(labels(obj), "metadata.labels")
+    if kind == disaggregatedset.KIND:
+        return _key(annotations(obj), "metadata.annotations") or _key(labels(obj), "metadata.labels")
+    opted_in = is_ours(annotations(obj))
+    group = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate"))
+    templates = (
+        _of_metadata(mapping(group.get(field)), f"{lws.LWT}.{field}.", also_labels=not opted_in)
+        for field in disaggregatedset.TEMPLATES
+    )
+    own = "" if opted_in else _key(labels(obj), "metadata.labels")
+    return own or next(filter(None, templates), "")
+
+
+def _of_template(spec: Object, path: str) -> str:
+    """Look into the pod template of a workload; that of a CronJob is in the template of its Job."""
+    found = _of_metadata(mapping(spec.get("template")), f"{path}.template.", also_labels=True)
+    job = mapping(mapping(spec.get("jobTemplate")).get("spec"))
+    return found or (_of_template(job, f"{path}.jobTemplate.spec") if job else "")
+
+
+def _of_metadata(template: Object, path: str, *, also_labels: bool) -> str:
+    found = _key(annotations(template), f"{path}metadata.annotations")
+    return found or (_key(labels(template), f"{path}metadata.labels") if also_labels else "")
+
+
+def _key(keys: Object, path: str) -> str:
+    found = next((key for key in keys if isinstance(key, str) and key.startswith(PREFIX)), "")
+    return f"{path}[{found}]" if found else ""

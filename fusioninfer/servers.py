@@ -1,0 +1,307 @@
+"""The subcommands of the two servers: their flags. Each imports its own modules only when it runs."""
+
+import sys
+from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, Namespace, exit_unreadable, read_settings
+from intent.names import SYSTEM_NAMESPACE
+from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD, WORKERS
+
+WEBHOOK: Final = """\b
+Examples:
+  fusioninfer webhook --cert-dir /etc/certs --dns-name fusioninfer-webhook.fusioninfer-system.svc
+  fusioninfer webhook --cert-dir /etc/certs --host 127.0.0.1 --port 10250
+"""
+SYNC: Final = """\b
+Examples:
+  fusioninfer sync
+  fusioninfer sync --context kind-kind --observe-only
+  fusioninfer sync --watch-namespace llm --config settings.yaml
+"""
+PORT: Final = click.IntRange(0, 65535)
+METRICS_PORT: Final = click.option(
+    "--metrics-port",
+    type=PORT,
+    default=8080,
+    show_default=True,
+    help="Port of /healthz, /readyz and /metrics.",
+)
+SECURE_METRICS_PORT: Final = "--secure-metrics-port"
+
+LOG_LEVEL: Final = click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="The lowest level of the log lines that are written.",
+)
+
+
+class Network(click.ParamType["IPv4Network | IPv6Network"]):
+    """The addresses of a network; one address is a network too."""
+
+    name = "CIDR"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a network. One with bits beyond the prefix, or of IPv4 in IPv6, is a usage error."""
+        try:
+            found = ip_network(value)
+        except ValueError as error:
+            self.fail(f"{error}; use the form 10.0.0.0/24 or fd00::/64", param, ctx)
+        mapped = found.network_address.ipv4_mapped if isinstance(found, IPv6Network) else None
+        if mapped:
+            form = f"{mapped}/{found.prefixlen - 96}"
+            self.fail(f"{value} has addresses of IPv4, which arrive as such; write {form}", param, ctx)
+        return found
+
+
+@click.command(epilog=WEBHOOK)
+@click.option(
+    "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
+)
+@click.option("--host", default="0.0.0.0", show_default=True, help="The address to listen on.")  # noqa: S104 - a server in a pod
+@click.option(
+    "--port", type=PORT, default=10250, show_default=True, help="Port of /mutate and /validate (TLS)."
+)
+@METRICS_PORT
+@click.option(
+    SECURE_METRICS_PORT,
+    type=PORT,
+    help="Port of /metrics with TLS, for clients with a certificate of --metrics-client-ca; it is not on "
+    "--metrics-port then.",
+)
+@click.option(
+    "--metrics-client-ca",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The CA of the certificates of clients that may read the metrics.",
+)
+@click.option(
+    "--dns-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="The name that the API server calls: SERVICE.NAMESPACE.svc. A certificate without it is not served.",
+)
+@click.option(
+    "--client-ca",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Answer only clients with a certificate of this CA: the API server's client CA.",
+)
+@click.option(
+    "--client-name",
+    "client_names",
+    multiple=True,
+    metavar="NAME",
+    help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
+)
+@click.option(
+    "--caller-cidr",
+    "networks",
+    type=Network(),
+    multiple=True,
+    metavar="CIDR",
+    help="Serve callers from these addresses first, as they arrive at the pod: the API servers', or those of "
+    "their tunnel. With --client-ca, only their handshakes. May be repeated.",
+)
+@click.option(
+    "--templates-namespace",
+    type=Namespace(),
+    default="",
+    metavar="NAME",
+    help="Read InferenceTemplates: those of an object's namespace, then those of this one. Without it, no "
+    "access to the Kubernetes API is needed. Requires --client-ca and --client-name.",
+)
+@click.option(
+    "--templates-any-caller",
+    is_flag=True,
+    help="Read templates for callers without a certificate too: every pod may then read every template.",
+)
+@KUBECONFIG
+@LOG_LEVEL
+@CONFIG
+def webhook(  # noqa: PLR0913 - each is a flag
+    *,
+    cert_dir: Path,
+    host: str,
+    port: int,
+    metrics_port: int,
+    secure_metrics_port: int | None,
+    metrics_client_ca: Path | None,
+    names: tuple[str, ...],
+    client_ca: Path | None,
+    client_names: tuple[str, ...],
+    templates_any_caller: bool,
+    networks: tuple[IPv4Network | IPv6Network, ...],
+    log_level: str,
+    config: Path | None,
+    **templates: Any,
+) -> None:
+    """Run the webhook.
+
+    It serves /mutate and /validate on TLS. With --templates-namespace it reads InferenceTemplates; without it
+    needs no access to the Kubernetes API.
+
+    Exit code 0: stopped by a signal; 2: a file cannot be read, or a port is in use.
+    """
+    from certs.reload import CertificateDirectory  # noqa: PLC0415 - the offline subcommands do not need it
+    from server import admission, process  # noqa: PLC0415 - other subcommands start without it
+    from webhook.server.callers import Callers  # noqa: PLC0415 - other subcommands start without it
+
+    if (secure_metrics_port is None) != (metrics_client_ca is None):
+        raise click.UsageError(
+            "--secure-metrics-port and --metrics-client-ca require each other: the webhook has no token with "
+            "which it could ask who calls"
+        )
+    scraped = (secure_metrics_port, metrics_client_ca) if secure_metrics_port is not None else None
+    if client_names and client_ca is None:
+        raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
+    if templates["templates_namespace"] and not (client_names or templates_any_caller):
+        raise click.UsageError(
+            "--templates-namespace requires --client-ca and --client-name: an unknown caller may name any "
+            "namespace and read its templates. If every pod may, set --templates-any-caller"
+        )
+    if client_ca and not client_names:
+        raise click.UsageError(
+            "--client-ca requires --client-name, the API server's: its CA signs kubelets and users too"
+        )
+    callers = Callers(frozenset(client_names), networks)
+    source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
+    ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port, "scraped": scraped}
+    serving = admission.webhook(source, settings, callers, host=host, **ports, **templates)
+    process.run(serving, log_level.upper())
+
+
+@click.command(epilog=SYNC)
+@KUBECONFIG
+@CONTEXT
+@click.option(
+    "--namespace",
+    type=Namespace(),
+    default=SYSTEM_NAMESPACE,
+    show_default=True,
+    help="The namespace of the Lease.",
+)
+@click.option(
+    "--lease-duration",
+    default=LEASE_DURATION,
+    show_default=True,
+    help="Seconds after which another replica may take the Lease.",
+)
+@click.option(
+    "--renew-deadline",
+    default=RENEW_DEADLINE,
+    show_default=True,
+    help="Seconds after which a leader that cannot renew stops.",
+)
+@click.option(
+    "--retry-period",
+    default=RETRY_PERIOD,
+    show_default=True,
+    help="Seconds between two attempts to take or renew the Lease.",
+)
+@click.option(
+    "--manage-certificates",
+    "secret",
+    metavar="SECRET",
+    help="Issue and rotate the webhook's certificates in this Secret, and write caBundle.",
+)
+@click.option(
+    "--observe-only",
+    is_flag=True,
+    help="Write nothing and take no Lease; log and count the writes that would be made.",
+)
+@click.option(
+    "--watch-namespace",
+    "namespaces",
+    type=Namespace(),
+    multiple=True,
+    metavar="NAME",
+    help="Watch this namespace only. May be repeated.",
+)
+@click.option(
+    "--gangs-only",
+    is_flag=True,
+    help="Make neither routes nor Services, as with routes and apiServices off in the settings.",
+)
+@click.option(
+    "--templates-namespace",
+    type=Namespace(),
+    default="",
+    metavar="NAME",
+    help="Watch InferenceTemplates: those of a service's namespace, then those of this one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=WORKERS,
+    show_default=True,
+    help="The number of services of one namespace that are reconciled at once, and an eighth of all.",
+)
+@click.option(
+    "--qps",
+    type=click.FloatRange(min=0.0),
+    default=0.0,
+    show_default=True,
+    help="The maximum number of requests a second to the API server, without lists, watches and the Lease; "
+    "0 is no limit.",
+)
+@LOG_LEVEL
+@METRICS_PORT
+@click.option(
+    SECURE_METRICS_PORT,
+    type=PORT,
+    help="Port of /metrics with TLS, for tokens that may get the path /metrics; it is not on --metrics-port "
+    "then.",
+)
+@CONFIG
+def sync(  # noqa: PLR0913 - each is a flag
+    *,
+    config: Path | None,
+    lease_duration: float,
+    renew_deadline: float,
+    retry_period: float,
+    secret: str | None,
+    observe_only: bool,
+    gangs_only: bool,
+    namespaces: tuple[str, ...],
+    templates_namespace: str,
+    log_level: str,
+    **where: Any,
+) -> None:
+    """Run the controller.
+
+    It reconciles PodGroups, routes and InferenceServices. One replica leads, by a Lease.
+
+    Exit code 0: stopped by a signal; 1: it lost the Lease, restart it; 2: no credentials.
+    """
+    # imported here: they load the Kubernetes client, which only the controller needs
+    from kube.client import ConfigError  # noqa: PLC0415 - other subcommands start without it
+    from server import certificates, controller, process  # noqa: PLC0415 - other subcommands start without it
+    from sync.lease import Timing  # noqa: PLC0415 - other subcommands start without it
+
+    settings = read_settings(config)
+    settings = replace(settings, observe_only=observe_only or settings.observe_only)
+    if namespaces:
+        settings = replace(settings, namespaces=namespaces)
+    if templates_namespace:
+        settings = replace(settings, templates_namespace=templates_namespace)
+    if gangs_only:
+        settings = replace(settings, routes=False, api_services=False)
+    if not lease_duration > renew_deadline > retry_period > 0:
+        raise click.UsageError(
+            "--lease-duration must exceed --renew-deadline, which must exceed --retry-period"
+        )
+    timing = Timing(lease_duration, renew_deadline, retry_period)
+    kept = certificates.Certificates(secret) if secret else None
+    try:
+        reconciling = controller.sync(settings, timing=timing, certificates=kept, **where)
+        sys.exit(process.run(reconciling, log_level.upper()))
+    except ConfigError as error:
+        exit_unreadable(error)

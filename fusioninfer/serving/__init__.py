@@ -1,1 +1,0 @@
-"""The servers: the webhook (`admission`), the controller, and the subcommands that run them."""

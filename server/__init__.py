@@ -1,0 +1,1 @@
+"""The servers as processes: the webhook (`admission`), the controller, certificates, probes and logs."""

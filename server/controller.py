@@ -1,0 +1,215 @@
+"""Run the controller: credentials, caches, the Lease, the metrics port, and how the process ends."""
+
+import asyncio
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from catalog.release import VERSION
+from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
+from intent.names import SYSTEM_NAMESPACE
+from intent.settings import Settings
+from kube.client import NONE, Client, connect
+from kube.limit import RateLimit
+from kube.pool import BytePool
+from server import probes
+from server.certificates import Certificates, keep
+from server.scrapes import by_token, made_context
+from sync import WORKERS
+from sync.controller import Controller
+from sync.health import unhealthy
+from sync.kinds import watched
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from sync.metrics import ControllerMetrics, metrics
+from sync.queue import Queue
+from sync.watch.cache import ROWS, Cache, Caches
+from sync.watch.reflector import reflect
+from sync.write import Writer
+
+log: Final = structlog.stdlib.get_logger(__name__)
+LEASE: Final = "fusioninfer-sync"
+METRICS_PORT: Final = 8080
+TIMING: Final = Timing()
+MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
+"""The file with the limit of this container (cgroup v2)."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """Measures the requests of a client, and when one was answered last."""
+
+    measured: ControllerMetrics
+    last: float = 0.0
+    """On the clock of `time.monotonic`."""
+
+    def note(self, verb: str, code: str, seconds: float) -> None:
+        """Record one request and its answer, if there was one."""
+        self.measured.requests.labels(verb, code).observe(seconds)
+        if code != NONE:
+            self.last = time.monotonic()
+
+
+async def sync(  # noqa: PLR0913 - each is a flag of the command
+    settings: Settings,
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    namespace: str = SYSTEM_NAMESPACE,
+    metrics_port: int = METRICS_PORT,
+    secure_metrics_port: int | None = None,
+    timing: Timing = TIMING,
+    certificates: Certificates | None = None,
+    workers: int = WORKERS,
+    qps: float = 0.0,
+) -> int:
+    """Reconcile a cluster until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1).
+
+    Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
+    Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
+    With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
+    /metrics is plain HTTP on `metrics_port`, or has TLS on `secure_metrics_port` for tokens that may read it.
+    `workers` services of one namespace are reconciled at once, with at most `qps` requests a second.
+    Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
+    """
+    client = await connect(kubeconfig, context, timing.between)
+    client.limit = RateLimit(qps)
+    try:
+        return await until_stopped(
+            _serve(
+                client,
+                settings,
+                namespace,
+                ports=(metrics_port, secure_metrics_port),
+                timing=timing,
+                certificates=certificates,
+                workers=workers,
+            )
+        )
+    finally:
+        await client.close()
+
+
+async def _serve(  # noqa: PLR0913 - the arguments of `sync`
+    client: Client,
+    settings: Settings,
+    namespace: str,
+    *,
+    ports: tuple[int, int | None],
+    timing: Timing,
+    certificates: Certificates | None,
+    workers: int,
+) -> None:
+    """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
+    measured, leadership = metrics(VERSION), Leadership(timing)
+    answers = Answers(measured)
+    client.timed = answers.note
+    unlimited = replace(client, limit=RateLimit())  # nothing may delay a renewal of the Lease
+    space = BytePool(_room_for_rows())
+    caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
+    writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
+    controller = Controller(settings, measured, caches, writer, Queue(workers))
+    elector = Elector(
+        unlimited, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
+    )
+    _measure(measured, caches, controller.queue)
+
+    def ill() -> str:
+        begun = {} if client.limit.delays else controller.queue.begun  # a limit makes reconciles long
+        return unhealthy(caches, begun, answers.last, time.monotonic())
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(controller.run())
+            if certificates:
+                tasks.create_task(keep(unlimited, namespace, certificates, leadership.check, measured))
+
+    plain, secure = ports
+    scrapes = None
+    if secure is not None:
+        context = made_context(f"fusioninfer-sync.{namespace}.svc")
+        scrapes = probes.Scrapes(_bind(secure), context, by_token(unlimited))
+    async with (
+        probes.serving(
+            _bind(plain), measured.registry, lambda: _unready(caches), unhealthy=ill, scrapes=scrapes
+        ),
+        asyncio.TaskGroup() as tasks,
+    ):
+        for cache in caches.values():
+            tasks.create_task(reflect(client, cache, _namespaces(cache, settings)))
+        if settings.observe_only:
+            log.info("observe only: nothing is written")
+            tasks.create_task(controller.run())
+        else:
+            tasks.create_task(elector.lead(work, measured.is_leader.set))
+
+
+def _bind(port: int) -> socket.socket:
+    return probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
+
+
+def _room_for_rows() -> int:
+    """Return half of the memory limit of this pod; without one, half of that of the manifests."""
+    try:
+        return int(MEMORY_LIMIT.read_text(encoding="ascii")) // 2
+    except (OSError, ValueError):  # "max" is no number
+        return ROWS
+
+
+async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
+    """Run until a signal (return 0) or the loss of leadership (return 1); raise any other error."""
+    task = asyncio.create_task(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    lost = False
+    try:
+        await task
+    except* asyncio.CancelledError:
+        log.info("stopped")
+    except* LeadershipLostError as group:
+        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
+        lost = True
+    return int(lost)
+
+
+def _namespaces(cache: Cache[Any], settings: Settings) -> tuple[str, ...]:
+    """Return the namespaces that are watched; templates of the operator's namespace serve all; none: all."""
+    shared = (settings.templates_namespace,) if cache.kind.kind == TEMPLATE else ()
+    return tuple(dict.fromkeys((*settings.namespaces, *shared))) if settings.namespaces else ()
+
+
+def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:
+    measured.waiting.set_function(queue.depth)
+    measured.oldest.set_function(queue.oldest)
+    measured.longest.set_function(queue.longest)
+    for cache in caches.values():
+        kind = cache.kind.kind
+        measured.objects.labels(kind).set_function(cache.rows.__len__)
+        measured.unreadable.labels(kind).set_function(cache.unreadable.by_name.__len__)
+        measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
+        measured.watch_age.labels(kind).set_function(partial(_age, cache))
+
+
+def _age(cache: Cache[Any]) -> float:
+    return time.monotonic() - cache.availability.heard
+
+
+def _is_unavailable(cache: Cache[Any]) -> bool:
+    return bool(cache.availability.trouble)
+
+
+def _unready(caches: Caches) -> str:
+    """Return "not synced" until every kind was listed; standby replicas become ready too."""
+    return "" if all(cache.availability.settled.is_set() for cache in caches.values()) else "not synced"
+
+
+def _identity() -> str:
+    """Return a unique name of this process; the host name is the pod's name."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"

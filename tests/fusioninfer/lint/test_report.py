@@ -1,0 +1,155 @@
+"""The formats of a report: text, JSON, and commands of GitHub's workflows."""
+
+import json
+from typing import Final
+
+import pytest
+
+from fusioninfer.file_commands import VALIDATE
+from fusioninfer.lint import report
+from fusioninfer.lint.documents import Document, UnreadableFileError
+from fusioninfer.lint.offline import Found
+from fusioninfer.lint.report import Report, Selection
+from intent.errors import FieldError
+
+ALL: Final = Selection()
+
+
+def found(code: str = "FI308", path: str = "spec", message: str = "is wrong", file: str = "a.yaml") -> Found:
+    return Found(Document(file, 1, {}), FieldError(path, None, message, code))
+
+
+ERROR, WARNING = found(), found("FI504", message="may be wrong")
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (Report(()), "0 errors, 0 warnings; 0 objects checked"),
+        (Report((ERROR,), checked=1), "1 error, 0 warnings; 1 object checked"),
+        (
+            Report((ERROR, WARNING, WARNING), checked=3, skipped=(("ConfigMap", 1),)),
+            "1 error, 2 warnings; 3 objects checked, 1 skipped (ConfigMap)",
+        ),
+        (
+            Report((), checked=2, skipped=(("ConfigMap", 2), ("Secret", 1))),
+            "0 errors, 0 warnings; 2 objects checked, 3 skipped (2 ConfigMap, Secret)",
+        ),
+        (
+            Report((), skipped=(("LLMInferenceService", 1), ("Secret", 1))),
+            (
+                "0 errors, 0 warnings; 0 objects checked, 2 skipped (LLMInferenceService, Secret); "
+                "fusioninfer import reads LLMInferenceService"
+            ),
+        ),
+        (Report((), ignored=1), "0 errors, 0 warnings, 1 ignored; 0 objects checked"),
+        (
+            Report((), (UnreadableFileError("a: no"),)),
+            "0 errors, 0 warnings, 1 unreadable file; 0 objects checked",
+        ),
+    ],
+)
+def test_the_counts_are_in_the_singular_and_the_plural(one: Report, text: str) -> None:
+    assert report.summary(one) == text
+
+
+def test_quiet_text_has_only_what_fails() -> None:
+    whole = Report((ERROR, WARNING))
+
+    quiet = report.as_text(whole, Selection(quiet=True)).splitlines()
+    strict = report.as_text(whole, Selection(quiet=True, fail_on_warnings=True)).splitlines()
+
+    assert [len(quiet), len(strict), len(report.as_text(whole, ALL).splitlines())] == [1, 2, 3]
+    assert "FI308" in quiet[0]
+
+
+def test_only_warnings_are_ignored_where_errors_must_stay() -> None:
+    whole, codes = Report((ERROR, WARNING)), frozenset({"FI308", "FI504"})
+
+    assert whole.without(codes) == Report((), ignored=2)
+    assert whole.without(codes, errors=False) == Report((ERROR,), ignored=1)
+
+
+@pytest.mark.parametrize("text", ["a\nerror: b", "a\r", "\x1b[31m", "a\u2028b", "\x07", "\u202e"])
+def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
+    one = found(path=text, message=text, file=text)
+
+    lines = report.as_text(Report((one,), skipped=((text, 1),)), ALL).splitlines()
+
+    assert len(lines) == 2
+    assert text not in "".join(lines).replace("\x1b[31merror", "")
+
+
+def test_a_finding_of_a_rendered_object_names_it() -> None:
+    rendered = Found(Document("a.yaml", 1, {}, "LeaderWorkerSet x"), ERROR.error)
+
+    assert report.as_text(Report((rendered,)), ALL).startswith("a.yaml (LeaderWorkerSet x): ")
+
+
+# --- JSON --------------------------------------------------------------------------------------------
+
+KEYS: Final = [
+    *("file", "line", "document", "part", "severity", "code", "field", "value", "message", "cause"),
+    *("remedy", "link"),
+]
+COUNTS: Final = ["errors", "warnings", "ignored", "unreadable", "checked", "skipped"]
+
+
+def test_json_has_findings_and_a_summary() -> None:
+    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
+    whole = Report((ERROR, WARNING), (unread,), ignored=4, checked=2, skipped=(("Secret", 1),))
+
+    read = json.loads(report.as_json(whole, ALL))
+
+    assert [list(one) for one in read["findings"]] == [KEYS] * 3
+    assert [(one["code"], one["line"]) for one in read["findings"]] == [
+        ("FI905", 3),
+        ("FI308", None),
+        ("FI504", None),
+    ]
+    assert list(read["summary"]) == COUNTS
+    assert list(read["summary"].values()) == [1, 1, 4, 1, 2, {"Secret": 1}]
+
+
+def test_the_help_documents_each_field_of_the_json() -> None:
+    assert [name for name in (*KEYS, *COUNTS) if name not in VALIDATE] == []
+
+
+# --- GitHub ------------------------------------------------------------------------------------------
+
+
+def test_a_finding_is_a_workflow_command() -> None:
+    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
+
+    lines = report.as_github(Report((ERROR, WARNING), (unread,)), ALL).splitlines()
+
+    assert lines == [
+        "::error file=b.yaml,line=3,title=FI905::b.yaml:3:1: no",
+        "::error file=a.yaml,title=FI308::spec: is wrong (FI308)",
+        "::warning file=a.yaml,title=FI504::spec: may be wrong (FI504)",
+        "1 error, 1 warning, 1 unreadable file; 0 objects checked",
+    ]
+
+
+def test_the_file_of_standard_input_is_not_named() -> None:
+    assert report.workflow_command("error", "FI308", "-", "no", 3) == "::error line=3,title=FI308::no"
+
+
+UNESCAPE: Final = {"%0A": "\n", "%0D": "\r", "%3A": ":", "%2C": ",", "%25": "%"}
+
+
+@pytest.mark.parametrize("text", ["a\n::stop-commands::x", "50%0A", "a\r\nb", "a: b, c", "%25", "::"])
+def test_text_is_escaped_as_github_reads_it(text: str) -> None:
+    command = report.workflow_command("error", "FI308", text, text, 3)
+
+    _, properties, message = command.split("::", maxsplit=2)
+    values = dict(one.split("=", maxsplit=1) for one in properties.removeprefix("error ").split(","))
+    assert "\n" not in command
+    assert [unescaped(values["file"]), unescaped(message)] == [text, text]
+
+
+def unescaped(text: str) -> str:
+    """Unescape as the runner does (actions/runner, `ActionCommand.cs`): the percent sign last."""
+    for escaped, one in UNESCAPE.items():
+        text = text.replace(escaped, one)
+    return text
