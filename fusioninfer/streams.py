@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from fusioninfer.program import FAILED
+from fusioninfer.cli.program import FAILED
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -10,6 +10,7 @@ import click
 import yaml
 
 from fusioninfer.cli import main
+from fusioninfer.cli.program import load
 from intent import Object
 
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
@@ -57,7 +58,7 @@ def parsed(arguments: list[str]) -> dict[str, Any]:
     """Parse the arguments of a container as the command does, without running it."""
     name, *words = (word.replace("$(NAMESPACE)", "fusioninfer-system") for word in arguments)
     parent = click.Context(main, **main.context_settings)
-    return main.commands[name].make_context(name, words, parent).params
+    return load(name).make_context(name, words, parent).params
 
 
 def _is_object(document: Any) -> bool:

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from catalog.codes import CODES
 from fusioninfer.cli import main
+from fusioninfer.cli.program import SUBCOMMANDS, load
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from tests.golden.test_golden import CASES
@@ -226,8 +227,8 @@ def test_the_ray_of_an_image_is_a_version_a_range_or_none(tmp_path: Path, text: 
 
 OF_NAMESPACES: Final = [
     (name, option.opts[-1])
-    for name, command in main.commands.items()
-    for option in command.params
+    for name in SUBCOMMANDS
+    for option in load(name).params
     if option.opts[-1].endswith("namespace")
 ]
 

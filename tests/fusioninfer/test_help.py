@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fusioninfer import demo, plugin, program
-from fusioninfer.cli import main
+from fusioninfer import demo, plugin
+from fusioninfer.cli import main, program
 
 FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
 """The files of the examples, as in `directory`."""
@@ -24,7 +26,7 @@ def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield each command with its words; `main` has none."""
     yield (), main
     stack: list[tuple[tuple[str, ...], click.Command]] = [
-        ((name,), command) for name, command in main.commands.items()
+        ((name,), program.load(name)) for name in program.SUBCOMMANDS
     ]
     while stack:
         words, command = stack.pop(0)
@@ -104,7 +106,7 @@ def test_the_example_can_be_parsed_and_run(directory: Path, path: tuple[str, ...
         return
     command: click.Command = main
     while words and isinstance(command, click.Group):
-        command = command.commands[words.pop(0)]
+        command = program.load(words.pop(0))
     assert command.make_context("fusioninfer", words, click.Context(main, **main.context_settings)).params
 
 
@@ -122,11 +124,22 @@ def test_the_summaries_of_the_subcommands_are_complete() -> None:
     assert "..." not in shown.partition("Examples:")[0].replace("[ARGS]...", "")
 
 
-def test_every_subcommand_is_in_a_section() -> None:
-    named = {name for names in program.SECTIONS.values() for name in names}
+@pytest.mark.parametrize("name", program.SUBCOMMANDS)
+def test_the_summary_of_a_subcommand_is_the_first_clause_of_its_help(name: str) -> None:
+    first = re.split("[:,] ", program.load(name).get_short_help_str(limit=200))[0]
 
-    assert main.commands.keys() - named == set()
-    assert "Others:" not in CliRunner().invoke(main, ["--help"]).output
+    assert program.SUBCOMMANDS[name].summary == f"{first.removesuffix('.')}."
+
+
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_the_version_and_the_help_load_no_subcommand(word: str) -> None:
+    shown = "import sys; from fusioninfer.cli import main; main(standalone_mode=False, args=sys.argv[1:]); "
+    code = f"{shown}print(*(name.partition('.')[0] for name in sys.modules))"
+
+    done = subprocess.run([sys.executable, "-c", code, word], capture_output=True, text=True, check=True)
+
+    loaded = {*done.stdout.splitlines()[-1].split()}
+    assert not loaded & {"lint", "webhook", "sync", "intent", "pydantic", "kubernetes", "aiohttp", "yaml"}
 
 
 def test_a_mistyped_subcommand_gets_a_suggestion() -> None:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
-from fusioninfer.program import DEBUG
+from fusioninfer.cli.program import DEBUG
 from tests.fusioninfer.test_options import GOOD, WARNED
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fusioninfer.cli import main
+from fusioninfer.cli.program import SUBCOMMANDS
 from hack.transcripts import FOLDER, PROMPT, transcript
 
 FILES = sorted(FOLDER.glob("*.txt"))
@@ -18,4 +18,4 @@ def test_the_command_prints_what_the_transcript_shows(path: Path) -> None:
 def test_the_help_of_every_subcommand_is_shown() -> None:
     shown = (FOLDER / "help.txt").read_text("utf-8").splitlines()
 
-    assert {f"{PROMPT} {name} --help" for name in main.commands} <= {*shown}
+    assert {f"{PROMPT} {name} --help" for name in SUBCOMMANDS} <= {*shown}

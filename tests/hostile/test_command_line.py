@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer import demo
 from fusioninfer.cli import main
-from fusioninfer.program import INTERNAL
+from fusioninfer.cli.program import INTERNAL
 from intent import yaml
 from server import process
 from tests.fusioninfer.test_help import commands

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer import demo
 from fusioninfer.cli import main
+from fusioninfer.cli.program import SUBCOMMANDS
 from intent import Object, yaml
 from intent.commands import command, named
 from sync.kinds import LWS
@@ -162,9 +163,9 @@ def test_a_name_in_a_command_is_one_or_a_placeholder(name: str) -> None:
     assert not re.search(r"[;$`|&<>\n]", re.sub(r"'[^']*'", "", written))
 
 
-SUBCOMMANDS: Final = "|".join(main.commands)
+NAMES: Final = "|".join(SUBCOMMANDS)
 STARTS: Final = re.compile("kubectl |fusioninfer ")
-STARTED: Final = re.compile(rf"(kubectl|fusioninfer ({SUBCOMMANDS}))\b(?! reads)[^`,;:]*$")
+STARTED: Final = re.compile(rf"(kubectl|fusioninfer ({NAMES}))\b(?! reads)[^`,;:]*$")
 """A command that is not over where a value follows."""
 
 

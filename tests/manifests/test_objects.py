@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from catalog.release import VERSION
-from fusioninfer.cli import main
+from fusioninfer.cli.program import load
 from fusioninfer.settings import SettingsFile, read
 from hack.manifests.objects import MANIFESTS, container, find, objects, parsed
 from intent import Object
@@ -102,7 +102,7 @@ def test_settings_are_read_where_they_are_mounted(deployment: str) -> None:
 
 @pytest.mark.parametrize("flag", ["workers", "qps", "log_level"])
 def test_the_shipped_flags_are_the_defaults(sync: dict[str, Any], flag: str) -> None:
-    default = next(each.default for each in main.commands["sync"].params if each.name == flag)
+    default = next(each.default for each in load("sync").params if each.name == flag)
 
     assert sync[flag] == default
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
+from fusioninfer.cli import refresh as command
+from fusioninfer.cli.options import exit_unreadable
 from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.reader import NotFoundError, UnreachableError
-from fusioninfer.cluster.refresh import command
-from fusioninfer.options import exit_unreadable
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
+from fusioninfer.cli.options import FINDINGS
 from fusioninfer.lint import documents, explain, offline
-from fusioninfer.options import FINDINGS
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
 from tests.builders.lws import container, lws, template

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.file_commands import VALIDATE
+from fusioninfer.cli.files import VALIDATE
 from fusioninfer.lint import report
 from fusioninfer.lint.documents import Document, UnreadableFileError
 from fusioninfer.lint.offline import Found

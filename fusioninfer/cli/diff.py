@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.options import (
+from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
+from fusioninfer.cli.options import (
     CONFIG,
     CONTEXT,
     FILES,
@@ -19,6 +19,9 @@ from fusioninfer.options import (
     print_errors,
     read_settings,
 )
+from fusioninfer.cluster.diff.change import cleaned, unified
+from fusioninfer.cluster.diff.plan import differences
+from fusioninfer.lint import documents
 from intent.errors import printable
 
 COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
@@ -56,9 +59,6 @@ def diff(  # noqa: PLR0913 - each is a flag
     Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
     refused.
     """
-    from fusioninfer.cluster.diff.plan import differences  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.lint import documents  # noqa: PLC0415 - only this subcommand needs it
-
     settings = read_settings(config) if config else None
     objects, unread = documents.read_all(files, recursive=recursive)
     if unread:
@@ -79,7 +79,6 @@ def diff(  # noqa: PLR0913 - each is a flag
 
 
 def _as_json(change: Any) -> dict[str, Any]:
-    from fusioninfer.cluster.diff.change import cleaned, unified  # noqa: PLC0415 - only `diff` needs it
 
     return {
         "origin": change.origin,
@@ -95,7 +94,6 @@ def _as_json(change: Any) -> dict[str, Any]:
 
 
 def _print(found: Any) -> None:
-    from fusioninfer.cluster.diff.change import unified  # noqa: PLC0415 - only `diff` needs it
 
     for line in (line for change in found.changes for line in unified(change).splitlines()):
         click.secho(line, fg=COLOURS.get(line[:1]))

@@ -6,10 +6,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import home_namespace, read
-from fusioninfer.lint import documents
-from fusioninfer.lint.documents import UnreadableFileError
-from fusioninfer.options import (
+from fusioninfer.cli.connection import home_namespace, read
+from fusioninfer.cli.options import (
     CONTEXT,
     FILES_OR_NAMES,
     FINDINGS,
@@ -20,6 +18,12 @@ from fusioninfer.options import (
     output_option,
     print_errors,
 )
+from fusioninfer.cluster.eject.manifests import eject as ejected
+from fusioninfer.cluster.eject.service import Target, read_services
+from fusioninfer.cluster.text import parse
+from fusioninfer.lint import documents
+from fusioninfer.lint.documents import UnreadableFileError
+from fusioninfer.lint.offline import is_inferenceservice, is_lws
 from intent.errors import printable
 from intent.names import is_dns_1035_label
 from intent.shapes import mapping, text
@@ -63,9 +67,6 @@ def eject(  # noqa: PLR0913 - each is a flag
     Exit code 0: printed; 1: an object cannot be ejected, so nothing is printed; 2: a file or the cluster
     cannot be read.
     """
-    from fusioninfer.cluster.eject.manifests import eject as ejected  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.cluster.eject.service import read_services  # noqa: PLC0415 - the same
-
     home = namespace or home_namespace(kubeconfig, context)
     wanted = _targets(files, home, recursive=recursive)
     services, problems = read(kubeconfig, context, lambda reader: read_services(reader, wanted))
@@ -81,10 +82,6 @@ def eject(  # noqa: PLR0913 - each is a flag
 
 def _targets(words: tuple[str, ...], home: str, *, recursive: bool) -> list[Any]:
     """Return the objects that KIND/NAME and files name; exit if one has no name, or none is named."""
-    from fusioninfer.cluster.eject.service import Target  # noqa: PLC0415 - as above
-    from fusioninfer.cluster.text import parse  # noqa: PLC0415 - as above
-    from fusioninfer.lint.offline import is_inferenceservice, is_lws  # noqa: PLC0415 - as above
-
     named = {word: one for word in words if (one := parse(word)) and one.kind}
     given, unread = documents.read_all([word for word in words if word not in named], recursive=recursive)
     if unread:

@@ -9,8 +9,8 @@ from typing import Any, Final, NoReturn
 import click
 
 from catalog.codes import CODES
-from fusioninfer import completing
 from fusioninfer import settings as settings_file
+from fusioninfer.cli import completing
 from fusioninfer.codes import suggestion
 from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines

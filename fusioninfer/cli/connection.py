@@ -6,7 +6,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from fusioninfer.options import Namespace, exit_unreadable, output_option
+from fusioninfer.cli.options import Namespace, exit_unreadable, output_option
+from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
+from kube.client import ConfigError, connect
+from kube.client import home_namespace as home
 
 T = TypeVar("T")
 HOME: Final = click.option(
@@ -21,9 +24,6 @@ OUTPUT: Final = output_option("text", "json")
 
 def read(kubeconfig: str | None, context: str | None, reading: Callable[[Any], Awaitable[T]]) -> T:
     """Connect, read, and disconnect; exit if the cluster cannot be read."""
-    # imported here: other subcommands start without the Kubernetes client
-    from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError  # noqa: PLC0415 - see above
-    from kube.client import ConfigError, connect  # noqa: PLC0415 - the same
 
     async def run() -> T:
         client = await connect(kubeconfig, context)
@@ -40,9 +40,6 @@ def read(kubeconfig: str | None, context: str | None, reading: Callable[[Any], A
 
 def home_namespace(kubeconfig: str | None, context: str | None) -> str:
     """Return the namespace of the context; exit without a kubeconfig."""
-    from kube.client import ConfigError  # noqa: PLC0415 - as above
-    from kube.client import home_namespace as home  # noqa: PLC0415 - as above
-
     try:
         return home(kubeconfig, context)
     except ConfigError as error:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.options import (
+from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
+from fusioninfer.cli.options import (
     CONFIG,
     CONTEXT,
     FINDINGS,
@@ -17,6 +17,9 @@ from fusioninfer.options import (
     echo_json,
     read_settings,
 )
+from fusioninfer.cluster.why.case import case_of
+from fusioninfer.cluster.why.causes import causes
+from fusioninfer.cluster.why.read import read_case
 from intent.errors import printable
 
 EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
@@ -55,10 +58,6 @@ def why(  # noqa: PLR0913 - each is a flag
 
     Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
     """
-    from fusioninfer.cluster.why.case import case_of  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.cluster.why.causes import causes  # noqa: PLC0415 - the same
-    from fusioninfer.cluster.why.read import read_case  # noqa: PLC0415 - the same
-
     settings = read_settings(config) if config else None
     home = namespace or home_namespace(kubeconfig, context)
     case = case_of(read(kubeconfig, context, lambda reader: read_case(reader, name, home, settings)))

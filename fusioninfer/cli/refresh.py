@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.options import CONTEXT, FINDINGS, KUBECONFIG, Namespace, echo_json
+from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
+from fusioninfer.cli.options import CONTEXT, FINDINGS, KUBECONFIG, Namespace, echo_json
+from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
+from fusioninfer.cluster.text import counted, parse
 from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE
 
@@ -60,15 +62,12 @@ def refresh(  # noqa: PLR0913 - each is a flag
     Exit code 0: refreshed, or nothing to do; 1: an object cannot be refreshed, or you said no; 2: the cluster
     or the service cannot be read.
     """
-    from fusioninfer.cluster.refresh import outdated as found  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.cluster.text import counted, parse  # noqa: PLC0415 - the same
-
     named = parse(name) if name else None
     if name and named is None:
         raise click.BadParameter(f"{name!r} is neither a name, nor lws/NAME, nor isvc/NAME")
     home = "" if everywhere else namespace or home_namespace(kubeconfig, context)
-    wanted = found.Wanted(home, system_namespace, template, named)
-    rows = read(kubeconfig, context, lambda reader: found.outdated(reader, wanted))
+    wanted = Wanted(home, system_namespace, template, named)
+    rows = read(kubeconfig, context, lambda reader: outdated(reader, wanted))
     ready = [row for row in rows if not row.problem]
     count = counted(len(ready), "LeaderWorkerSet")
     restarts = f"the groups of {sum(row.rolls for row in ready)} restart"
@@ -79,7 +78,7 @@ def refresh(  # noqa: PLR0913 - each is a flag
     if ready and not dry_run:
         if not yes:
             click.confirm(f"Refresh {count}? {restarts.capitalize()}", abort=True, err=True)
-        done = read(kubeconfig, context, lambda reader: found.refreshed(reader, ready))
+        done = read(kubeconfig, context, lambda reader: refreshed(reader, ready))
         for row in done if output == "text" else ():
             if row.problem:
                 click.echo(printable(f"{row.namespace}/{row.itself.name}: {_outcome(row)}"))

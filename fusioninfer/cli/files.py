@@ -7,12 +7,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.lint import documents, offline, policies, report
-from fusioninfer.lint import explain as explanations
-from fusioninfer.lint.documents import Document
-from fusioninfer.lint.offline import Composition
-from fusioninfer.lint.report import Report, Selection
-from fusioninfer.options import (
+from fusioninfer.cli.options import (
     CONFIG,
     FILES,
     FINDINGS,
@@ -25,6 +20,11 @@ from fusioninfer.options import (
     read_settings,
     require,
 )
+from fusioninfer.lint import documents, offline, policies, report
+from fusioninfer.lint import explain as explanations
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import Composition
+from fusioninfer.lint.report import Report, Selection
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings

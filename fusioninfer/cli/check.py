@@ -8,15 +8,18 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cluster.connection import OUTPUT, home_namespace, read
-from fusioninfer.cluster.text import counted
-from fusioninfer.options import (
+from fusioninfer.cli.connection import OUTPUT, home_namespace, read
+from fusioninfer.cli.options import (
     CONTEXT,
     FINDINGS,
     KUBECONFIG,
     Namespace,
     echo_json,
 )
+from fusioninfer.cluster.check.collect import collect
+from fusioninfer.cluster.check.row import results
+from fusioninfer.cluster.check.table import CHECKS
+from fusioninfer.cluster.text import counted
 from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE
 
@@ -51,10 +54,6 @@ def check(*, pre: bool, namespace: str, kubeconfig: str | None, context: str | N
 
     Exit code 0: no errors (there may be warnings); 1: errors; 2: the cluster cannot be read.
     """
-    from fusioninfer.cluster.check.collect import collect  # noqa: PLC0415 - other subcommands start without it
-    from fusioninfer.cluster.check.row import results  # noqa: PLC0415 - the same
-    from fusioninfer.cluster.check.table import CHECKS  # noqa: PLC0415 - the same
-
     when: Any = "pre" if pre else "installed"
     home = home_namespace(kubeconfig, context)
     facts = read(kubeconfig, context, lambda reader: collect(reader, when, namespace, home))

@@ -3,14 +3,12 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
 
-from fusioninfer.cluster.connection import home_namespace, read
-from fusioninfer.lint.documents import to_json
-from fusioninfer.lint.report import Selection
-from fusioninfer.options import (
+from fusioninfer.cli.connection import home_namespace, read
+from fusioninfer.cli.options import (
     CONFIG,
     CONTEXT,
     FILES,
@@ -24,11 +22,17 @@ from fusioninfer.options import (
     read_settings,
     require,
 )
-
-if TYPE_CHECKING:
-    from fusioninfer.cluster.planning.nodes import Nodes
-    from intent import Object
-    from plan.forecast import Forecast
+from fusioninfer.cluster.nodes import Nodes, of_cluster, of_file
+from fusioninfer.lint import documents, offline
+from fusioninfer.lint.documents import UnreadableFileError, to_json
+from fusioninfer.lint.report import Report, Selection
+from intent import Object
+from plan.data import as_data
+from plan.forecast import Forecast, forecast
+from plan.page import as_page
+from plan.services import TooManyPodsError, accelerators, placement_policies, workloads
+from plan.supply import ShapeError, parse_shapes
+from plan.text import as_text
 
 EXAMPLES: Final = """\b
 Examples:
@@ -86,9 +90,6 @@ def plan(  # noqa: PLR0913 - each is a flag
     Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
-    from fusioninfer.lint import documents, offline  # noqa: PLC0415 - other subcommands start without them
-    from fusioninfer.lint.report import Report  # noqa: PLC0415 - the same
-
     if shapes is not None and nodes_file is not None:
         raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
     settings = read_settings(config)
@@ -117,19 +118,11 @@ class NodeSource:
         return self.shapes is None and self.nodes_file is None
 
 
-def _forecast(objects: "tuple[Object, ...]", source: NodeSource, written: "tuple[Object, ...]") -> "Forecast":
+def _forecast(objects: tuple[Object, ...], source: NodeSource, written: tuple[Object, ...]) -> Forecast:
     """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read.
 
     `written`: what they were made of.
     """
-    from plan.forecast import forecast  # noqa: PLC0415 - as above
-    from plan.services import (  # noqa: PLC0415 - as above
-        TooManyPodsError,
-        accelerators,
-        placement_policies,
-        workloads,
-    )
-
     try:
         planned = workloads(objects, devices=True)
         if not planned:
@@ -147,16 +140,8 @@ def _forecast(objects: "tuple[Object, ...]", source: NodeSource, written: "tuple
     )
 
 
-def _nodes(source: NodeSource, offered: tuple[str, ...]) -> "Nodes":
+def _nodes(source: NodeSource, offered: tuple[str, ...]) -> Nodes:
     """Return the nodes to plan with; `offered` are the accelerators that pods request. Exit without nodes."""
-    from fusioninfer.cluster.planning.nodes import (  # noqa: PLC0415 - as above
-        Nodes,
-        of_cluster,
-        of_file,
-    )
-    from fusioninfer.lint.documents import UnreadableFileError  # noqa: PLC0415 - as above
-    from plan.supply import ShapeError, parse_shapes  # noqa: PLC0415 - as above
-
     if source.shapes is not None:
         try:
             return Nodes(parse_shapes(source.shapes, offered))
@@ -170,15 +155,10 @@ def _nodes(source: NodeSource, offered: tuple[str, ...]) -> "Nodes":
     return read(source.kubeconfig, source.context, of_cluster)
 
 
-def _rendered(result: Any, output: str) -> str:
+def _rendered(result: Forecast, output: str) -> str:
     if output == "json":
-        from plan.data import as_data  # noqa: PLC0415 - only this format needs it
-
         return to_json(as_data(result)) + "\n"
     if output == "html":
-        from plan.page import as_page  # noqa: PLC0415 - the same
-
         return as_page(result)
-    from plan.text import as_text  # noqa: PLC0415 - the same
 
     return as_text(result)

@@ -11,9 +11,9 @@ from typing import Final
 
 import click
 
+from fusioninfer.cli.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from fusioninfer.lint import documents
 from fusioninfer.lint.offline import compose
-from fusioninfer.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from importer.report import as_data, as_text, described
 from importer.table import ImportResult, import_all
 from intent import Object

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.options import CONFIG, CONTEXT, KUBECONFIG, Namespace, exit_unreadable, read_settings
+from fusioninfer.cli.options import CONFIG, CONTEXT, KUBECONFIG, Namespace, exit_unreadable, read_settings
 from intent.names import SYSTEM_NAMESPACE
 from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD, WORKERS
 

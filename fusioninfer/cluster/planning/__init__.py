@@ -1,1 +1,0 @@
-"""`fusioninfer plan`: which groups of services start on which nodes."""

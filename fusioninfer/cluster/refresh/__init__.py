@@ -1,1 +1,0 @@
-"""The subcommand `refresh`: which LeaderWorkerSets have older templates, and taking the templates of now."""
