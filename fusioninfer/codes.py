@@ -6,10 +6,11 @@ from difflib import get_close_matches
 from typing import Final
 
 from catalog.codes import CODES
+from catalog.release import SITE
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import SIZE, CausePath
 
-PAGE: Final = "docs/codes.md"
+PAGE: Final = f"{SITE}/codes/"
 RULE: Final = "rule"
 """The severity of the rules, which are no findings."""
 
@@ -27,7 +28,7 @@ class Entry:
 
     @property
     def link(self) -> str:
-        """Return the place in the documentation."""
+        """Return the place on the site."""
         return f"{PAGE}#{self.code.lower()}"
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import OUTPUT, home_namespace, read
+from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
 from fusioninfer.cli.options import (
     CONTEXT,
     FINDINGS,
     KUBECONFIG,
-    Namespace,
+    SYSTEM,
     echo_json,
 )
 from fusioninfer.cluster.check.collect import collect
@@ -21,42 +21,43 @@ from fusioninfer.cluster.check.row import results
 from fusioninfer.cluster.check.table import CHECKS
 from fusioninfer.cluster.text import counted
 from intent.errors import printable
-from intent.names import SYSTEM_NAMESPACE
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer check --pre          # before the installation
   fusioninfer check                # after it
-  fusioninfer check -n fusioninfer-system -o json
+  fusioninfer check -n llm -o json # you may create services in this namespace
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.option("--pre", is_flag=True, help="Check what an installation needs, before it.")
-@click.option(
-    "-n",
-    "--namespace",
-    type=Namespace(),
-    default=SYSTEM_NAMESPACE,
-    show_default=True,
-    help="The namespace of FusionInfer.",
-)
+@HOME
+@SYSTEM
 @KUBECONFIG
 @CONTEXT
 @OUTPUT
-def check(*, pre: bool, namespace: str, kubeconfig: str | None, context: str | None, output: str) -> None:
+def check(  # noqa: PLR0913 - each is a flag
+    *,
+    pre: bool,
+    namespace: str,
+    system_namespace: str,
+    kubeconfig: str | None,
+    context: str | None,
+    output: str,
+) -> None:
     """Check that a cluster has what FusionInfer needs, and that FusionInfer works in it.
 
     One line for each check: ok, warning, error, or unknown if you lack the right to read what it needs. The
-    dry run of an annotated LeaderWorkerSet in your namespace shows whether the webhook answers. Nothing is
+    dry run of an annotated LeaderWorkerSet in that namespace shows whether the webhook answers. Nothing is
     written.
 
     Exit code 0: no errors (there may be warnings); 1: errors; 2: the cluster cannot be read.
     """
     when: Any = "pre" if pre else "installed"
-    home = home_namespace(kubeconfig, context)
-    facts = read(kubeconfig, context, lambda reader: collect(reader, when, namespace, home))
+    home = namespace or home_namespace(kubeconfig, context)
+    facts = read(kubeconfig, context, lambda reader: collect(reader, when, system_namespace, home))
     found = results(CHECKS, facts, when)
     if output == "json":
         echo_json([asdict(one) for one in found])

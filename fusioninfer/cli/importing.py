@@ -11,7 +11,15 @@ from typing import Final
 
 import click
 
-from fusioninfer.cli.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
+from fusioninfer.cli.options import (
+    FILES,
+    FINDINGS,
+    UNREADABLE,
+    echo_json,
+    exit_unreadable,
+    output_option,
+    print_errors,
+)
 from fusioninfer.lint import documents
 from fusioninfer.lint.offline import compose
 from importer.report import as_data, as_text, described
@@ -22,8 +30,8 @@ from intent.settings import Settings
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer import -f llmisvc.yaml -f presets.yaml > service.yaml
-  fusioninfer import -f llmisvc.yaml -f presets.yaml -o services/
-  fusioninfer import -f lws.yaml --report json 2> report.json
+  fusioninfer import -f llmisvc.yaml -f presets.yaml --output-dir services/
+  fusioninfer import -f lws.yaml -o json 2> report.json
 """
 _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
 
@@ -31,21 +39,13 @@ _UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
 @click.command("import", epilog=EXAMPLES)
 @FILES
 @click.option(
-    "-o",
-    "--output-directory",
+    "--output-dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     help="Write each object to a file of its own in this directory, and the report to standard output.",
 )
-@click.option(
-    "--report",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The format of the report.",
-)
-def import_(*, files: tuple[str, ...], directory: Path | None, form: str, recursive: bool) -> None:
+@output_option("text", "json", of="The format of the report.")
+def import_(*, files: tuple[str, ...], directory: Path | None, output: str, recursive: bool) -> None:
     """Turn objects of other systems into ours.
 
     Print InferenceServices and LeaderWorkerSets for objects of other systems, and other objects as they are.
@@ -68,7 +68,7 @@ def import_(*, files: tuple[str, ...], directory: Path | None, form: str, recurs
         click.echo(documents.write_yaml(made.objects), nl=False)
     problems = [*map(str, unread), *(f"{found[one.document]}: {one.error}" for one in made.problems)]
     invalid = list(_invalid(made.objects))
-    _print_report(made, found, form, (problems, invalid), to_stderr=directory is None)
+    _print_report(made, found, output, (problems, invalid), to_stderr=directory is None)
     if problems:
         sys.exit(UNREADABLE)
     if made.report.lost or made.report.by_hand or invalid:

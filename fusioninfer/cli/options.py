@@ -15,7 +15,7 @@ from fusioninfer.codes import suggestion
 from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines
 from intent.errors import printable, suggested
-from intent.names import is_label
+from intent.names import SYSTEM_NAMESPACE, is_label
 
 OK: Final = 0
 """The exit code if nothing is wrong."""
@@ -43,6 +43,13 @@ class Namespace(click.ParamType["str"]):
 NAMESPACE: Final = click.option(
     "-n", "--namespace", type=Namespace(), default="", help="The namespace of objects without one."
 )
+SYSTEM: Final = click.option(
+    "--system-namespace",
+    type=Namespace(),
+    default=SYSTEM_NAMESPACE,
+    show_default=True,
+    help="The namespace of FusionInfer, whose templates serve all namespaces.",
+)
 KUBECONFIG: Final = click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False),
@@ -58,7 +65,7 @@ CONFIG: Final = click.option(
 )
 
 
-def output_option(*formats: str) -> Decorator:
+def output_option(*formats: str, of: str = "The format of the output.") -> Decorator:
     """Return the option `--output` with some formats; the first one is the default."""
     return click.option(
         "-o",
@@ -66,7 +73,7 @@ def output_option(*formats: str) -> Decorator:
         type=click.Choice(formats),
         default=formats[0],
         show_default=True,
-        help="The format of the output.",
+        help=of,
     )
 
 

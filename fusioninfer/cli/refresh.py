@@ -6,11 +6,10 @@ from typing import Any, Final
 import click
 
 from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.cli.options import CONTEXT, FINDINGS, KUBECONFIG, Namespace, echo_json
+from fusioninfer.cli.options import CONTEXT, FINDINGS, KUBECONFIG, SYSTEM, echo_json
 from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
 from fusioninfer.cluster.text import counted, parse
 from intent.errors import printable
-from intent.names import SYSTEM_NAMESPACE
 
 EXAMPLES: Final = """\b
 Examples:
@@ -29,13 +28,7 @@ Examples:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before writing.")
 @HOME
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="The objects of all namespaces.")
-@click.option(
-    "--system-namespace",
-    type=Namespace(),
-    default=SYSTEM_NAMESPACE,
-    show_default=True,
-    help="The namespace of FusionInfer, whose templates serve all namespaces.",
-)
+@SYSTEM
 @KUBECONFIG
 @CONTEXT
 @OUTPUT

@@ -182,11 +182,12 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @KUBECONFIG
 @CONTEXT
 @click.option(
-    "--namespace",
+    "--system-namespace",
+    "namespace",
     type=Namespace(),
     default=SYSTEM_NAMESPACE,
     show_default=True,
-    help="The namespace of the Lease.",
+    help="The namespace of FusionInfer, which has the Lease.",
 )
 @click.option(
     "--lease-duration",

@@ -197,16 +197,29 @@ def as_json(one: Explanation) -> Object:
 def as_text(found: Iterable[Explanation]) -> str:
     """Render explanations as differences, each followed by its reason, with terminal colours."""
     parts = [
-        "\n\n".join((click.style(where, bold=True), *map(_difference, ones)))
+        "\n\n".join((click.style(where, bold=True), *map(_difference, _together(ones))))
         for where, ones in groupby(found, lambda one: str(one.document))
     ]
     return "\n\n".join(parts) or "admission sets no fields"
 
 
-def _difference(one: Explanation) -> str:
+def _together(found: Iterable[Explanation]) -> Iterable[list[Explanation]]:
+    """Return explanations that differ by their template alone, such as those of a label, as one."""
+    same: dict[tuple[str, ...], list[Explanation]] = {}
+    for one in found:
+        key = (_TEMPLATE.sub("", one.at), _json(one.field.was), _json(one.field.now), one.cause)
+        same.setdefault(key, []).append(one)
+    return same.values()
+
+
+_TEMPLATE: Final = re.compile(rf"^{re.escape(LWT)}\.(leader|worker)Template\.")
+
+
+def _difference(alike: list[Explanation]) -> str:
+    one = alike[0]
     was, now = one.field.was, one.field.now
     lines = [
-        printable(one.at),
+        *(printable(each.at) for each in alike),
         *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",

@@ -1,12 +1,14 @@
-"""Render what was found in files: as text, as JSON, and as commands of GitHub's workflows. Pure."""
+"""Render what was found in files: as text, JSON, commands of GitHub's workflows, and SARIF. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
+from urllib.parse import quote
 
 import click
 
 from catalog.codes import CODES, Severity
+from catalog.release import SITE, VERSION
 from fusioninfer.codes import ENTRIES
 from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.lint.hints import IMPORTED
@@ -195,9 +197,51 @@ def workflow_command(level: str, title: str, file: str, message: str, line: int 
     return f"::{level} {shown}::{message.translate(_DATA)}"
 
 
+# --- SARIF -------------------------------------------------------------------------------------------
+
+
+def as_sarif(report: Report, selection: Selection) -> str:
+    """Render the printed findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
+    findings = [*map(_unread, report.unread), *map(_finding, _printed(report, selection))]
+    rules = {one["code"]: ENTRIES[one["code"]] for one in findings}
+    driver = {
+        "name": "fusioninfer",
+        "version": VERSION,
+        "informationUri": SITE,
+        "rules": [
+            {
+                "id": code,
+                "shortDescription": {"text": row.title},
+                "help": {"text": row.remedy},
+                "helpUri": row.link,
+            }
+            for code, row in rules.items()
+        ],
+    }
+    run = {"tool": {"driver": driver}, "results": [_result(one) for one in findings]}
+    return to_json({"$schema": SARIF, "version": "2.1.0", "runs": [run]})
+
+
+SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def _result(one: dict[str, Any]) -> dict[str, Any]:
+    """Render a finding of the JSON as a result; one of standard input has no place."""
+    region = {"region": {"startLine": one["line"]}} if one["line"] else {}
+    uri = quote(one["file"].removeprefix("./"))
+    where = [{"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}]
+    return {
+        "ruleId": one["code"],
+        "level": one["severity"],
+        "message": {"text": f"{one['field']}: {one['message']}" if one["field"] else one["message"]},
+        "locations": [] if one["file"] == STANDARD_INPUT else where,
+    }
+
+
 FORMATS: Final[Mapping[str, Callable[[Report, Selection], str]]] = {
     "text": as_text,
     "json": as_json,
     "github": as_github,
+    "sarif": as_sarif,
 }
 """The formats of a report, by the value of --output."""

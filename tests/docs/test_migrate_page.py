@@ -34,7 +34,7 @@ def test_a_command_prints_what_the_page_shows(chapter: str, tmp_path: Path) -> N
         (tmp_path / name).write_text(write_yaml(PRESETS))
 
     with chdir(tmp_path):
-        result = CliRunner().invoke(main, ["import", *arguments, "--report", "json"])
+        result = CliRunner().invoke(main, ["import", *arguments, "-o", "json"])
 
     made = list(yaml.safe_load_all(result.stdout))
     report = json.loads(result.stderr)

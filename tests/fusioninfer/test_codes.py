@@ -2,14 +2,19 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Final
 
 import pytest
 from click.testing import CliRunner, Result
 
 from catalog.codes import CODES
+from catalog.release import SITE
 from fusioninfer.cli import main
 from fusioninfer.codes import ENTRIES, PAGE
 from hack.pages.codes import blocks
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 def codes(*arguments: str) -> Result:
@@ -21,7 +26,15 @@ def test_a_code_is_explained(code: str) -> None:
     shown = codes(code).stdout
 
     row = CODES["FI503"]
-    assert all(text in shown for text in (row.title, row.cause, row.remedy, "docs/codes.md#fi503"))
+    assert all(
+        text in shown
+        for text in (
+            row.title,
+            row.cause,
+            row.remedy,
+            "https://fusioninfer.github.io/fusioninfer/codes/#fi503",
+        )
+    )
     assert "FI504" not in shown
 
 
@@ -45,3 +58,9 @@ def test_every_link_is_a_heading_of_the_page() -> None:
     headings = re.findall(r"^### (FI\d+)$", blocks()["codes"], re.MULTILINE)
 
     assert [one.link for one in ENTRIES.values()] == [f"{PAGE}#{code.lower()}" for code in sorted(headings)]
+
+
+def test_links_lead_to_the_site() -> None:
+    site = re.findall("^site_url: (.*)/$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+
+    assert site == [SITE]

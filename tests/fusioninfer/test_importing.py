@@ -36,7 +36,7 @@ def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file:
     file.write_text(PLAIN.format("a") + "---\n" + PLAIN.format("../A") + "---\n" + PLAIN.format("a"))
     out = file.parent / "out"
 
-    result = run("-f", str(file), "-o", str(out), "--report", "json")
+    result = run("-f", str(file), "--output-dir", str(out), "-o", "json")
 
     assert (result.exit_code, json.loads(result.stdout)["summary"]["kept"]) == (1, 9)
     assert {one.name: one.read_text() for one in out.iterdir()} == {
@@ -90,7 +90,7 @@ spec:
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_an_object_that_is_not_valid_is_named(file: Path, form: str) -> None:
     file.write_text(INVALID)
-    result = run(str(file), "--report", form)
+    result = run(str(file), "-o", form)
 
     errors = json.loads(result.stderr)["errors"] if form == "json" else [result.stderr.splitlines()[-1]]
     (found,) = [one.removeprefix("error: ") for one in errors]
@@ -102,7 +102,7 @@ def test_an_object_that_is_not_valid_is_named(file: Path, form: str) -> None:
 def test_the_report_as_json_is_nothing_else_where_a_file_cannot_be_read(file: Path) -> None:
     broken = file.parent / "b.yaml"
     broken.write_text("a: [\n")
-    result = run(str(file), str(broken), "--report", "json")
+    result = run(str(file), str(broken), "-o", "json")
 
     assert (result.exit_code, len(json.loads(result.stderr)["errors"])) == (2, 1)
 
@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_written_is_named(file: Path) -> None:
     place = file.parent / "out" / "secret-a.yaml"
     place.mkdir(parents=True)
 
-    result = run(str(file), "-o", str(place.parent))
+    result = run(str(file), "--output-dir", str(place.parent))
 
     assert (result.exit_code, result.stderr) == (2, f"error: {place}: Is a directory\n")
 
@@ -123,7 +123,7 @@ def test_nothing_is_written_through_a_symbolic_link(file: Path, target: str) -> 
     place.parent.mkdir()
     place.symlink_to(target)
 
-    result = run(str(file), "-o", str(place.parent))
+    result = run(str(file), "--output-dir", str(place.parent))
 
     remedy = "is a symbolic link, which is not followed: remove it, or name another directory"
     assert (result.exit_code, result.stderr) == (2, f"error: {place}: {remedy}\n")
@@ -136,7 +136,7 @@ def test_a_pipe_without_a_reader_is_not_waited_for(file: Path) -> None:
     place.parent.mkdir()
     os.mkfifo(place)
 
-    assert run(str(file), "-o", str(place.parent)).exit_code == 2
+    assert run(str(file), "--output-dir", str(place.parent)).exit_code == 2
 
 
 def test_a_launch_that_stays_by_hand_is_one_line_and_exit_code_1() -> None:

@@ -48,11 +48,11 @@ LLMISVC: Final[Object] = {
 PLANNED: Final = tuple(yaml.load((demo.EXAMPLES / "monolithic.yaml").read_text()))
 NODES: Final = tuple({"kind": "Node"} | node(f"{HOSTILE}{at}", 8) for at in range(3))
 OFFLINE: Final = (
-    *(("validate", "-o", form) for form in ("text", "json", "github")),
+    *(("validate", "-o", form) for form in ("text", "json", "github", "sarif")),
     *(("expand", "-o", form) for form in ("yaml", "json")),
     *(("explain", "-o", form) for form in ("text", "json")),
     *(("plan", "--nodes-file", "nodes.yaml", "-o", form) for form in ("text", "json", "html")),
-    *(("import", "--report", form) for form in ("text", "json")),
+    *(("import", "-o", form) for form in ("text", "json")),
 )
 IN_CLUSTER: Final = (
     *(("eject", "lws/p", "lws/d", "-n", KEY[0], "-o", form) for form in ("yaml", "json")),

@@ -112,7 +112,7 @@ def test_the_lease_is_in_the_namespace_of_the_pod() -> None:
     (variable,) = sync["env"]
 
     assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.namespace"
-    assert f"--namespace=$({variable['name']})" in sync["args"]
+    assert f"--system-namespace=$({variable['name']})" in sync["args"]
 
 
 def test_the_role_of_the_lease_is_in_the_namespace_of_the_pod() -> None:

@@ -241,6 +241,13 @@ def test_the_command_prints_old_and_new_value() -> None:
     assert "  because of spec.leaderWorkerTemplate.size: 2" in lines
 
 
+def test_a_label_of_several_templates_is_explained_once() -> None:
+    shown = CliRunner().invoke(main, ["explain", str(PROBED)]).stdout
+
+    assert shown.count("metadata.labels[fusioninfer.io/service]") == 3
+    assert shown.count("labels (FI601)") == 1
+
+
 def test_the_command_writes_json() -> None:
     answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS, "-o", "json"])
 

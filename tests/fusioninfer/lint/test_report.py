@@ -115,6 +115,26 @@ def test_the_help_documents_each_field_of_the_json() -> None:
     assert [name for name in (*KEYS, *COUNTS) if name not in VALIDATE] == []
 
 
+# --- SARIF ------------------------------------------------------------------------------------------
+
+
+def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
+    unread = UnreadableFileError("b c.yaml:3:1: no", "b c.yaml", 3)
+
+    (run,) = json.loads(report.as_sarif(Report((ERROR, WARNING), (unread,)), ALL))["runs"]
+
+    assert [(one["ruleId"], one["level"]) for one in run["results"]] == [
+        ("FI905", "error"),
+        ("FI308", "error"),
+        ("FI504", "warning"),
+    ]
+    (first, second, _) = (one["locations"][0]["physicalLocation"] for one in run["results"])
+    assert first == {"artifactLocation": {"uri": "b%20c.yaml"}, "region": {"startLine": 3}}
+    assert second == {"artifactLocation": {"uri": "a.yaml"}}
+    rules = {one["id"]: one["helpUri"] for one in run["tool"]["driver"]["rules"]}
+    assert rules["FI308"] == "https://fusioninfer.github.io/fusioninfer/codes/#fi308"
+
+
 # --- GitHub ------------------------------------------------------------------------------------------
 
 
