@@ -27,7 +27,7 @@ EXAMPLES: Final = """\b
 Examples:
   fusioninfer check --pre          # before the installation
   fusioninfer check                # after it
-  fusioninfer check -n llm -o json # you may create services in this namespace
+  fusioninfer check -n llm         # after it, for services in this namespace
 """
 
 

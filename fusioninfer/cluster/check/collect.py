@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer, Right
 from fusioninfer.cluster.check.components import SERVED
-from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
+from fusioninfer.cluster.check.controller import controller_rights, user_rights
 from fusioninfer.cluster.check.facts import (
     DryRun,
     Facts,
@@ -71,14 +72,7 @@ async def collect(reader: Reader, when: When, namespace: str, home: str) -> Fact
     answers = {"version": Answer((version,))} | await _both(reader)
     facts = Facts(answers, namespace, home, VERSION, datetime.now(UTC))
     if when == "pre":
-        return Facts(
-            answers | await _of_lws(reader, facts),
-            namespace,
-            home,
-            VERSION,
-            facts.now,
-            rights=await reader.granted(install_rights(namespace)),
-        )
+        return replace(facts, answers=answers | await _of_lws(reader, facts))
     more, own, trial, rights = await asyncio.gather(
         _of_lws(reader, facts),
         _installed(reader, facts),

@@ -10,7 +10,6 @@ from fusioninfer.cluster.answers import Right, Rights
 from fusioninfer.cluster.check.components import served
 from fusioninfer.cluster.check.facts import Facts
 from fusioninfer.cluster.check.row import (
-    BEFORE,
     INSTALLED,
     Judgement,
     check,
@@ -34,37 +33,7 @@ LIMITS: Final[Mapping[str, Callable[[Object], FieldError | None]]] = {
     "sets": budget.of_expanded,
 }
 """By reading, the limit up to which the controller reads an object."""
-INSTALLED_KINDS: Final = (
-    ("", "namespaces"),
-    ("apiextensions.k8s.io", "customresourcedefinitions"),
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
-    ("rbac.authorization.k8s.io", "clusterroles"),
-    ("rbac.authorization.k8s.io", "clusterrolebindings"),
-)
-"""Objects without a namespace that an installation creates."""
-INSTALLED_INSIDE: Final = (
-    ("", "configmaps"),
-    ("", "services"),
-    ("", "serviceaccounts"),
-    ("apps", "deployments"),
-    ("networking.k8s.io", "networkpolicies"),
-    ("policy", "poddisruptionbudgets"),
-    ("rbac.authorization.k8s.io", "roles"),
-    ("rbac.authorization.k8s.io", "rolebindings"),
-)
-"""Objects that it creates in its namespace."""
 GROUP: Final = "leaderworkerset.x-k8s.io"
-
-
-def install_rights(namespace: str) -> tuple[Right, ...]:
-    """Return the rights that an installation needs."""
-    return (
-        *(Right("create", group, plural) for group, plural in INSTALLED_KINDS),
-        *(Right("create", group, plural, namespace) for group, plural in INSTALLED_INSIDE),
-    )
 
 
 def user_rights(namespace: str) -> tuple[Right, ...]:
@@ -227,20 +196,7 @@ def _controller_may(facts: Facts) -> Judgement:
     severity="warning",
 )
 def _user_may(facts: Facts) -> Judgement:
-    return _granted(facts.rights, NO_REVIEW)
-
-
-@check(
-    "install-rights",
-    "you may install FusionInfer",
-    "install as a user with these rights, usually cluster-admin",
-    when=BEFORE,
-)
-def _installer_may(facts: Facts) -> Judgement:
-    return _granted(facts.rights, NO_REVIEW)
-
-
-NO_REVIEW: Final = "the API server did not answer the reviews"
+    return _granted(facts.rights, "the API server did not answer the reviews")
 
 
 def _granted(rights: Rights, why: str) -> Judgement:
@@ -250,4 +206,4 @@ def _granted(rights: Rights, why: str) -> Judgement:
     return missing if missing.holds else fails(f"missing: {missing.detail}")
 
 
-RIGHTS: Final = (_controller_may, _user_may, _installer_may)
+RIGHTS: Final = (_controller_may, _user_may)

@@ -14,7 +14,7 @@ from catalog.pickers.generations import OBJECTIVES_API
 from certs.issue import Pair, issue_ca, issue_serving
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import SERVED
-from fusioninfer.cluster.check.controller import controller_rights, install_rights, user_rights
+from fusioninfer.cluster.check.controller import controller_rights, user_rights
 from fusioninfer.cluster.check.facts import DryRun, Facts
 from intent import Object
 
@@ -164,7 +164,7 @@ def facts() -> Facts:
         answers,
         release="0.1.0",
         now=NOW,
-        rights=dict.fromkeys((*user_rights("llm"), *install_rights(SPACE)), True),
+        rights=dict.fromkeys(user_rights("llm"), True),
         controller_rights=dict.fromkeys(controller_rights(SPACE), True),
         trial=DryRun(stored),
     )

@@ -216,7 +216,6 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
 """For each row of an installed cluster: what makes it fail, and a part of its detail."""
 FAILURES_BEFORE: Final[dict[str, tuple[Change, str]]] = {
     "no-remains": (lambda known: known, "webhook configuration mutate.fusioninfer.io, validate."),
-    "install-rights": (user_denied, "missing: create leaderworkersets in namespace llm"),
 }
 
 
