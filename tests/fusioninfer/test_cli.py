@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.codes import CODES
 from fusioninfer.cli import main
 from fusioninfer.cli.program import SUBCOMMANDS, load
 from intent import Object, yaml
@@ -46,22 +45,6 @@ def test_expand_passes_other_objects_through(text: str) -> None:
     assert run("expand", "-f", "-", text=text).stdout == text
 
 
-def test_expand_prints_only_errors_if_an_object_would_be_denied() -> None:
-    result = run("expand", "-f", "-", text=example("monolithic.yaml", service="serivce"))
-
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "-:7: error: metadata.annotations[fusioninfer.io/serivce]" in result.stderr
-    assert "did you mean fusioninfer.io/service?" in result.stderr
-
-
-def test_validate_writes_json_with_field_and_remedy() -> None:
-    result = run("validate", "-o", "json", "-f", "-", text=example("monolithic.yaml", service="serivce"))
-
-    found = json.loads(result.stdout)["findings"][0]
-    assert (found["document"], found["code"], found["severity"]) == (1, "FI102", "error")
-    assert found["remedy"] == CODES["FI102"].remedy
-
-
 def with_settings(tmp_path: Path, setting: str) -> Result:
     (tmp_path / "settings.yaml").write_text(setting)
     case = Path(__file__).parents[1] / "golden" / "routes-queue-size" / "input.yaml"
@@ -78,12 +61,6 @@ def with_settings(tmp_path: Path, setting: str) -> Result:
 )
 def test_the_settings_choose_the_endpoint_picker(tmp_path: Path, setting: str, printed: str) -> None:
     assert printed in with_settings(tmp_path, setting).stdout
-
-
-def test_codes_prints_the_cause_of_each() -> None:
-    (listed,) = (row for row in json.loads(run("codes", "-o", "json").stdout) if row["code"] == "FI410")
-
-    assert (listed["cause"], CODES["FI410"].cause in run("codes").stdout) == (CODES["FI410"].cause, True)
 
 
 # --- InferenceServices ------------------------------------------------------------------------------

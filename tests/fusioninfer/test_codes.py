@@ -1,6 +1,5 @@
 """`fusioninfer codes`: one code, several, and a mistyped one."""
 
-import json
 import re
 from pathlib import Path
 from typing import Final
@@ -8,7 +7,6 @@ from typing import Final
 import pytest
 from click.testing import CliRunner, Result
 
-from catalog.codes import CODES
 from catalog.release import SITE
 from fusioninfer.cli import main
 from fusioninfer.codes import ENTRIES, PAGE
@@ -19,29 +17,6 @@ ROOT: Final = Path(__file__).parents[2]
 
 def codes(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["codes", *arguments])
-
-
-@pytest.mark.parametrize("code", ["FI503", "fi503", "Fi503"])
-def test_a_code_is_explained(code: str) -> None:
-    shown = codes(code).stdout
-
-    row = CODES["FI503"]
-    assert all(
-        text in shown
-        for text in (
-            row.title,
-            row.cause,
-            row.remedy,
-            "https://fusioninfer.github.io/fusioninfer/codes/#fi503",
-        )
-    )
-    assert "FI504" not in shown
-
-
-def test_several_codes_are_explained_in_the_order_of_the_arguments() -> None:
-    rows = json.loads(codes("fi601", "FI503", "-o", "json").stdout)
-
-    assert [(row["code"], row["severity"]) for row in rows] == [("FI601", "rule"), ("FI503", "warning")]
 
 
 @pytest.mark.parametrize(

@@ -142,12 +142,6 @@ def test_the_version_and_the_help_load_no_subcommand(word: str) -> None:
     assert not loaded & {"lint", "webhook", "sync", "intent", "pydantic", "kubernetes", "aiohttp", "yaml"}
 
 
-def test_a_mistyped_subcommand_gets_a_suggestion() -> None:
-    result = CliRunner().invoke(main, ["valdate"])
-
-    assert (result.exit_code, "validate" in result.stderr) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [("/usr/bin/kubectl-fusioninfer", "kubectl fusioninfer"), ("/x/__main__.py", "fusioninfer")],

@@ -25,13 +25,6 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
-def test_objects_are_printed_and_the_report_goes_to_standard_error(file: Path) -> None:
-    result = run("-f", str(file))
-
-    assert (result.exit_code, result.stdout) == (0, PLAIN.format("a"))
-    assert result.stderr == "1 object: 0 lost, 0 by hand\n"
-
-
 def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file: Path) -> None:
     file.write_text(PLAIN.format("a") + "---\n" + PLAIN.format("../A") + "---\n" + PLAIN.format("a"))
     out = file.parent / "out"
@@ -62,18 +55,6 @@ def test_an_unreadable_object_hides_no_other(file: Path, content: str, code: int
 
     assert (result.exit_code, message in result.stderr) == (code, True)
     assert PLAIN.format("a") in result.stdout
-
-
-def test_what_is_missing_is_named_before_the_report(tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.write_text(
-        "apiVersion: serving.kserve.io/v1alpha1\nkind: LLMInferenceService\nmetadata: {name: a}\n"
-        "spec: {model: {uri: hf://o/m}, router: {scheduler: {}}}\n"
-    )
-
-    first, *_ = run(str(file)).stderr.splitlines()
-
-    assert "kserve-config-llm-scheduler, kserve-config-llm-template, which are not in the files" in first
 
 
 INVALID: Final = """\
@@ -137,11 +118,3 @@ def test_a_pipe_without_a_reader_is_not_waited_for(file: Path) -> None:
     os.mkfifo(place)
 
     assert run(str(file), "--output-dir", str(place.parent)).exit_code == 2
-
-
-def test_a_launch_that_stays_by_hand_is_one_line_and_exit_code_1() -> None:
-    result = run(str(TRANSCRIPTS / "by-hand.yaml"))
-
-    first, last = result.stderr.splitlines()
-    assert first.startswith("by hand  LeaderWorkerSet by-hand, ")
-    assert (result.exit_code, last) == (1, "1 object: 0 lost, 1 by hand")

@@ -233,21 +233,6 @@ def test_size_1_and_launcher_none_are_not_causes() -> None:
     assert found.cause == "metadata.annotations[fusioninfer.io/strategy]"
 
 
-def test_the_command_prints_old_and_new_value() -> None:
-    answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS])
-
-    lines = answer.stdout.splitlines()
-    assert [line[:6] for line in lines if line.startswith(("-", "+"))] == ['- ["--', '+ ["sy']
-    assert "  because of spec.leaderWorkerTemplate.size: 2" in lines
-
-
-def test_a_label_of_several_templates_is_explained_once() -> None:
-    shown = CliRunner().invoke(main, ["explain", str(PROBED)]).stdout
-
-    assert shown.count("metadata.labels[fusioninfer.io/service]") == 3
-    assert shown.count("labels (FI601)") == 1
-
-
 def test_the_command_writes_json() -> None:
     answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS, "-o", "json"])
 

@@ -35,33 +35,6 @@ def node(name: str, gpus: int = 8, **spec: Any) -> Object:
     }
 
 
-def test_the_table_of_the_documents_is_printed() -> None:
-    result = plan(*FILES, "--nodes", "10x8")
-
-    assert result.exit_code == 0
-    assert result.stdout.splitlines()[:7] == [
-        "deepseek-r1-disagg: 3 groups, 80 GPUs",
-        "nodes   GPUs  prefill    decode-0   decode-1   capacity  status",
-        "  0-1    0-8  pending    pending    pending    0%        Service unavailable",
-        "  2-3  16-24  pending    pending    pending    0%        Blocked (only enough for prefill)",
-        "  4-5  32-40  pending    pending    pending    0%        Blocked (can't satisfy 1P + 1D together)",
-        "  6-9  48-72  scheduled  scheduled  pending    66%       Partial (1P + 1D)",
-        "   10     80  scheduled  scheduled  scheduled  100%      Full capacity",
-    ]
-
-
-def test_what_waits_what_more_nodes_would_start_and_what_is_idle_is_said() -> None:
-    result = plan(*FILES, "--nodes", "7x8")
-
-    assert result.exit_code == 1
-    assert (
-        "waiting: decode-1 waits: 1 of 4 pods have room; a pod requests 16 cpu, 256Gi memory, "
-        "8 nvidia.com/gpu; of 7 nodes, 7 large enough" in result.stdout
-    )
-    assert "next: 3 more nodes with 8 nvidia.com/gpu would start decode-1" in result.stdout
-    assert "idle GPUs: 8\n" in result.stdout
-
-
 def test_json_has_a_row_for_each_number_of_nodes() -> None:
     found = json.loads(plan(*FILES, "--nodes", "7x8", "-o", "json").stdout)
 
