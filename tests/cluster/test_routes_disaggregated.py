@@ -22,55 +22,61 @@ TRANSFER: Final = ("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_
 ENGINE: Final = template(container(args=["org/M", *TRANSFER]))
 ROLES: Final = (
     router(strategy="pd-disaggregation", httproute=ROUTE),
-    prefiller(multinode=None, template=ENGINE),
+    prefiller(multinode=None, replicas=2, template=ENGINE),
     decoder(multinode=None, replicas=2, template=ENGINE),
 )
 CHOSEN: Final = ("llm-d-0.7", "llm-d-0.4")
 FAILED: Final = {"llm-d-0.7": (200, False), "llm-d-0.4": (500, None)}
 """What comes back where a prefiller fails, and whether a cache is handed over: since 0.7 the decoder does the
 work itself (`pkg/sidecar/proxy/connector_nixlv2.go`)."""
-PREFILLER: Final = "demo-prefill-0"
+PREFILLERS: Final = ("demo-prefill-0", "demo-prefill-1")
 DECODERS: Final = ("demo-decode-0", "demo-decode-1")
 IDLE: Final[Object] = {"waiting": 0, "cache": 0.1, "status": 200}
 
 
 @pytest.fixture(scope="module", params=CHOSEN)
 def split(served_network: Network, request: pytest.FixtureRequest) -> Iterator[Service]:
-    add_gpu_nodes(served_network.cluster, 3)
+    add_gpu_nodes(served_network.cluster, 4)
     with namespace_on(served_network) as namespace:
         annotations = {"fusioninfer.io/picker": request.param}
         add_gateway(served_network.cluster, namespace)
         apply(served_network.cluster, namespace, isvc(*ROLES, name=NAME, annotations=annotations))
-        yield serve(served_network, namespace, NAME, 3)
+        yield serve(served_network, namespace, NAME, 4)
     remove_nodes(served_network.cluster)
 
 
-def test_the_prefiller_makes_one_token_and_keeps_the_cache(split: Service) -> None:
-    answered(split, max_tokens=5)
-
-    asked = received(split.engines[PREFILLER])[-1]["body"]
-    assert (asked["max_tokens"], asked["kv_transfer_params"]["do_remote_decode"]) == (1, True)
-
-
-@pytest.mark.parametrize("decoder", DECODERS)
-def test_the_picked_decoder_receives_the_address_of_the_cache(split: Service, decoder: str) -> None:
-    set_engines(split, IDLE | {"waiting": 4}, **{decoder: {"waiting": 0}})
+@pytest.mark.parametrize(("prefiller", "decoder"), [*zip(PREFILLERS, DECODERS, strict=True)])
+def test_the_idle_prefiller_makes_one_token_and_the_idle_decoder_the_others(
+    split: Service, prefiller: str, decoder: str
+) -> None:
+    set_engines(split, IDLE | {"waiting": 4}, **{prefiller: {"waiting": 0}, decoder: {"waiting": 0}})
 
     answer = answered(split, max_tokens=5)
 
+    asked = received(split.engines[prefiller])[-1]["body"]
     handed_over = answer["seen_body"]["kv_transfer_params"]
+    assert (asked["max_tokens"], asked["kv_transfer_params"]["do_remote_decode"]) == (1, True)
     assert (answer["engine"], answer["seen_body"]["max_tokens"]) == (decoder, 5)
-    assert handed_over["remote_host"] == split.engines[PREFILLER].address
-    assert handed_over["remote_engine_id"] == PREFILLER
+    assert handed_over["remote_host"] == split.engines[prefiller].address
+    assert handed_over["remote_engine_id"] == prefiller
 
 
-def test_every_prompt_is_prefilled_elsewhere(split: Service) -> None:
-    before = len(received(split.engines[PREFILLER]))
+def test_every_prompt_is_prefilled_elsewhere_and_one_prompt_at_one_place(split: Service) -> None:
+    """Unless the generation forgets prefillers, as the catalogue says."""
+    set_engines(split, IDLE)
+    prompts = [f"{letter} long prompt. " * 100 for letter in "ABCDE"]
 
-    for prompt in ("Hi", "Hi", "A long prompt. " * 200):
-        answered(split, prompt)
+    hosts = [{prefilled_at(split, prompt + tail) for tail in ("x", "y", "z")} for prompt in prompts]
 
-    assert len(received(split.engines[PREFILLER])) - before == 3
+    row = PICKERS[generation(split)].disaggregation
+    assert row is not None
+    assert all(len(each) == 1 for each in hosts) == row.remembers
+    assert set().union(*hosts) <= {split.engines[name].address for name in PREFILLERS}
+
+
+def prefilled_at(service: Service, prompt: str) -> str:
+    """Return the address at which a prompt was prefilled."""
+    return str(answered(service, prompt)["seen_body"]["kv_transfer_params"]["remote_host"])
 
 
 def test_no_request_is_about_ranks(split: Service) -> None:
@@ -78,7 +84,7 @@ def test_no_request_is_about_ranks(split: Service) -> None:
 
 
 def test_a_prefiller_that_fails_is_answered_as_the_generation_does(split: Service) -> None:
-    set_engines(split, IDLE, **{PREFILLER: {"status": 500}})
+    set_engines(split, IDLE, **{name: {"status": 500} for name in PREFILLERS})
 
     answer = flows.request(split)
 
