@@ -11,6 +11,7 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from tests.builders.examples import services
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed
 from tests.cluster.testbed.api import ApiError, create, get, path
@@ -34,6 +35,16 @@ def served(admission: Cluster) -> Cluster:
 
     until(listed, "InferenceServices are served")
     return admission
+
+
+def test_the_services_of_the_examples_are_admitted_without_warnings(served: Cluster, namespace: str) -> None:
+    """A service in two files waits for its second file: that is said of the first (FI410)."""
+    for files in services().values():
+        named = (word for file in files for word in ("-f", str(file)))
+        done = run_kubectl(served, "apply", "--dry-run=server", "--namespace", namespace, *named)
+        waits = "(FI410)" if len(files) > 1 else "no code"
+
+        assert (done.returncode, [one for one in done.stderr.splitlines() if waits not in one]) == (0, [])
 
 
 def service_of(story: Path) -> documents.Document:
