@@ -1,6 +1,5 @@
-"""Who calls the webhook, on the real API server: whose namespace counts, and what an address is worth."""
+"""Who calls the webhook, on the real API server: what a certificate and an address are worth."""
 
-import base64
 import http.client
 import json
 import socket
@@ -8,7 +7,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -30,25 +29,6 @@ from webhook.review import CALLED_FROM
 
 SECRET: Final = "registry.b.internal/vllm:private"
 PODS: Final = {"template": {"spec": {"containers": [{"name": "vllm", "image": SECRET}]}}}
-
-
-@pytest.mark.parametrize("named", ["metadata.namespace", "both"])
-def test_a_request_whose_object_names_another_namespace_gets_none_of_its_templates(
-    templated: Cluster, named: str
-) -> None:
-    """With both named, templates are read: `--templates-any-caller` says so."""
-    with new_namespace(templated) as other, new_namespace(templated) as own:
-        create(templated.api, path("inferencetemplates", other), template(PODS, name="base", namespace=other))
-        obj = changed(
-            changed(lws(), "metadata.annotations.fusioninfer.io/base-refs", "base"),
-            "metadata.namespace",
-            other,
-        )
-        answer = posted(templated, review(obj, namespace=other if named == "both" else own))
-
-    patched = base64.b64decode(answer.get("response", {}).get("patch", "")).decode()
-    assert (SECRET in patched) == (named == "both")
-    assert (answer.get("status") == http.client.BAD_REQUEST) == (named != "both")
 
 
 @pytest.mark.parametrize("presents", [True, False])
@@ -75,17 +55,6 @@ def test_an_api_server_that_presents_its_certificate_is_answered_and_has_templat
         create(templated.api, path("inferencetemplates", own), template(PODS, name="base", namespace=own))
         with called(templated, flags, port):
             until(lambda: expected in became(own), expected)
-
-
-def posted(cluster: Cluster, sent: Object) -> Any:
-    """Send /mutate a review as anybody can; return the answer, or its status."""
-    context = ssl.create_default_context(cafile=str(cluster.directory / "ca.crt"))
-    line = http.client.HTTPSConnection("127.0.0.1", cluster.ports["webhook"], context=context)
-    line.request("POST", "/mutate", json.dumps(sent), {"Content-Type": "application/json"})
-    answer = line.getresponse()
-    read = answer.read()
-    line.close()
-    return json.loads(read) if answer.status == http.client.OK else {"status": answer.status}
 
 
 # --- addresses ----------------------------------------------------------------------------------------
