@@ -7,10 +7,11 @@ from tests.builders.isvc import isvc, router, worker
 from tests.cluster.testbed.api import ApiError, get, items, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.control_plane import kill_process, start_component
 from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.groups import wait_pods
 from tests.cluster.testbed.rollouts import caught_up, rollout
-from tests.cluster.testbed.services import MADE, Objects, is_ours, labelled, made, told, uids
+from tests.cluster.testbed.services import MADE, Objects, is_ours, labelled, made, says, told, uids
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -64,6 +65,23 @@ def test_an_orphan_is_its_authors_own_until_its_service_is_applied_again(
     assert adopted == {("InferenceService", uid)}
     assert uids(served, routed_namespace) == kept
     assert [each for each in told(served, routed_namespace, NAME) if "FI871" in each["message"]] == []
+
+
+def test_a_recreated_service_does_not_own_the_old_objects(served: Cluster, routed_namespace: str) -> None:
+    """Deleted and made again while the garbage collector is away, it has no LeaderWorkerSet of its own."""
+    initialized = {"Initialized": ("True", "InferenceServiceCreating")}
+    apply(served, routed_namespace, ROUTED)
+    says(served, routed_namespace, NAME, initialized)
+
+    kill_process(served, "kube-controller-manager")
+    try:
+        kubectl(served, "delete", "--namespace", routed_namespace, f"inferenceservice/{NAME}")
+        apply(served, routed_namespace, ROUTED)
+        says(served, routed_namespace, NAME, {"Initialized": ("False", "LeaderWorkerSetMissing")})
+    finally:
+        start_component(served, "kube-controller-manager")
+
+    says(served, routed_namespace, NAME, initialized)
 
 
 def owners(cluster: Cluster, namespace: str) -> set[tuple[str, str]]:

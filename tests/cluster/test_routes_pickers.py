@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from catalog.pickers.generations import PICKERS
 from intent import Object
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.lws import container, lws, template
-from tests.cluster.testbed.answers import TAKES, add_gateway, answer, conditions
+from tests.cluster.testbed.answers import accept, add_gateway, conditions
 from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.containers import report
 from tests.cluster.testbed.controllers import apply, becomes, configured
@@ -87,12 +86,6 @@ def several(served_network: Network, request: pytest.FixtureRequest) -> Iterator
         yield found
 
 
-def test_its_generation_is_the_one_that_its_author_chose(several: Several) -> None:
-    images = {each.container["image"] for each in several.pickers}
-
-    assert images == {PICKERS[several.row].image}
-
-
 def test_one_of_them_leads_and_writes_an_event(several: Several) -> None:
     where = path("events", several.service.namespace)
     told = until(
@@ -105,7 +98,7 @@ def test_one_of_them_leads_and_writes_an_event(several: Several) -> None:
 
 def test_the_service_is_ready_with_one_of_two(several: Several) -> None:
     cluster, namespace = several.service.there.cluster, several.service.namespace
-    answer(cluster, namespace, NAME, TAKES)
+    accept(cluster, namespace, NAME)
 
     accepted = ("True", "RoutesAccepted")
 

@@ -12,7 +12,6 @@ CONTROLLER: Final = {"controllerName": "example.com/gateway"}
 SAID: Final = {"lastTransitionTime": "2026-11-21T00:00:00Z", "message": "in words"}
 LISTENER: Final = {"name": "http", "port": 80, "protocol": "HTTP"}
 TAKES: Final = ("True", "Accepted")
-REFUSES: Final = ("False", "NotAllowedByListeners")
 
 
 def add_gateway(cluster: Cluster, namespace: str, name: str = "gateway") -> None:
@@ -35,26 +34,13 @@ def program(cluster: Cluster, namespace: str, gateway: str) -> None:
     patch(cluster.api, f"{where}/status", {"status": {"conditions": found}})
 
 
-def answer(
-    cluster: Cluster, namespace: str, service: str, said: tuple[str, str], gateway: str = "gateway"
-) -> None:
-    """Answer for a gateway, to the route and to the pool of a service: status and reason of Accepted.
-
-    The pool is taken where the route is refused too, and the Gateway is set up.
-    """
+def accept(cluster: Cluster, namespace: str, service: str, gateway: str = "gateway") -> None:
+    """Answer for a gateway that it takes the route and the pool of a service."""
     program(cluster, namespace, gateway)
     route, pool = f"{service}-httproute", f"{service}-pool"
     parent = {"parentRef": {"name": gateway}}
-    _answer(cluster, path("httproutes", namespace, route), said, {**parent, **CONTROLLER})
-    _answer(cluster, path("inferencepools", namespace, pool), TAKES, parent)
-
-
-def give_address(cluster: Cluster, namespace: str, gateway: str, address: str) -> None:
-    """Write the address of a Gateway, once there is one."""
-    where = path("gateways", namespace, gateway)
-    said = {"addresses": [{"type": "IPAddress", "value": address}]}
-    await_object(cluster.api, where)
-    patch(cluster.api, f"{where}/status", {"status": said})
+    _accept(cluster, path("httproutes", namespace, route), {**parent, **CONTROLLER})
+    _accept(cluster, path("inferencepools", namespace, pool), parent)
 
 
 def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tuple[str, str]]:
@@ -64,9 +50,9 @@ def conditions(cluster: Cluster, namespace: str, service: str) -> dict[str, tupl
     return {each["type"]: (each["status"], each["reason"]) for each in found}
 
 
-def _answer(cluster: Cluster, where: str, said: tuple[str, str], more: Object) -> None:
+def _accept(cluster: Cluster, where: str, more: Object) -> None:
     generation = await_object(cluster.api, where)["metadata"]["generation"]
-    verdicts = {"Accepted": said, "ResolvedRefs": ("True", "ResolvedRefs")}
+    verdicts = {"Accepted": TAKES, "ResolvedRefs": ("True", "ResolvedRefs")}
     parent = {**more, "conditions": _conditions(generation, verdicts)}
     patch(cluster.api, f"{where}/status", {"status": {"parents": [parent]}})
 

@@ -1,9 +1,8 @@
 """Nodes with accelerators and no machine: kwok keeps them and their pods alive."""
 
 from intent import Object
-from tests.cluster.testbed.api import create, delete, get, items, path
+from tests.cluster.testbed.api import create, delete, items, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.wait import until
 
 
 def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...]:
@@ -16,25 +15,10 @@ def add_gpu_nodes(cluster: Cluster, count: int, gpus: int = 8) -> tuple[str, ...
     return added
 
 
-def place_picker(cluster: Cluster, namespace: str, node: str) -> None:
-    """Bind the endpoint picker's pod to a node, once there is one, as Kubernetes' own scheduler does."""
-    of_pickers = {"labelSelector": "app.kubernetes.io/name=endpoint-picker"}
-    pod, *_ = until(lambda: items(cluster.api, path("pods", namespace), **of_pickers), "the picker's pod")
-    bind(cluster, namespace, pod["metadata"]["name"], node)
-
-
 def bind(cluster: Cluster, namespace: str, name: str, node: str) -> None:
     """Bind a pod to a node, as Kubernetes' own scheduler does."""
     binding = {"metadata": {"name": name}, "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
     create(cluster.api, path("pods", namespace, name, "binding"), binding)
-
-
-def lose_node_of(cluster: Cluster, namespace: str, pod: str) -> None:
-    """Remove the node of a pod, and the pod, as the pod garbage collector does."""
-    where = path("pods", namespace, pod)
-    node = get(cluster.api, where)["spec"]["nodeName"]
-    delete(cluster.api, path("nodes", "", node))
-    delete(cluster.api, where, gracePeriodSeconds="0")
 
 
 def remove_nodes(cluster: Cluster) -> None:

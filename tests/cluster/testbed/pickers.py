@@ -14,8 +14,6 @@ from tests.cluster.testbed.processes import Process, alive, stop, tail
 from tests.cluster.testbed.service_accounts import kubeconfig_of
 from tests.cluster.testbed.wait import until
 
-"""Whether every generation is tried in every way (`make soak SOAK=pickers`), or in some of them."""
-
 
 @dataclass(frozen=True, slots=True)
 class Picker:
