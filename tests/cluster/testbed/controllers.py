@@ -18,7 +18,6 @@ from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import http_body
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
-from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay
 from tests.cluster.testbed.written import EXAMPLES, composed_offline
 
@@ -44,23 +43,6 @@ def controller_down(cluster: Cluster) -> Iterator[None]:
     finally:
         delete(cluster.api, LEASE)
         start_sync(cluster)
-
-
-@contextmanager
-def other_controllers(
-    cluster: Cluster, flags: Mapping[str, Mapping[str, object]], module: str = "fusioninfer"
-) -> Iterator[Mapping[str, int]]:
-    """Run other controllers, by name, in place of the usual one; yields their ports of metrics."""
-    ports = free_ports(flags)
-    with controller_down(cluster):
-        delete(cluster.api, LEASE)
-        try:
-            for name, more in flags.items():
-                start_sync(cluster, name, {"--metrics-port": ports[name], **more}, module)
-            yield ports
-        finally:
-            for name in flags.keys() & cluster.processes.keys():
-                kill_process(cluster, name)
 
 
 @contextmanager

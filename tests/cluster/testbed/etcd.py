@@ -7,13 +7,6 @@ from intent import Object
 from tests.cluster.testbed.cluster import Cluster
 
 
-def compact(cluster: Cluster) -> int:
-    """Have etcd forget all but what is stored now; return the revision from which it remembers."""
-    revision = int(ask(cluster, "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
-    ask(cluster, "/v3/kv/compaction", {"revision": str(revision), "physical": True})
-    return revision
-
-
 def ask(cluster: Cluster, where: str, body: Object) -> Object:
     """Make one call; raises ValueError unless it is answered."""
     connection = http.client.HTTPConnection("127.0.0.1", cluster.ports["etcd"], timeout=10)
