@@ -9,13 +9,13 @@ from intent import Object
 from tests.builders.autoscaling import rolling
 from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.lws import container, template
-from tests.cluster.testbed.api import get, items, path
+from tests.cluster.testbed.api import items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, required
 from tests.cluster.testbed.groups import Bound, bound, group_of, settled
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
-from tests.cluster.testbed.rollouts import caught_up, rollout, started
+from tests.cluster.testbed.rollouts import started
 from tests.cluster.testbed.services import says
 from tests.cluster.testbed.wait import until
 
@@ -61,29 +61,10 @@ def pods_of(cluster: Cluster, namespace: str, group: str) -> dict[str, str]:
     return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found if group_of(pod) == group}
 
 
-def test_a_change_of_the_strategy_restarts_nothing(served: Cluster, serving: str) -> None:
-    before = rollout(served, serving, DECODE)
-
-    configurations: tuple[dict[str, Any], ...] = ({"maxSurge": 1, "maxUnavailable": 0}, {"partition": 1}, {})
-    for configuration in configurations:
-        apply(served, serving, asking(**configuration))
-        wanted = {"maxSurge": 0, "maxUnavailable": 1, "partition": 0, **configuration}
-        assert becomes(lambda: strategy(served, serving), wanted) == wanted
-    caught_up(served, serving)
-
-    assert rollout(served, serving, DECODE) == before
-
-
-def strategy(cluster: Cluster, namespace: str) -> Object:
-    """Return the configuration that LeaderWorkerSet has; it fills in its defaults."""
-    stored = get(cluster.api, path("leaderworkersets", namespace, DECODE))
-    found: Object = stored["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]
-    return found
-
-
 def test_a_partition_makes_a_canary_beside_the_old_revision(served: Cluster, serving: str) -> None:
-    apply(served, serving, asking(partition=1))
+    """The change of the strategy itself restarts nothing."""
     kept = {group: pods_of(served, serving, group) for group in (f"{PREFILL}-0", f"{DECODE}-0")}
+    apply(served, serving, asking(partition=1))
 
     apply(served, serving, asking(NEW, partition=1))
     both = {f"{DECODE}-0": {OLD}, f"{DECODE}-1": {NEW}}

@@ -6,22 +6,18 @@ go through admission and LWS 0.9's own controller.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import pytest
 
-from catalog.schemas import DISAGGREGATED_SET, with_later_fields
 from intent import Object
 from intent.annotations import GROUP_NAME, PREFIX
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.lws import container, lws, template
-from tests.cluster.test_routes_extension import checked
 from tests.cluster.testbed.answers import add_gateway
-from tests.cluster.testbed.api import amend, create, delete, get, items, patch, path
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.controllers import apply, becomes, required
 from tests.cluster.testbed.engines import received
 from tests.cluster.testbed.flows import Service, answered, namespace_on, serve, set_engines
@@ -35,8 +31,6 @@ NAME: Final = "demo"
 REVISION: Final = "0a1b2c3d"
 GROUPS: Final = (f"{NAME}-{REVISION}", f"{NAME}.1.{REVISION}")
 LABELS: Final = "disaggregatedset.x-k8s.io/"
-DEFINITION: Final = "disaggregatedsets.disaggregatedset.x-k8s.io"
-LATER: Final = ("slices", "placementPolicy")
 SIZES: Final = {"prefill": 2, "decode": 1}
 ROLES: Final = {"encode": "encoder", "prefill": "prefiller", "decode": "decoder"}
 ROUTES: Final = {
@@ -142,62 +136,6 @@ def test_requests_reach_both_slices_and_no_encoder(sliced: Service) -> None:
 
     encoders = [one for name, one in sliced.engines.items() if "-encode-" in name]
     assert [received(one) for one in encoders] == [[], []]
-
-
-@contextmanager
-def defined(cluster: Cluster) -> Iterator[None]:
-    """Give the definition of DisaggregatedSet the fields of LWS 0.10."""
-    api, where = cluster.api, path("customresourcedefinitions", name=DEFINITION)
-    place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties"
-    before = get(api, where)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    later = with_later_fields(DISAGGREGATED_SET).root["properties"]
-    scaling = later["roles"]["items"]["properties"]["scaling"]
-    amend(
-        api,
-        where,
-        [
-            *({"op": "add", "path": f"{place}/{name}", "value": later[name]} for name in LATER),
-            {"op": "add", "path": f"{place}/roles/items/properties/scaling", "value": scaling},
-        ],
-    )
-    try:
-        yield
-    finally:
-        amend(api, where, [{"op": "replace", "path": place, "value": before["properties"]}])
-
-
-def test_a_set_with_the_definitions_of_0_10_is_one_slice_on_0_9(served_network: Network) -> None:
-    """As where the definitions are upgraded before the controller: what it makes is the first slice."""
-    cluster = served_network.cluster
-    with namespace_on(served_network) as namespace, defined(cluster):
-        where = path("disaggregatedsets", namespace, SET)
-        named = {
-            "apiVersion": "disaggregatedset.x-k8s.io/v1",
-            "kind": "DisaggregatedSet",
-            "metadata": {"name": SET},
-        }
-        create(
-            cluster.api,
-            path("disaggregatedsets", namespace),
-            named | {"spec": {"roles": [*map(role, ROLES)]}},
-        )
-        asked = {"slices": 2, "placementPolicy": {"type": "None"}}
-
-        def is_stored() -> bool:
-            return asked.items() <= dict(patch(cluster.api, where, {"spec": asked})["spec"]).items()
-
-        def gangs() -> dict[str, str]:
-            found = items(cluster.api, path("leaderworkersets", namespace))
-            return {one["metadata"]["labels"][f"{LABELS}role"]: gang_of(one) for one in found}
-
-        until(is_stored, "the fields are stored")
-        until(lambda: len(gangs()) == len(ROLES), "the roles of a slice")
-        (gang,) = until(lambda: items(cluster.api, path("podgroups", namespace)), "the gang")
-        found, (state, detail) = gangs(), checked(cluster)["leaderworkerset-known"]
-        delete(cluster.api, where)
-
-    assert found == dict.fromkeys(ROLES, gang["metadata"]["name"]) | {"encode": ""}
-    assert (state, detail.partition(":")[0]) == ("ok", "0.10, by its sources")
 
 
 def test_the_stand_in_makes_what_the_command_makes() -> None:
