@@ -84,10 +84,6 @@ def sheddable(served_network: Network, request: pytest.FixtureRequest) -> Iterat
         yield Prioritized(serve(served_network, namespace, NAME, 1), row)
 
 
-def test_the_objective_has_the_name_of_the_service(sheddable: Prioritized) -> None:
-    assert sheddable.objectives() == [(NAME, -100)]
-
-
 def test_sheddable_requests_are_served_while_there_is_room(sheddable: Prioritized) -> None:
     set_engines(sheddable.service, IDLE)
 
@@ -109,9 +105,3 @@ def test_critical_requests_are_served_while_all_engines_are_full(sheddable: Prio
     until(lambda: sheddable.asked() == 200, "a critical request is served")
 
     assert (sheddable.objectives(), [sheddable.asked() for _ in range(5)]) == ([(NAME, 100)], [200] * 5)
-
-
-def test_without_a_priority_there_is_no_objective(sheddable: Prioritized) -> None:
-    sheddable.change(None)
-
-    until(lambda: sheddable.objectives() == [], "the objective is deleted")

@@ -235,12 +235,7 @@ def room(served_network: Network) -> Iterator[Network]:
 
 @pytest.mark.parametrize(
     ("args", "picker"),
-    [
-        (INTERNAL, "gie-1.5"),
-        (HYBRID, "llm-d-0.7"),
-        (EXTERNAL, "gie-1.4"),
-        (MULTI_PORT, "llm-d-0.7"),
-    ],
+    [(EXTERNAL, "gie-1.4"), (MULTI_PORT, "llm-d-0.7")],
 )
 def test_every_rank_is_reached_and_no_pod_that_serves_nobody(
     room: Network, tmp_path: Path, args: str, picker: str
@@ -264,22 +259,6 @@ def test_a_rolling_update_to_servers_in_every_pod_and_back_loses_no_request(
             before = mode
 
     assert [answer for answer in one.answers if not answer.ranks] == []
-
-
-def test_held_routes_follow_the_pods_that_serve_and_reach_no_encoder(room: Network, tmp_path: Path) -> None:
-    """An encoder contradicts the strategy of its service, and its worker leaves servers in every pod."""
-    with served(room, tmp_path, HYBRID, "gie-1.5") as one:
-        one.reach(expected(HYBRID, HYBRID))
-        encoder = named(
-            asking(INTERNAL), f"{NAME}-encoder", component_type="encoder", strategy="prefix-cache"
-        )
-        apply(room.cluster, one.namespace, encoder)
-        until(lambda: sum(one.ready.values()) == 8, "the pods of the encoder are ready")
-        one.reach(expected(HYBRID, HYBRID))
-        apply(room.cluster, one.namespace, asking(INTERNAL, picker="gie-1.5"))
-        one.reach(expected(INTERNAL, INTERNAL))
-
-    assert {answer.pod for answer in one.answers if "encoder" in answer.pod or not answer.ranks} == set()
 
 
 def test_a_definition_that_allows_one_port_leaves_the_first_one(room: Network, tmp_path: Path) -> None:
