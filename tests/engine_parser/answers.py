@@ -9,7 +9,6 @@ from typing import Final
 from intent import Object
 from tests.engine_parser.install import Release, python, sources
 from tests.engine_parser.started import arguments, containers
-from tests.golden.test_golden import CASES, composed, leaderworkersets
 
 PROGRAM: Final = Path(__file__).with_name("parse.py")
 
@@ -58,23 +57,3 @@ def unlike(release: Release, cases: list[tuple[str, Object, Object]], programs: 
         for key, value in meant.items()
         if answer.get(key) != value
     ]
-
-
-def refused_after_admission(release: Release, programs: Path) -> tuple[list[tuple[str, str]], int]:
-    """Return containers of goldens with words that only admission spoils, and the number of those parsed."""
-    pairs: list[tuple[str, list[str], list[str]]] = []
-    for case in CASES:
-        stored = [one for one in composed(case).objects if one.get("kind") == "LeaderWorkerSet"]
-        given = {one.object["metadata"]["name"]: one.object for one in leaderworkersets(case)}
-        for made in () if composed(case).denied else stored:
-            before = started(given[made["metadata"]["name"]], programs)
-            after = started(made, programs)
-            pairs += [(f"{case.name} {name}", before.get(name, ["absent"]), after[name]) for name in after]
-    found = parsed(release, *(words for _, before, after in pairs for words in (before, after)))
-    answers = list(zip(found[::2], found[1::2], strict=True))
-    worse = [
-        (name, after["error"])
-        for (name, *_), (before, after) in zip(pairs, answers, strict=True)
-        if "error" in after and "error" not in before
-    ]
-    return worse, sum("error" not in after for _, after in answers)

@@ -13,7 +13,7 @@ import pytest
 
 from intent import Object
 from tests.builders.lws import container, lws, template
-from tests.engine_parser.answers import refused_after_admission, unlike
+from tests.engine_parser.answers import unlike
 from tests.engine_parser.install import VLLM
 from tests.engine_parser.started import write_programs
 from webhook.check import check
@@ -80,13 +80,3 @@ def test_every_block_has_the_values_that_are_meant(programs: Path) -> None:
     assert unlike(VLLM, cases, programs) == []
     assert {case[0].split(",")[0] for case in cases} == set(LAUNCHERS)
     assert len(cases) > len(LAUNCHERS) * len(SHAPES)
-
-
-# --- the goldens --------------------------------------------------------------------------------------
-
-
-def test_what_was_parsed_before_admission_is_parsed_after(programs: Path) -> None:
-    worse, accepted = refused_after_admission(VLLM, programs)
-
-    assert worse == []
-    assert accepted > 50
