@@ -6,13 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from intent import Object
-from tests.cluster.testbed.api import create, delete, path
+from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
-from tests.cluster.testbed.components import RUNNING
-from tests.cluster.testbed.control_plane import kill_process, restart_component
+from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
-from tests.cluster.testbed.rollouts import rollout, started
+from tests.cluster.testbed.rollouts import started
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
 
@@ -102,20 +101,6 @@ def test_an_orphaning_deletion_of_the_owner_of_an_annotated_object_is_admitted(
     kubectl(admission, "delete", *where, "--cascade=orphan", "--wait=false")
 
     assert until(lambda: kubectl(admission, "get", *where, "--ignore-not-found") == "", "it is gone")
-
-
-def test_after_a_restart_of_everything_pods_come_back_without_the_webhook(
-    admission: Cluster, orphaned: str
-) -> None:
-    before = started(admission, orphaned, "live")
-
-    for component in RUNNING:
-        restart_component(admission, component)
-    delete(admission.api, path("pods", orphaned, min(before.pods)), gracePeriodSeconds="0")
-    until(lambda: rollout(admission, orphaned, "live").pods != before.pods, "a pod is gone")
-    until(lambda: rollout(admission, orphaned, "live").pods.keys() == before.pods.keys(), "every pod is back")
-
-    assert started(admission, orphaned, "live").revisions == before.revisions
 
 
 def with_metadata(name: str, **metadata: object) -> Object:
