@@ -1,7 +1,7 @@
 """The capacity tables of the documents through the whole product, and the gate in front of them.
 
-Files are applied with kubectl as their author wrote them: LeaderWorkerSets, and the InferenceServices of
-stories 3 and 4. The webhook expands them, the controller makes the PodGroup, the real scheduler binds.
+Files are applied with kubectl as their author wrote them: LeaderWorkerSets, and the InferenceService of
+story 4. The webhook expands them, the controller makes the PodGroup, the real scheduler binds.
 """
 
 import json
@@ -29,15 +29,8 @@ GPUS_OF_A_NODE: Final = 8
 PREFILL, DECODE = DISAGGREGATED.files
 SECOND_DECODER: Final = "deepseek-r1-disagg-decode-more"
 WHOLE: Final = expected(DISAGGREGATED, 80)
-WORKER: Final = "deepseek-r1-inference-inference"
-TABLES: Final = {
-    "monolithic": MONOLITHIC,
-    "disaggregated": DISAGGREGATED,
-    "story 3": replace(
-        MONOLITHIC, files=(story("story-3"),), groups={f"{WORKER}-{index}": 4 for index in range(2)}
-    ),
-    "story 4": replace(DISAGGREGATED, files=(story("story-4"),)),
-}
+TABLES: Final = {"monolithic": MONOLITHIC, "story 4": replace(DISAGGREGATED, files=(story("story-4"),))}
+"""One of LeaderWorkerSets, and one of an InferenceService; the demo has the second as LeaderWorkerSets."""
 
 
 @pytest.mark.parametrize(("name", "gpus"), [(name, gpus) for name in TABLES for gpus in TABLES[name].tried])
