@@ -110,9 +110,6 @@ def test_the_examples_are_admitted_without_warnings(
     ("pods", "says"),
     [
         ({"remove": ["containers/vllm/evn"]}, "FI971"),
-        ({"template": {"spec": {"containers": [{"name": "v", "args": ["$(modl.name)"]}]}}}, "FI950"),
-        ({"template": {"spec": {"containers": [{"name": "v"}, {"name": "v"}]}}}, "FI973"),
-        ({"template": {"spec": {"containers": [{"image": "v"}]}}}, "name: Required value"),
         ({"template": {"spec": {"terminationGracePeriodSeconds": "5s"}}}, "should match"),
         ({"for": "router"}, "Unsupported value"),
     ],

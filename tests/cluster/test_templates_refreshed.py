@@ -9,10 +9,9 @@ from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from intent import Object
-from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.lws import WORKER, changed, container, lws
 from tests.builders.templates import template
-from tests.cluster.testbed.api import create, get, items, patch, path
+from tests.cluster.testbed.api import create, get, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.groups import pods, wait_pods
@@ -21,7 +20,6 @@ from tests.cluster.testbed.wait import until
 
 ENGINE: Final = container(args=["--model", "Qwen/Qwen3-8B", "--tensor-parallel-size", "16"])
 LWS: Final = changed(lws(base_refs="base"), WORKER, {})
-SERVICE: Final = isvc(prefiller(template={}), decoder(template={}), name="llm", baseRefs=["base"])
 
 
 @pytest.fixture
@@ -85,31 +83,3 @@ def test_groups_restart_when_they_are_refreshed_and_not_before(templated: Cluste
     assert (code, row["restarts"], row["refreshed"], row["problem"]) == (0, True, True, "")
     wait_restarted(templated, namespace, before, "v2")
     assert refresh(templated, namespace) == (0, [])
-
-
-def test_roles_are_refreshed_by_their_service_and_follow_if_it_says_so(
-    templated: Cluster, namespace: str
-) -> None:
-    apply(templated, namespace, SERVICE)
-    wait_pods(templated, namespace, 4)
-    before = uids(templated, namespace)
-
-    edit(templated, namespace, "v2")
-    code, rows = refresh(templated, namespace, "--dry-run")
-
-    assert (code, [one["restarts"] for one in rows]) == (0, [True, True])
-    assert {one["annotated"] for one in rows} == {"InferenceService llm"}
-    assert uids(templated, namespace) == before
-
-    code, rows = refresh(templated, namespace)
-
-    assert (code, [one["refreshed"] for one in rows]) == (0, [True, True])
-    wait_restarted(templated, namespace, before, "v2")
-
-    before = uids(templated, namespace)
-    patch(templated.api, path("inferenceservices", namespace, "llm"), {"spec": {"followTemplates": True}})
-    edit(templated, namespace, "v3")
-
-    wait_restarted(templated, namespace, before, "v3")
-    assert refresh(templated, namespace, "--dry-run") == (0, [])
-    assert len(items(templated.api, path("leaderworkersets", namespace))) == 2
