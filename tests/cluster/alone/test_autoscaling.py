@@ -9,7 +9,7 @@ from intent import Object
 from tests.builders.autoscaling import external, scaling
 from tests.builders.isvc import decoder, isvc, prefiller
 from tests.builders.patience import PATIENCE
-from tests.cluster.testbed.api import MERGE_PATCH, call, get, items, path
+from tests.cluster.testbed.api import MERGE_PATCH, call, items, path
 from tests.cluster.testbed.audit import stored, words
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, becomes, required
@@ -18,7 +18,7 @@ from tests.cluster.testbed.metrics import Metrics, autoscaling
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.rollouts import caught_up, rollout
-from tests.cluster.testbed.services import says, status
+from tests.cluster.testbed.services import says
 from tests.cluster.testbed.wait import until
 
 NAME: Final = "chat"
@@ -61,10 +61,6 @@ def asking(**fields: Any) -> Object:
     return isvc(prefiller(replicas=1), decoder(**fields), name=NAME)
 
 
-def replicas(cluster: Cluster, namespace: str) -> int:
-    return int(get(cluster.api, path("leaderworkersets", namespace, DECODE))["spec"]["replicas"])
-
-
 def scaled_to(cluster: Cluster, namespace: str, count: int) -> None:
     """Wait until the decoders have so many replicas."""
 
@@ -88,12 +84,6 @@ def scale(cluster: Cluster, namespace: str, count: int, manager: str) -> None:
 def autoscalers(cluster: Cluster, namespace: str) -> dict[str, Object]:
     found = items(cluster.api, path("horizontalpodautoscalers", namespace))
     return {one["metadata"]["name"]: one for one in found}
-
-
-def failure(cluster: Cluster, namespace: str) -> str:
-    """Return the message of the condition Failed."""
-    conditions = status(cluster, namespace, NAME).get("conditions", ())
-    return next((str(one["message"]) for one in conditions if one["type"] == "Failed"), "")
 
 
 def written_sets(cluster: Cluster, namespace: str) -> list[Object]:
@@ -140,16 +130,6 @@ def test_scaled_replicas_join_the_gang_whole(served: Cluster, metrics: Metrics, 
     one_waits = [whole | {f"{DECODE}-{at}": (0, 2)} for at in (1, 2)]
     until(lambda: bound(served, namespace) in one_waits, "one of two more groups is bound")
     assert required(served, namespace, NAME) == gang
-
-
-def test_a_minimum_of_zero_is_refused_by_kubernetes_and_reported(served: Cluster, namespace: str) -> None:
-    apply(served, namespace, asking(scaling=QUEUE | {"minReplicas": 0}))
-
-    said = until(lambda: "FI872" in failure(served, namespace), "it is reported")
-
-    assert said
-    assert "must be greater than or equal to 1" in failure(served, namespace)
-    assert replicas(served, namespace) == 1
 
 
 # --- from one to another ----------------------------------------------------------------------------------
