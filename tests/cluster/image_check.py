@@ -8,14 +8,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from catalog.release import VERSION
 from tests.cluster.testbed.built_image import Image, outside, variables
 from tests.cluster.testbed.ours import ROOT
 
 EXAMPLE: Final = "fusioninfer/examples/monolithic.yaml"
-COMPILED: Final = f"cpython-{sys.version_info.major}{sys.version_info.minor}.pyc"
 WRITE: Final = "import os; print(os.getuid(), os.getgid(), flush=True); open('/written', 'w')"
 
 
@@ -48,11 +45,6 @@ def test_it_expands_as_this_checkout_does(image: Image, tmp_path: Path) -> None:
 
     done = entrypoint(image, tmp_path, *words, f"/app/{EXAMPLE}")
     assert done.stdout == here.stdout, done.stderr
-
-
-@pytest.mark.parametrize("file", ["app/intent/__pycache__/read", "usr/local/lib/*/__pycache__/ast"])
-def test_its_modules_are_compiled(image: Image, file: str) -> None:
-    assert len(list(image.root.glob(f"{file}.{COMPILED}"))) == 1
 
 
 def test_labels_name_the_version_and_the_commit(image: Image) -> None:
