@@ -1,4 +1,4 @@
-"""Imported services become ready and answer: one of KServe, one of llm-d, and a launch written by hand.
+"""An imported service of KServe becomes ready and answers.
 
 So does an object of ours that names a template and a model, and says nothing of its pods. The pods run as
 processes with the commands that are stored, and a stand-in takes the place of vLLM.
@@ -25,21 +25,6 @@ from tests.cluster.testbed.vllm_pods import add_programs, run_group
 
 PRESET: Final = "config/llmisvcconfig/config-llm-template.yaml"
 IMAGE: Final = "vllm/vllm-openai:v0.20.2"
-DEPLOYMENT: Final = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: decode}
-spec:
-  selector: {matchLabels: {a: b}}
-  template:
-    spec:
-      containers:
-      - name: vllm
-        image: vllm/vllm-openai:v0.20.2
-        command: [vllm, serve]
-        args: ["{{ .HFModelName }}", --served-model-name, "{{ .ModelName }}", --port, '{{ getPort "http" }}']
-        ports: [{containerPort: 8000}]
-"""
 KSERVE: Final[Object] = {
     "apiVersion": "serving.kserve.io/v1alpha2",
     "kind": "LLMInferenceService",
@@ -62,30 +47,6 @@ CONFIG: Final[Object] = {
         }
     },
 }
-BASE: Final[Object] = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "base"},
-    "data": {"decodeDeployment": DEPLOYMENT},
-}
-MODEL_SERVICE: Final[Object] = {
-    "apiVersion": "llm-d.ai/v1alpha1",
-    "kind": "ModelService",
-    "metadata": {"name": "chat"},
-    "spec": {
-        "baseConfigMapRef": {"name": "base"},
-        "routing": {"modelName": "qwen3", "ports": [{"name": "http", "port": 8000}]},
-        "modelArtifacts": {"uri": "hf://qwen/qwen3"},
-        "decode": {"replicas": 1},
-    },
-}
-SERVE: Final = ["vllm", "serve", "qwen/qwen3", "--served-model-name", "qwen3", "--tensor-parallel-size", "16"]
-JOIN: Final = ["--nnodes=2", "--node-rank=$(LWS_WORKER_INDEX)", "--master-addr=$(LWS_LEADER_ADDRESS)"]
-
-
-def engine(*words: str) -> Object:
-    return template(container("engine", image=IMAGE, command=[*SERVE, *JOIN, *words], args=None))
-
 
 OURS: Final = "ours"
 SERVED: Final = container(
@@ -100,7 +61,6 @@ BASE_OF_OURS: Final = changed(PODS, "metadata", {"name": "base"})
 SHORT: Final = changed(
     lws(service="chat", base_refs="base", model="s3://models/qwen3", model_name="qwen3"), WORKER, {}
 )
-BY_HAND: Final = changed(lws(2, engine("--headless"), engine()), "metadata", {"name": "chat"})
 
 
 class Case(NamedTuple):
@@ -114,9 +74,7 @@ class Case(NamedTuple):
 
 CASES: Final = {
     "KServe": Case((KSERVE, CONFIG), ("chat-worker-0",), [2, 1], "s3://models/qwen3"),
-    "llm-d": Case((MODEL_SERVICE, BASE), ("chat-decode-0",), [1, 1], "qwen/qwen3"),
     OURS: Case((BASE_OF_OURS, SHORT), ("x-0", "x-0-1"), [8, 2], "s3://models/qwen3"),
-    "LeaderWorkerSet": Case((BY_HAND,), ("chat-0", "chat-0-1"), [16, 1], "qwen/qwen3"),
 }
 
 
