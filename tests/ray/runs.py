@@ -25,4 +25,4 @@ BROKEN: Final = Run("ray-symmetric", "vllm/vllm-openai:v0.15.0", "2.53.0", EXECU
 INSTEAD: Final = Run("ray-start", BROKEN.image, BROKEN.ray, EXECUTOR)
 """What the warning says would work."""
 ALL: Final = WHOLE
-"""Whether each launch is tried in each way (`make soak SOAK=ray`); `make test` tries each once."""
+"""Whether each launch is tried in each way (`make soak SOAK=ray`); `make e2e` tries one of each launcher."""

@@ -1,4 +1,4 @@
-"""What our launchers make of other shapes than list items, of blocks, and of IPv6 pods, on the real Ray."""
+"""What our launchers make of a script, and of IPv6 pods, on the real Ray."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,7 +11,7 @@ from tests.builders.lws import container, lws, template
 from tests.ray.conftest import Start
 from tests.ray.group import FAMILY
 from tests.ray.running import Group, end, recorded
-from tests.ray.runs import ALL, START, SYMMETRIC, Run
+from tests.ray.runs import START, SYMMETRIC, Run
 
 RUNS: Final = (SYMMETRIC, START)
 SIZE: Final = 2
@@ -21,43 +21,23 @@ GPUS: Final = 8
 SCRIPT: Final = (
     'export MODEL=org/M "NOTE=a \'b\'"; cd / && vllm serve "$MODEL" -tp 16 --note "$NOTE" 2>&1 | cat'
 )
-ITEMS: Final = 'export NOTE=noted; exec "$@"'
 WORDS: Final = ("vllm", "serve", "org/M", "-tp", "16", "--chat-template", 'it\'s {{ x }} "$HOME" `id`')
 SHAPES: Final[dict[str, tuple[list[str], list[str] | None, str]]] = {
     "words": ([*WORDS[:2]], [*WORDS[2:]], "IPv6"),
     "script": (["sh", "-c", SCRIPT], None, "IPv4"),
-    "items": (["sh", "-c", ITEMS, "sh"], [*WORDS], "IPv4"),
-    "prefix": (["env", "NOTE=set"], [*WORDS], "IPv4"),
-    "blocks": (["vllm", "serve"], None, "IPv4"),
 }
-"""Command, args, and by which family of addresses the pods are known."""
-BLOCKS: Final = {"model": "hf://org/M:v1", "parallelism": "tensor=8,pipeline=2"}
-"""What the author of the last one writes instead of arguments and accelerators."""
-FROM_BLOCKS: Final = (
-    *("vllm", "serve", "org/M", "--revision", "v1"),
-    *("--tensor-parallel-size", "8", "--pipeline-parallel-size", "2"),
-)
-EVERY: Final = [(run, shape) for run in RUNS for shape in SHAPES]
-SOME: Final = [
-    (SYMMETRIC, "words"),
-    (START, "words"),
-    (SYMMETRIC, "script"),
-    (START, "items"),
-    (SYMMETRIC, "prefix"),
-    (SYMMETRIC, "blocks"),
-]
-TRIED: Final = EVERY if ALL else SOME
-"""`make test` tries IPv6 with both launchers, and each other shape with one of them."""
+"""Command, args, and by which family of addresses the pods are known.
+
+The other shapes are run by a shell in `tests/webhook/launchers/test_launch_laws.py`.
+"""
+TRIED: Final = [(run, shape) for run in RUNS for shape in SHAPES]
 
 
 def group(run: Run, shape: str) -> Object:
     command, args, family = SHAPES[shape]
-    asked = BLOCKS if shape == "blocks" else {}
-    engine = container(image=run.image, command=command, args=args)
-    if asked:
-        del engine["resources"]
     labels = {"metadata": {"labels": {FAMILY: family}}}
-    return lws(SIZE, template(engine) | labels, None, launcher=run.launcher, **asked)
+    engine = template(container(image=run.image, command=command, args=args))
+    return lws(SIZE, engine | labels, None, launcher=run.launcher)
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +73,8 @@ def record(begin: Callable[[tuple[Run, str]], Group], asked: tuple[Run, str]) ->
 def test_the_engine_gets_its_authors_words(asked: tuple[Run, str], record: dict[str, Any]) -> None:
     run, shape = asked
     script = ("vllm", "serve", "org/M", "-tp", "16", "--note", "a 'b'")
-    words = {"script": script, "blocks": FROM_BLOCKS}.get(shape, WORDS)
 
-    assert record["argv"] == [*words, *run.behind]
+    assert record["argv"] == [*(script if shape == "script" else WORDS), *run.behind]
 
 
 def test_every_pod_joins(record: dict[str, Any]) -> None:
@@ -116,6 +95,4 @@ def test_ray_knows_the_pods_by_the_family_of_their_address(
 
 
 def test_a_script_prepares_the_process_of_the_engine(asked: tuple[Run, str], record: dict[str, Any]) -> None:
-    noted = {"script": "a 'b'", "items": "noted", "prefix": "set"}
-
-    assert record["environment"].get("NOTE") == noted.get(asked[1])
+    assert record["environment"].get("NOTE") == ("a 'b'" if asked[1] == "script" else None)
