@@ -229,5 +229,3 @@ EXTRA: Final = ("kube-scheduler",)
 """Started by the tests that need them."""
 CONTROL: Final = tuple(name for name in COMPONENTS if name not in {*STORE, *EXTRA})
 """Started once the custom resources exist: the garbage collector looks for new ones only every 30 s."""
-RUNNING: Final = (*STORE, *CONTROL)
-"""The components of every cluster."""
