@@ -1,7 +1,8 @@
-"""A DisaggregatedSet on LWS's own controller: created, and rolled to a new image without and with room."""
+"""A DisaggregatedSet on LWS's own controller: created, rolled to a new image, rolled back, and stuck."""
 
 import copy
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from intent.annotations import GROUP_NAME, REVISION
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
-from tests.cluster.testbed.api import create, delete, get, items, patch, path
-from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes, controller_down
 from tests.cluster.testbed.groups import Bound, bound, pods, settled
 from tests.cluster.testbed.wait import until
@@ -46,7 +47,7 @@ def test_no_pod_of_a_revision_is_bound_before_a_whole_group_of_each_role_can_be(
     assert offline_names() == names(fusioninfer, namespace)
 
     # without room: the old pods stay, and no pod of the new revision takes part of a group's place
-    patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), new_image())
+    patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), of_image("-next"))
     second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
     until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the new revision")
     settled(fusioninfer, namespace, watch=whole)
@@ -65,23 +66,116 @@ def test_no_pod_of_a_revision_is_bound_before_a_whole_group_of_each_role_can_be(
 
     # with room: the new revision is placed, then the old one goes, with its PodGroup
     add_nodes(6)
-
-    def is_rolled() -> bool:
-        found = bound(fusioninfer, namespace)
-        assert is_whole(found, first) or is_whole(found, second), "one revision serves at any time"
-        return revisions(fusioninfer, namespace) == {second}
-
-    until(is_rolled, "the old revision is gone", seconds=2 * PATIENCE)
+    rolled(fusioninfer, namespace, first, second)
     until(lambda: groups(fusioninfer, namespace) == {f"{SERVICE}-{second}"}, "its PodGroup, too")
     assert is_placed(fusioninfer, namespace, second)
 
     # scaled: the same revision, and the same gang
-    patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), new_image(replicas=2))
-    until(lambda: len(pods(fusioninfer, namespace)) == 12, "the pods of the second groups")
-    placed = {f"{SET}-{second}-{name}-{at}": (size, size) for name, size in SIZES.items() for at in (0, 1)}
-    until(lambda: bound(fusioninfer, namespace) == placed, "the second groups are placed")
+    patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), of_image("-next", replicas=2))
+    until(lambda: bound(fusioninfer, namespace) == placed(second, 2), "the second groups are placed")
     assert groups(fusioninfer, namespace) == {f"{SERVICE}-{second}"}
     assert not findings(fusioninfer, namespace)
+
+
+def test_a_rollout_is_rolled_back(fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes) -> None:
+    """In the middle: of two groups a role, the first of the new revision are placed, the last ones wait."""
+    namespace, at = set_namespace, path("disaggregatedsets", set_namespace, SET)
+    add_nodes(12)
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set() | of_image(replicas=2))
+    (first,) = until(lambda: revisions(fusioninfer, namespace), "the revision")
+    until(lambda: bound(fusioninfer, namespace) == placed(first, 2), "two groups of each role")
+
+    add_nodes(6)
+    patch(fusioninfer.api, at, of_image("-next", replicas=2))
+    second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+    until(lambda: is_placed(fusioninfer, namespace, second), "one group of each role")
+    patch(fusioninfer.api, at, of_image(replicas=2))
+    rolled(fusioninfer, namespace, second, first)
+    until(lambda: bound(fusioninfer, namespace) == placed(first, 2), "two groups of each role again")
+    until(lambda: groups(fusioninfer, namespace) == {f"{SERVICE}-{first}"}, "the other PodGroup is gone")
+    assert not findings(fusioninfer, namespace)
+
+
+def test_a_rollout_that_stops_between_two_roles_goes_on_when_the_second_one_is_scaled(
+    fusioninfer: Cluster, set_namespace: str, add_nodes: AddNodes
+) -> None:
+    """A policy refuses to scale the second role of the new revision, once. FI417 tells this remedy."""
+    namespace = set_namespace
+    add_nodes(12)
+    create(fusioninfer.api, path("disaggregatedsets", namespace), disaggregated_set())
+    (first,) = until(lambda: revisions(fusioninfer, namespace), "the revision")
+    until(lambda: is_placed(fusioninfer, namespace, first), "both groups are placed")
+    old = uids(fusioninfer, namespace, first)
+
+    with refused(fusioninfer, namespace, f"{SET}-{first}-decode"):
+        patch(fusioninfer.api, path("disaggregatedsets", namespace, SET), of_image("-next"))
+        second = until(lambda: revisions(fusioninfer, namespace) - {first}, "the next revision").pop()
+        prefill = f"{SET}-{second}-prefill-0"
+        until(lambda: prefill in bound(fusioninfer, namespace), "its prefiller")
+    settled(fusioninfer, namespace, periods=10)
+    assert bound(fusioninfer, namespace) == placed(first) | {prefill: (0, SIZES["prefill"])}
+    assert uids(fusioninfer, namespace, first) == old
+
+    stuck = f"leaderworkerset/{SET}-{second}-decode"
+    kubectl(fusioninfer, "scale", stuck, "--replicas=1", f"--namespace={namespace}")
+    rolled(fusioninfer, namespace, first, second)
+
+
+@contextmanager
+def refused(cluster: Cluster, namespace: str, decoder: str) -> Iterator[None]:
+    """Have a policy refuse each write that gives a decoder more replicas."""
+    rule = {
+        "apiGroups": ["leaderworkerset.x-k8s.io"],
+        "apiVersions": ["*"],
+        "operations": ["UPDATE"],
+        "resources": ["leaderworkersets"],
+    }
+    more = "object.metadata.name.endsWith('-decode') && object.spec.replicas > oldObject.spec.replicas"
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": f"!({more})"}],
+    }
+    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
+    bound_here = {"policyName": namespace, "validationActions": ["Deny"], "matchResources": here}
+    metadata = {"metadata": {"name": namespace}}
+    create(cluster.api, path("validatingadmissionpolicies"), metadata | {"spec": spec})
+    create(cluster.api, path("validatingadmissionpolicybindings"), metadata | {"spec": bound_here})
+
+    def is_refused() -> bool:
+        more_replicas = {"spec": {"replicas": 2}}
+        try:
+            patch(cluster.api, path("leaderworkersets", namespace, decoder), more_replicas, dryRun="All")
+        except ApiError as error:
+            return "ValidatingAdmissionPolicy" in str(error)
+        return False
+
+    try:
+        until(is_refused, "the policy holds")
+        yield
+    finally:
+        for each in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            delete(cluster.api, path(each, "", namespace))
+        until(lambda: not is_refused(), "the policy is gone")
+
+
+def rolled(cluster: Cluster, namespace: str, old: str, new: str) -> None:
+    """Wait until a revision alone is left; one of both serves at any time."""
+
+    def is_rolled() -> bool:
+        found = bound(cluster, namespace)
+        assert is_whole(found, old) or is_whole(found, new), "one revision serves at any time"
+        return revisions(cluster, namespace) == {new}
+
+    until(is_rolled, "the old revision is gone", seconds=2 * PATIENCE)
+
+
+def placed(revision: str, replicas: int = 1) -> Bound:
+    """Return the groups of a revision, each with all of its pods on nodes."""
+    return {
+        f"{SET}-{revision}-{name}-{at}": (size, size)
+        for name, size in SIZES.items()
+        for at in range(replicas)
+    }
 
 
 def disaggregated_set() -> Object:
@@ -105,13 +199,13 @@ def role(name: str, file: Path) -> Object:
     return {"name": name, "metadata": {"annotations": annotations}, "spec": spec}
 
 
-def new_image(replicas: int = 1) -> Object:
-    """Return a patch that changes the image of both roles."""
+def of_image(tag: str = "", replicas: int = 1) -> Object:
+    """Return the spec with another image of both roles, and so many groups."""
     roles = copy.deepcopy(disaggregated_set()["spec"]["roles"])
     for one in roles:
         one["spec"]["replicas"] = replicas
         for container in one["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]:
-            container["image"] += "-next"
+            container["image"] += tag
     return {"spec": {"roles": roles}}
 
 
@@ -130,7 +224,10 @@ def is_placed(cluster: Cluster, namespace: str, revision: str) -> bool:
 
 def is_whole(found: Bound, revision: str) -> bool:
     """Return whether one group of each role is bound."""
-    return all(found.get(f"{SET}-{revision}-{name}-0") == (size, size) for name, size in SIZES.items())
+    return all(
+        any(found.get(f"{SET}-{revision}-{name}-{at}") == (size, size) for at in (0, 1))
+        for name, size in SIZES.items()
+    )
 
 
 def names(cluster: Cluster, namespace: str) -> list[Object]:
