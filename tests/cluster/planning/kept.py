@@ -1,18 +1,10 @@
-"""Cases with names: both capacity tables of the documents, and those in which a plan differed once."""
+"""Cases with names: those in which a plan differed once. `test_tables.py` has the tables of the documents."""
 
 from collections.abc import Mapping
 from typing import Final
 
-import yaml
-
 from intent import Object
-from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, Table
 from tests.cluster.planning.cases import GPU, Case, plain
-
-
-def _of_table(table: Table) -> Case:
-    """Return the files of a table, with nodes up to its last row."""
-    return plain((yaml.safe_load(file.read_text()) for file in table.files), [8] * (max(table.rows) // 8))
 
 
 def _container(name: str, gpus: int) -> Object:
@@ -50,8 +42,6 @@ def _worker(spec: Object) -> Object:
 
 
 KEPT: Final[Mapping[str, Case]] = {
-    "the table of the worker": _of_table(MONOLITHIC),
-    "the table of prefill and decode": _of_table(DISAGGREGATED),
     "an init container that requests more than the engine": _of_containers(init=5, main=3),
     "a node too small for the leader, and not taken for its worker": _of_pods(8, 1, [8, 1, 8]),
 }
