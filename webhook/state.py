@@ -156,7 +156,8 @@ def inspect(
 
 def _inspected(write: Write) -> NotOurs | Inspected:
     before, filling, reading = write.before, write.filling, write.reading
-    is_alike = before is not None and reading == before.reading and not _counts_as_absent(before)
+    is_read = reading.intent is not None  # else both may have no more in common than an error
+    is_alike = is_read and before is not None and reading == before.reading and not _counts_as_absent(before)
     is_same = is_alike and write.stored is NO_RECORD
     is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
     if filling and filling.is_unfilled and not is_same:

@@ -102,7 +102,7 @@ def test_an_interrupt_while_it_is_imported_is_exit_code_130(tmp_path: Path) -> N
     started = process("codes", env=os.environ | {"PYTHONPATH": paths}, preexec_fn=_interruptible)
 
     out, err = started.communicate(timeout=SECONDS)
-    assert (started.returncode, out, err) == (130, "", "")
+    assert (started.returncode, out, err) == (130, "", "\n")
 
 
 def _interruptible() -> None:
