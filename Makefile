@@ -22,7 +22,7 @@ unit: $(READY) ## The inner loop, one to three minutes on two cores: pure code, 
 	TIER=unit $(PYTEST) -q -m "not slow" --numprocesses $(or $(WORKERS),2) tests
 
 test: $(READY) ## What needs Python alone, in minutes: checks, goldens, laws, servers on TLS, the fake API server
-	TIER=test $(PYTEST) -q --numprocesses $(or $(WORKERS),3) tests
+	TIER=test $(PYTEST) -q --numprocesses $(or $(WORKERS),4) tests
 
 # The components are written in Go: with GOGC they collect garbage less often than by themselves, which takes more memory
 # and a sixth less CPU.

@@ -20,6 +20,7 @@ with pytest 9.2 (pytest-xdist issue 1386).
   several groups, each with a cluster of its own. The fixtures of a file show which cluster it uses. A cluster
   ends with its group (`ended`): an idle one takes memory, and with ours a twenty-fifth of a core.
 - What fails early starts first (`EARLY`), then groups that take long, so that no process waits at the end.
+  Between them stand those that mostly wait (`spread`).
 """
 
 import os
@@ -75,6 +76,8 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """By law, how often it is tried in a tier; a tier without a count has that of `test`. A variable of the
 environment by that name wins."""
+WAITING: Final = ("/running/", "/server/", "tests/sync/test_")
+"""Parts of the paths of files whose tests mostly wait: for servers, processes and clocks."""
 T = TypeVar("T")
 WHOLE: Final = TIER == "soak"
 """Whether matrices are tried as a whole: elsewhere a part in which each row and each column occurs."""
@@ -171,7 +174,9 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc] # it ships no types
 def group(items: list[pytest.Item], config: pytest.Config) -> None:
     """Put the early groups first, and keep the group of each file. Every process gets the same order."""
     groups = groups_of(_fixtures(items))
-    items.sort(key=lambda item: place(groups[file_of(item.nodeid)]))
+    found = dict.fromkeys(groups[file_of(item.nodeid)] for item in items)
+    places = {each: at for at, each in enumerate(spread(sorted(found, key=place)))}
+    items.sort(key=lambda item: places[groups[file_of(item.nodeid)]])
     config.cache.set(KEPT, groups)
     config.stash[GROUPS] = groups
 
@@ -181,6 +186,14 @@ def groups_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
     turns = {cluster: cycle(groups) for cluster, groups in SHARED.items()}
     clusters = {file: next((each for each in SHARED if each in used), None) for file, used in files.items()}
     return {file: next(turns[each]) if each else file for file, each in clusters.items()}
+
+
+def spread(groups: Sequence[str]) -> list[str]:
+    """Return groups with those that mostly wait spread over the others, so that no processor is idle."""
+    waits = {group: any(part in group for part in WAITING) for group in groups}
+    parts = ([each for each in groups if waits[each] is kind] for kind in (False, True))
+    places = {each: at / len(part) for part in parts for at, each in enumerate(part)}
+    return sorted(groups, key=places.__getitem__)
 
 
 def place(group: str) -> int:
