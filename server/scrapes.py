@@ -3,8 +3,8 @@
 The controller asks the API server about each token, as controller-runtime's `pkg/metrics/filters` does: a
 TokenReview says whose it is, and a SubjectAccessReview whether that user may `get` the path `/metrics`. The
 webhook has neither a token nor egress, so it asks for a client certificate. The controller's certificate is
-made when it starts and kept in memory. Nobody can verify it: who can take the address of the pod gets the
-token of a scrape.
+made when it starts and kept in memory. Nobody can verify it: an attacker that takes the address of the pod
+gets the token of a scrape.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ from kube.request import create
 
 TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+SECONDS: Final = 5.0
+"""How long the API server may take for a review."""
 MADE_FOR: Final = timedelta(days=3650)
 """A process does not live as long."""
 
@@ -42,16 +44,19 @@ def made_context(host: str) -> ssl.SSLContext:
 def by_token(client: Client) -> Callable[[web.BaseRequest], Awaitable[str]]:
     """Return a function that returns why the token of a request gives no metrics; empty if it does.
 
-    It may be called in another thread: the requests are those of `client` in the event loop of this call.
+    It may be called in another thread: the requests are those of `client` in the event loop of this call. One
+    token is reviewed at a time, so that strangers with tokens take neither the API server's time nor the
+    connections that renew the Lease.
     """
-    loop = asyncio.get_running_loop()
+    loop, alone = asyncio.get_running_loop(), asyncio.Lock()
 
     async def refusal(request: web.BaseRequest) -> str:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return "send a token that may get the path /metrics: Authorization: Bearer TOKEN"
-        asked = asyncio.run_coroutine_threadsafe(_refused(client, token.strip()), loop)
-        return await asyncio.wrap_future(asked)
+        async with alone:
+            asked = asyncio.run_coroutine_threadsafe(_refused(client, token.strip()), loop)
+            return await asyncio.wrap_future(asked)
 
     return refusal
 
@@ -70,18 +75,15 @@ async def _refused(client: Client, token: str) -> str:
             "extra": user.get("extra", {}),
             "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
         }
-        allowed = (
-            (await _reviewed(client, ACCESS, "SubjectAccessReview", spec)).get("status", {}).get("allowed")
-        )
+        access = await _reviewed(client, ACCESS, "SubjectAccessReview", spec)
     except (ApiError, KeyError, ValueError, *NO_ANSWER):
         return "the API server did not say whether this token may get the path /metrics"
-    return (
-        ""
-        if allowed
-        else f"{spec['user']} may not get the path /metrics: bind it to fusioninfer-metrics-reader"
-    )
+    if access.get("status", {}).get("allowed"):
+        return ""
+    return f"{spec['user']} may not get the path /metrics: bind it to fusioninfer-metrics-reader"
 
 
 async def _reviewed(client: Client, path: str, kind: str, spec: Object) -> Object:
     group = path.split("/")[2]
-    return await client.call(create(path, {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}))
+    review = create(path, {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec})
+    return await client.call(review, SECONDS)

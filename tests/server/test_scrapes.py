@@ -1,5 +1,6 @@
 """Who may read the metrics with TLS: tokens that the API server answers for, and certificates of a CA."""
 
+import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -32,11 +33,17 @@ class ApiServer:
     def __init__(self, answers: Mapping[str, Object | Exception]) -> None:
         self.answers = answers
         self.sent: list[Any] = []
+        self.waiting = self.most = 0
 
-    async def call(self, asked: Request) -> Object:
-        """Return the status of a review."""
+    async def call(self, asked: Request, seconds: float) -> Object:
+        """Return the status of a review, after others had time to come."""
+        assert seconds <= 5
         answer = self.answers[asked.path]
         self.sent.append(cast("Object", asked.body)["spec"])
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0.01)
+        self.waiting -= 1
         if isinstance(answer, Exception):
             raise answer
         return {"status": answer}
@@ -124,6 +131,14 @@ async def test_without_both_answers_a_token_gets_nothing(
 
         assert (reply.status, b"answer" in reply.body) == (403, False)
         assert reason in reply.body.decode()
+
+
+async def test_one_token_is_reviewed_at_a_time() -> None:
+    async with of_controller({}, {"allowed": True}) as (api, (_, secure)):
+        replies = await asyncio.gather(*(scrape(secure, f"Bearer {at}") for at in range(20)))
+
+    assert {reply.status for reply in replies} == {403}
+    assert (len(api.sent), api.most) == (20, 1)
 
 
 async def test_with_tls_the_plain_port_has_no_metrics_and_the_other_has_nothing_else() -> None:
