@@ -33,6 +33,7 @@ from catalog.engines import (
     Stock,
     Version,
     described,
+    shown,
 )
 from fusioninfer.lint.documents import read_model
 from intent.launch import AUTO, read_launch
@@ -150,7 +151,7 @@ _PLAIN: Final = {"vllm": ("vllm", "serve", "M"), "sglang": ("sglang", "serve", "
 def _auto(row: Stock, engines: Engines) -> str:
     """Return the launcher that `auto` chooses for the images of a row, unless a flag requires another one."""
     first = (*row.since, 0, 0, 0)[:3]
-    tag = f"v{_dotted(first)}" if row.since or row.below != NEWEST else "any"
+    tag = f"v{shown(first)}" if row.since or row.below != NEWEST else "any"
     engine = Engine("engine", f"image:{tag}", _PLAIN.get(row.engine, ()))
     alone = replace(engines, images=(replace(row, repository="image", tag="*"),))
     choice = choose((read_launch(Template("workerTemplate", engine), engine, alone),), AUTO, AUTO)
@@ -162,7 +163,7 @@ def _image(row: Stock, engines: Engines) -> dict[str, str]:
         "repository": row.repository,
         "tag": row.tag,
         "engine": row.engine,
-        "versions": _dotted(row.version) if row.version else span(row.since, row.below),
+        "versions": shown(row.version) if row.version else span(row.since, row.below),
         "entrypoint": row.entrypoint,
         "ray": described(row.ray),
         "auto": _auto(row, engines),
@@ -183,9 +184,5 @@ def columns(rows: list[dict[str, str]]) -> str:
 def span(since: Version, below: Version) -> str:
     """Render a range of versions: `0.9 - < 0.24`."""
     if below == NEWEST:
-        return f">= {_dotted(since)}" if since else "all"
-    return f"{_dotted(since)} - < {_dotted(below)}" if since else f"< {_dotted(below)}"
-
-
-def _dotted(version: Version) -> str:
-    return ".".join(map(str, version))
+        return f">= {shown(since)}" if since else "all"
+    return f"{shown(since)} - < {shown(below)}" if since else f"< {shown(below)}"

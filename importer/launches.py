@@ -234,6 +234,7 @@ _ADDRESS: Final = r"\$\(LWS_LEADER_ADDRESS\)(?::\d{1,5})?"
 _SIZE: Final = r"\$\(LWS_GROUP_SIZE\)|\d{1,6}"
 _NUMBER: Final = r"\d{1,6}"
 _ANYTHING: Final = r".*"
+_NOTHING: Final = r"(?!)"
 FlagValues = Mapping[str, str]
 """The flags that a command may have, by the form of their values; an empty form is a flag without one."""
 
@@ -295,7 +296,7 @@ def _changed(words: tuple[Word, ...], shape: FlagValues, group: _Group) -> tuple
         is_same = (
             value in group.devices
             if name == "--num-gpus"
-            else re.fullmatch(_WRITTEN.get(name, "(?!)"), value)
+            else re.fullmatch(_WRITTEN.get(name, _NOTHING), value)
         )
         if not is_same:
             found.append(Word(f"{name}={value}", words[begun].item))

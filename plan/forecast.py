@@ -3,7 +3,8 @@
 Services come in the order of Volcano (1.14, `pkg/scheduler/actions/allocate/allocate.go`): by priority, those
 whose gang has not started first, then the one with the smallest share of its dominant resource, then the
 oldest. Of a service, the required groups start together; every further one starts whole, and the turn passes
-on after each. Pods of no gang are placed before, by another scheduler, one by one and in any order.
+on after each. Pods of no gang come first in the plan: another scheduler places them at the same time, one by
+one and in any order.
 """
 
 from collections import Counter
@@ -456,8 +457,7 @@ def _shortages(end: _State) -> Iterator[Shortage]:
     """Yield what each workload lacks that has not started as a whole."""
     for at, one in enumerate(end.standings):
         workload = one.workload
-        is_complete = len(one.started) == len(workload.groups)
-        if is_complete or (workload.unknown and not workload.waits):
+        if one.complete or (workload.unknown and not workload.waits):
             continue
         groups = tuple(one.next())
         empty = [its.role for its in workload.roles if its.replicas < its.required]

@@ -78,9 +78,7 @@ def workloads(
     for one in objects:
         if one.get("kind") == LWS:
             sets.setdefault(_gang_of(one), []).append(one)
-    return tuple(
-        _workload(key, members, known, at) for at, (key, members) in enumerate(sets.items()) if members
-    )
+    return tuple(_workload(key, members, known, at) for at, (key, members) in enumerate(sets.items()))
 
 
 def placement_policies(objects: Iterable[Object]) -> Iterator[str]:
@@ -205,7 +203,7 @@ def _notes(members: list[Object], spec: Object, class_name: str, known: Gangs) -
 
 
 def _schedulers(roles: tuple[RolePods, ...], *, is_gang: bool) -> Iterator[str]:
-    """Say which scheduler is not the one whose steps are simulated."""
+    """Say which scheduler is not the one that the plan is for."""
     modelled = VOLCANO if is_gang else DEFAULT_SCHEDULER
     pods = (pod for role in roles for pod in (role.leader, role.worker))
     for name in sorted({pod.scheduler for pod in pods} - {modelled}):

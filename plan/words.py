@@ -54,7 +54,7 @@ def status(plan: Forecast, step: ForecastStep, at: int) -> str:
 def _blocked(one: Workload, alone: frozenset[int] | None) -> str:
     """Return the status of a workload of which nothing has started."""
     needed = [at for at, role in enumerate(one.roles) if role.required]
-    if alone is None or not alone or len(needed) < 2:
+    if not alone or len(needed) < 2:
         return "Service unavailable"
     if len(alone) == len(needed):
         return f"Blocked (can't satisfy {_letters(one, [role.required for role in one.roles])} together)"

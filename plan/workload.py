@@ -7,7 +7,7 @@ from intent.annotations import ComponentType
 from plan.demand import Demand
 
 MOST_GROUPS = 20_000
-"""The most groups of one role that are planned."""
+"""The most groups of one role, and the most pods of one service, that are planned."""
 GroupKey = tuple[int, int]
 """The position of a role in its workload, and the index of the group."""
 

@@ -49,7 +49,7 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     TLS on that port, for clients with a certificate of that CA. Port 0 takes a free one; the log line
     `listening` contains it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace
     and of this one.
-    Raises OSError if an address cannot be listened on, or if there are no credentials to read them.
+    Raises OSError if an address cannot be listened on, or if there are no credentials to read templates.
     """
     sockets = probes.bind(host, port), probes.bind(host, metrics_port)
     run = partial(webhook_on, sockets, source, reviews(settings), Limits(), callers=callers)

@@ -1,6 +1,6 @@
 """The controller: it reconciles one service at a time with the objects that the service should have.
 
-`kinds.py` lists the kinds that it reads and writes; `desired/service.py` computes the desired objects.
+`kinds.py` lists the kinds that it reads and writes; `parts/service.py` computes the desired objects.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class Controller:
         findings = (*desired.all_findings, *_status_findings(state, snapshot))
         self._count(state, findings)
         found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
-        # A timer is needed; the return of an unavailable kind is announced by `Cache.recovered`.
+        # A timer is needed; the return of an unavailable kind is announced by `Availability.recovered`.
         is_refused = bool(state.contested) or any(one.code != UNAVAILABLE for one in unapplied.refusals)
         delays = (
             desired.requeue_after,
@@ -185,7 +185,7 @@ class Controller:
     ) -> tuple[ApiError, ...]:
         """Delete objects of a service that are no longer desired (`prunable`); return the errors.
 
-        Nothing is deleted before its owners were read (`owners.OwnerCheck`).
+        Nothing is deleted before its owners were read (`live.OwnerCheck`).
         """
         errors = []
         check = OwnerCheck(self.writer.client, self.caches, snapshot)

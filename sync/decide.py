@@ -222,7 +222,7 @@ def prunable(
 
     `caches` find rows by service. `unapplied` has the kinds with a desired object that could not be applied:
     others of such a kind stay, so a renamed role keeps its pods until the new ones can be made. Each is
-    deleted only if one of its owners exists: that is read live (`owners.OwnerCheck`).
+    deleted only if one of its owners exists: that is read live (`live.OwnerCheck`).
     """
     key, uid = snapshot.situation.key, snapshot.service.uid if snapshot.service else ""
     names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}

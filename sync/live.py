@@ -67,8 +67,7 @@ class OwnerCheck:
 
         That the cache knows none is no proof. Raises `ApiError` (409) where one is new to the snapshot.
         """
-        sets = (row.projection.report for row in self.snapshot.of(LWS) if row.name == stored.name)
-        seen = next((one for one in sets if one), None)
+        seen = self.snapshot.reports.get(stored.name)
         if seen is None or not seen.scaler or desired["spec"].get("replicas") in {None, seen.replicas}:
             return
         known = {row.name for row in self.snapshot.of(AUTOSCALER)}

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from intent import lws
 from intent.errors import Subject
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.inferenceservice.router import filled
@@ -16,6 +15,7 @@ from sync.observed.cached import CachedObject, Row
 from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
+from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 
@@ -181,11 +181,15 @@ class Snapshot:
         return next((row for row in self.of(kind) if row.applied and row.name == name), None)
 
     @cached_property
-    def _left_over(self) -> list[Any]:
-        """LeaderWorkerSets of an InferenceService of this name that is gone, or was replaced."""
+    def reports(self) -> dict[str, LeaderWorkerSet]:
+        """What the LeaderWorkerSets of InferenceServices report, by name."""
+        return {row.name: row.projection.report for row in self.of(LWS) if row.projection.report}
+
+    @cached_property
+    def _left_over(self) -> bool:
+        """Whether there are LeaderWorkerSets of an InferenceService of this name that is gone or replaced."""
         uid, name = self.service.uid if self.service else "", self.situation.key[1]
-        rows = self.rows.get(lws.KIND, ())
-        return [row for row in rows if _is_of(row.controller, name) and row.controller.uid != uid]
+        return any(_is_of(row.controller, name) and row.controller.uid != uid for row in self.of(LWS))
 
 
 def _is_of(controller: Any, name: str) -> bool:

@@ -232,7 +232,7 @@ def _about_record(
     write = write_state.write
     if isinstance(write_state, Invalid) or write.reading.errors:
         return
-    if isinstance(write_state, Pinned) and write_state.again is None:
+    if isinstance(write_state, Pinned) and write.again is None:
         yield _LOST if has_record(write.old) else _NOT_EXPANDED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
@@ -281,7 +281,7 @@ def _not_written(write_state: Pinned | Fresh, settings: Settings, why: str) -> I
 def _no_room(write_state: Inspected, settings: Settings) -> Iterator[FieldError]:
     """Report that the record does not fit into the annotations; /mutate then left the object unchanged."""
     write = write_state.write
-    is_left = isinstance(write_state, Pinned) and (write.has_record or write_state.again is None)
+    is_left = isinstance(write_state, Pinned) and (write.has_record or write.again is None)
     if not isinstance(write_state, Pinned | Fresh) or is_left or write.reading.errors:
         return
     left = room(write.live)

@@ -2,7 +2,7 @@
 
     state      webhook.state      revert what was injected before, parse what the author wrote, and decide
     wish       pin, or CONCERNS   the recorded overlay if the input is unchanged, else that of the mutators
-    inject     Write.inject       the overlay merged into what the author wrote, with its record
+    inject     Write.inject       the overlay merged into what the author wrote
     patch      overlay.patch      the difference from the object of the request
 
 No function here changes its arguments, or raises for any JSON.
@@ -28,7 +28,7 @@ from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
-from webhook.overlay.group import LEADER, WORKER, template_of
+from webhook.overlay.group import LEADER, WORKER, pod_of, template_of
 from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
@@ -110,7 +110,7 @@ def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:
 
 def _launches(lws: Object) -> list[Object]:
     """Return the fields of the containers of both templates that a launch may replace."""
-    specs = [mapping(template_of(lws, field).get("spec")) for field in (LEADER, WORKER)]
+    specs = [pod_of(template_of(lws, field)) for field in (LEADER, WORKER)]
     return [
         {key: value for key, value in mapping(one).items() if key in RESTORED}
         for spec in specs
@@ -147,7 +147,7 @@ def change(
             return _noted(live, write)
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
-        case Pinned(write, None):
+        case Pinned(write) if write.again is None:
             return write.live
         case Pinned():
             return _injected(write_state, wish(write_state, settings, concerns))
@@ -195,13 +195,10 @@ def _noted(live: Object, write: Write) -> Object:
 
 
 def _injected(write_state: Pinned | Fresh, wished: Expansion) -> Object:
-    again = (
-        write_state.again
-        if isinstance(write_state, Pinned) and wished is write_state.write.stored.expansion
-        else None
-    )
-    injection = _with_record(write_state.write, wished, again)
-    return write_state.write.sent if injection is None else injection.result
+    write = write_state.write
+    is_again = isinstance(write_state, Pinned) and wished is write.stored.expansion
+    injection = _with_record(write, wished, write.again if is_again else None)
+    return write.sent if injection is None else injection.result
 
 
 def _with_record(write: Write, wished: Expansion, again: Injection | None = None) -> Injection | None:
@@ -250,11 +247,7 @@ def wish(
         write_state.write.reading.intent,
         write_state.write.stored.expansion,
     )
-    again, pins, lost = (
-        write_state.again if isinstance(write_state, Pinned) else write.again(),
-        None,
-        frozenset[str](),
-    )
+    again, pins, lost = write.again, None, frozenset[str]()
     is_anew = isinstance(write_state, Fresh) and again is not None and write.is_refresh
     if again is not None and write.before is not None and not is_anew:
         lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})

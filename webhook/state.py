@@ -37,7 +37,6 @@ from intent.read import NOTHING
 from intent.shapes import annotations, metadata
 from intent.template import Templates
 from webhook.overlay.patch import patch
-from webhook.overlay.put import Injection
 from webhook.overlay.record import NO_RECORD
 from webhook.overlay.revert import revert
 from webhook.overlay.written import LAST_APPLIED
@@ -88,8 +87,6 @@ class Pinned:
     """An update whose author asks for the same: what is stored stays, whatever today's rules say."""
 
     write: Write
-    again: Injection | None
-    """What is recorded of the old object, injected again; None if neither object has a record."""
     is_same: ClassVar[bool] = True
 
 
@@ -163,14 +160,14 @@ def _inspected(write: Write) -> NotOurs | Inspected:
     if filling and filling.is_unfilled and not is_same:
         return Invalid(write, is_same, is_unfilled=True)
     may_stay = is_same and reading != NOTHING and not (filling and filling.is_wrong)
-    if may_stay and (again := write.again()):
-        return Pinned(write, again)
+    if may_stay and write.again:
+        return Pinned(write)
     if reading.errors:
         return Invalid(write, is_same)
     if reading.intent is None:
         return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
     if may_stay and write.record is write.stored is NO_RECORD:
-        return Pinned(write, None)
+        return Pinned(write)
     return Fresh(write, reading.intent, is_same or is_alike)
 
 

@@ -5,6 +5,7 @@ decides what admission does with a write.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
@@ -128,8 +129,9 @@ class Write:
         is_asked = (now.routing.picker, now.refresh) != (then.routing.picker, then.refresh)
         return settings if is_asked else keeping(settings, (sidecar_of(self.old or {}),))
 
+    @cached_property
     def again(self) -> Injection | None:
-        """Inject what is recorded of the old object again; None unless that has all of it.
+        """What is recorded of the old object, injected again; None unless that has all of it.
 
         A record that bypassed the webhooks counts for nothing.
         """

@@ -32,8 +32,6 @@ OBJECTIVES: Final = "inference.networking.x-k8s.io"
 OBJECTIVES_API: Final = f"{OBJECTIVES}/v1alpha2"
 """Those that are made, and that every row reads. GIE 1.6 defines none."""
 ROUTER_OBJECTIVES_API: Final = f"{ROUTER}/v1alpha2"
-OBJECTIVE_HEADER: Final = "x-gateway-inference-objective"
-"""The header with which a client names its InferenceObjective; llm-d 0.9 and later know it too."""
 
 PickerRight = tuple[str, str]
 """API group and resource, with the verbs list and watch; `get` is never requested."""

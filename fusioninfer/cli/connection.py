@@ -1,4 +1,4 @@
-"""What the subcommands share: options, the connection to the cluster, and how results are printed."""
+"""What the subcommands for a cluster share: options, the connection, and the namespace of the context."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

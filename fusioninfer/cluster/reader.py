@@ -19,7 +19,6 @@ TOGETHER: Final = 8
 """The number of requests that are sent at once."""
 SELF: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OTHER: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-DENIED: Final = (401, 403)
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
 

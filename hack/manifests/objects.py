@@ -15,7 +15,6 @@ from intent import Object
 
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
 DOCS: Final = MANIFESTS.parent / "docs"
-BASE: Final = MANIFESTS / "base"
 KUSTOMIZE: Final = ("Kustomization", "Component")
 
 

@@ -246,8 +246,8 @@ VALUES: Final = (
         "webhook.metricsClientCA",
         "",
         _TEXT,
-        "the CA (PEM) of the certificates of those who may read the webhook's metrics, which have TLS then; "
-        "empty: plain HTTP for everybody who reaches the port",
+        "the CA (PEM) of the client certificates for the webhook's metrics, which have TLS then; "
+        "empty: plain HTTP for every caller that reaches the port",
     ),
     Value("webhook.clientNames", [], _NAMES, "names in those certificates; required with `webhook.clientCA`"),
     Value(
@@ -263,7 +263,7 @@ VALUES: Final = (
         True,
         _SWITCH,
         "whether its metrics have TLS, for tokens that may get the path `/metrics` (ClusterRole "
-        "`fusioninfer-metrics-reader`); else plain HTTP for everybody who reaches the port",
+        "`fusioninfer-metrics-reader`); else plain HTTP for every caller that reaches the port",
     ),
     Value("sync.observeOnly", False, _SWITCH, "whether it writes nothing, and reports what it would write"),
     Value(

@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from catalog.engines import Version
@@ -222,8 +221,3 @@ def _without_ours(words: list[_Word]) -> Iterator[Leaf]:
             skipped = OURS[word.leaf.value]
         else:
             yield word.leaf
-
-
-def flag_value(arguments: tuple[Leaf, ...], flag: str) -> Leaf | None:
-    """Return the value of a flag that is followed by it."""
-    return next((after for before, after in pairwise(arguments) if before.value == flag), None)

@@ -91,14 +91,14 @@ def autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
 
 def left_alone(snapshot: Snapshot, service: InferenceServiceIntent) -> frozenset[str]:
     """Return the LeaderWorkerSets whose replicas an autoscaler changed although their role sets them."""
-    reports = _reports(snapshot)
+    reports = snapshot.reports
     named = ((role, reports.get(member_name(service, role))) for role in service.roles)
     return frozenset(row.name for role, row in named if row and _is_left(snapshot, role, row))
 
 
 def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Iterator[FieldError]:
     """Report roles that two parties scale (FI875, FI878), and autoscalers that do not scale (FI879)."""
-    reports = _reports(snapshot)
+    reports = snapshot.reports
     for role in service.roles:
         name, path = member_name(service, role), f"spec.roles[{role.index}]"
         others, row = _others(snapshot, name), reports.get(name)
@@ -141,8 +141,3 @@ def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:
         for row in snapshot.of(AUTOSCALER)
         if row.projection.target == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
     )
-
-
-def _reports(snapshot: Snapshot) -> dict[str, LeaderWorkerSet]:
-    """Return what the LeaderWorkerSets of InferenceServices report, by name."""
-    return {row.name: row.projection.report for row in snapshot.of(LWS) if row.projection.report}

@@ -13,7 +13,6 @@ from intent.annotations import BASE_REFS, TEMPLATES_VERSION
 from intent.applied import TemplateVersion
 from intent.errors import FieldError, Finding
 from intent.shapes import annotations
-from sync.kinds import LWS
 from sync.observed.cached import digest
 from sync.observed.inferencetemplate import NamedTemplates
 from sync.observed.lws import LeaderWorkerSet
@@ -26,10 +25,10 @@ NOT_ROUTED: Final = "FI977"
 
 def versioned(sets: Iterable[Object], snapshot: Snapshot) -> Iterator[Object]:
     """Yield rendered LeaderWorkerSets with the version of the templates that they should have."""
-    stored = {row.name: row.projection.report for row in snapshot.of(LWS)}
     follows = snapshot.value is not None and snapshot.value.follows
     for lws in sets:
-        version = _version(lws, stored.get(lws["metadata"]["name"]), snapshot.templates, follows=follows)
+        stored = snapshot.reports.get(lws["metadata"]["name"])
+        version = _version(lws, stored, snapshot.templates, follows=follows)
         yield _with_version(lws, version)
 
 
@@ -53,8 +52,7 @@ def with_stored_version(lws: Object, snapshot: Snapshot) -> Object | None:
     Admission may refuse a changed template. The other edits of the service do not wait for its repair.
     """
     name, version = lws["metadata"]["name"], annotations(lws).get(TEMPLATES_VERSION)
-    rows = (row.projection.report for row in snapshot.of(LWS) if row.name == name)
-    stored = next((one for one in rows if one), None)
+    stored = snapshot.reports.get(name)
     is_other = version and stored and stored.templates_version != version
     return _with_version(lws, stored.templates_version) if stored and is_other else None
 

@@ -1,1 +1,1 @@
-"""The parts of the controller that do I/O or read the clock: caches, queue, Lease, Events, live reads."""
+"""Lists and watches each kind, and keeps its objects as rows."""

@@ -20,11 +20,11 @@ from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, PREFIX, UNREAD, pat
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
-from intent.shapes import annotations, listed, mapping, metadata
-from intent.tree import COPY, Overlay, by_identity, difference, digest_of_file, merge, replaced
+from intent.shapes import annotations, metadata
+from intent.tree import COPY, Overlay, difference, digest_of_file, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
-from webhook.overlay.group import LEADER, WORKER, group_of, with_group
+from webhook.overlay.group import LEADER, WORKER, containers_of, group_of, with_group
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
@@ -211,13 +211,9 @@ def _of_templates(error: FieldError) -> FieldError:
 
 def _unmatched(field: str, base: Object, own: Object) -> Iterator[FieldError]:
     """FI953: a container of the author's is one of the templates', if both have any."""
-    theirs, mine = (by_identity("containers", _containers(one)) for one in (base, own))
+    theirs, mine = map(containers_of, (base, own))
     if not theirs or not mine or theirs.keys() & mine.keys():
         return
     one, other = next(iter(mine)), ", ".join(map(str, theirs))
     message = f"must be the name of a container of the templates, which have {other}, or both would run"
     yield FieldError(f"{LWT}.{field}.spec.containers[0].name", one, message, UNMATCHED)
-
-
-def _containers(template: Object) -> list[Any]:
-    return listed(mapping(template.get("spec")).get("containers"))

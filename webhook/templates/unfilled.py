@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from intent import Object
 from intent.annotations import NOT_EXPANDED, SERVICE, UNANSWERED
 from intent.errors import FieldError
-from intent.shapes import labels, mapping
+from intent.shapes import labels
 from intent.tree import merge
-from webhook.overlay.group import LEADER, WORKER, group_of, with_group
+from webhook.overlay.group import LEADER, WORKER, group_of, pod_of, template_of, with_group
 
 
 def with_containers(live: Object) -> Object:
@@ -23,7 +23,7 @@ def with_containers(live: Object) -> Object:
     emptied = {
         field: {**group[field], "spec": {**group[field]["spec"], "containers": []}}
         for field in (LEADER, WORKER)
-        if mapping(mapping(group.get(field)).get("spec")).get("containers", ()) is None
+        if pod_of(template_of(live, field)).get("containers", ()) is None
     }
     return with_group(live, {**group, **emptied}) if emptied else live
 

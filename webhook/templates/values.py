@@ -9,7 +9,7 @@ from intent.parallelism import SIZES
 from intent.read import engine_index
 from intent.shapes import listed, mapping, metadata, text
 from intent.variables import ROLE_PORT
-from webhook.overlay.group import group_of
+from webhook.overlay.group import group_of, pod_of
 from webhook.serving import port_of
 
 
@@ -43,7 +43,7 @@ def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
 def _port(template: Object, asked: str) -> int:
     """Return the port of the engine's API; 0 if there is no engine."""
     containers, of = (
-        listed(mapping(template.get("spec")).get("containers")),
+        listed(pod_of(template).get("containers")),
         mapping(mapping(template.get("metadata")).get("annotations")),
     )
     at = engine_index(containers, of, asked)

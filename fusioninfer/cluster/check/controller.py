@@ -111,7 +111,7 @@ def _lease(facts: Facts) -> Judgement:
 
 
 def renewal(lease: Object, now: datetime) -> tuple[str, float | None]:
-    """Return who holds a Lease, and how many seconds ago it was renewed; None if that is not known."""
+    """Return the holder of a Lease, and how many seconds ago it was renewed; None if that is not known."""
     spec = mapping(lease.get("spec"))
     renewed = moment(text(spec.get("renewTime")))
     return text(spec.get("holderIdentity")), (now - renewed).total_seconds() if renewed else None

@@ -10,13 +10,14 @@ from intent.annotations import EXPANSION
 from intent.errors import printable
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import SET_BY_SERVER
+from webhook.overlay.written import LAST_APPLIED
 
 Action = Literal["create", "update", "delete"]
 ObjectOrigin = Literal["file", "controller"]
 RECORDS: Final = frozenset(
     {
         EXPANSION,
-        "kubectl.kubernetes.io/last-applied-configuration",
+        LAST_APPLIED,
         "deployment.kubernetes.io/revision",
     }
 )

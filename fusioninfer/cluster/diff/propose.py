@@ -13,11 +13,12 @@ from kube.client import NO_ANSWER, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.kinds import LWS, Kind, Resource
 from sync.observed.cached import is_applied, managed
+from webhook.overlay.written import LAST_APPLIED
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"
 DIFF: Final = "fusioninfer-diff"
-"""The field manager of this command, but for what the controller applied: under its own alone fields go."""
+"""The field manager of this command. What the controller applied is tried as the controller: only its own apply
+removes its fields."""
 FORBIDDEN: Final = 403
 
 
@@ -40,8 +41,8 @@ async def of_controller(
 ) -> tuple[ObjectDiff, str]:
     """Return what the controller's apply changes, and why that is not the API server's answer.
 
-    An author often may not write what the controller writes: then the fields that it sets are compared.
-    Raises `RefusedError`.
+    An author often may not write other objects than LeaderWorkerSets: then the fields that the controller
+    sets are compared. Raises `RefusedError`.
     """
     desired = _with_kept_fields(kind, desired, live)
     is_set = kind.kind == LWS.kind

@@ -15,12 +15,11 @@ from intent.annotations import PREFIX
 from intent.shapes import listed, mapping
 from sync.kinds import LWS
 from sync.observed.cached import SET_BY_SERVER
+from webhook.overlay.written import LAST_APPLIED
 
 OF_STORED: Final = SET_BY_SERVER | {"generateName"}
 """Fields of the metadata that belong to one stored object."""
-SET_BY_CLIENTS: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision"}
-)
+SET_BY_CLIENTS: Final = frozenset({LAST_APPLIED, "deployment.kubernetes.io/revision"})
 """Annotations that belong to one stored object."""
 ALLOCATED: Final = {"Service": frozenset({"clusterIP", "clusterIPs"})}
 """Fields of the spec that the API server allocates, by kind."""

@@ -18,7 +18,6 @@ from sync.status.groups import counted
 
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of Events about a pod whose containers are not started."""
-CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
 
 def pods(case: Case) -> Iterator[Cause]:

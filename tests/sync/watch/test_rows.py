@@ -2,7 +2,9 @@
 
 import time
 from asyncio import events
+from collections import Counter
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Final
 
 import pytest
@@ -78,7 +80,11 @@ def without_client() -> Controller:
     return Controller(SETTINGS, measured, caches, Writer(client, measured, lambda: 1.0, caches))
 
 
-def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: int) -> int:
+def function(code: CodeType) -> str:
+    return f"{code.co_filename}: {code.co_qualname}"
+
+
+def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: int) -> Counter[str]:
     """Count the calls that one event causes, among so many objects."""
     controller = without_client()
     caches = controller.caches
@@ -90,9 +96,9 @@ def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: in
     first, second = build(0), build(0)
     first["spec"]["changed"], second["spec"]["changed"] = 1, 2
     cache.take(first)  # functions remember some results
-    with counted() as files:
+    with counted(function) as calls:
         cache.take(second)
-    return files.total()
+    return calls
 
 
 @pytest.mark.parametrize("relation", RELATED)

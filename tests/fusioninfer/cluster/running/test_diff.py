@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, unified
-from fusioninfer.cluster.diff.propose import LAST_APPLIED, file_request
+from fusioninfer.cluster.diff.propose import file_request
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
@@ -20,6 +20,7 @@ from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, inference_service
 from tests.sync.served import admit
+from webhook.overlay.written import LAST_APPLIED
 
 # --- pure -------------------------------------------------------------------------------------------
 
