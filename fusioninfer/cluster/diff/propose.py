@@ -17,7 +17,7 @@ from webhook.overlay.written import LAST_APPLIED
 
 KUBECTL: Final = "kubectl"
 DIFF: Final = "fusioninfer-diff"
-"""The field manager of this command. What the controller applied is tried as the controller: only its own apply
+"""The field manager of this command. What the controller applied is tried as the controller: its apply alone
 removes its fields."""
 FORBIDDEN: Final = 403
 
