@@ -9,7 +9,7 @@ SITE ?= build/site
 SITE_TOOLS ?= build/site-tools
 VERSION := $(shell sed -n 's/^VERSION: Final = "\(.*\)"/\1/p' catalog/release.py)
 
-.PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site release-check release-notes clean help
+.PHONY: demo unit test e2e coverage demo-cluster check format generate verify image image-check bench fuzz chaos soak site site-version release-check release-notes clean help
 
 help: ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
@@ -87,9 +87,16 @@ site: $(READY) $(SITE_TOOLS)/.ready ## Build the site of docs/ into build/site; 
 	$(BIN)/python -m hack pages build/pages
 	NO_MKDOCS_2_WARNING=1 $(SITE_TOOLS)/bin/mkdocs build --strict --site-dir $(abspath $(SITE))
 
-$(SITE_TOOLS)/.ready:
+# Each minor version has a folder of its own, and `latest` is an alias of the newest: links of older releases stay.
+MIKE = env NO_MKDOCS_2_WARNING=1 PATH=$(abspath $(SITE_TOOLS))/bin:$$PATH mike
+site-version: $(READY) $(SITE_TOOLS)/.ready ## Commit the site of this version to the branch gh-pages; PUSH=--push also pushes it
+	$(BIN)/python -m hack pages build/pages
+	$(MIKE) deploy $(PUSH) --update-aliases $(basename $(VERSION)) latest
+	$(MIKE) set-default $(PUSH) latest
+
+$(SITE_TOOLS)/.ready: Makefile
 	$(PYTHON) -m venv $(SITE_TOOLS)
-	$(SITE_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	$(SITE_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mike>=2.1,<3'
 	@touch $@
 
 clean: ## Remove the environment and caches of this tree

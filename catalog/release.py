@@ -3,5 +3,5 @@
 from typing import Final
 
 VERSION: Final = "0.1.0"
-SITE: Final = "https://fusioninfer.github.io/fusioninfer"
-"""Where the documentation is published: links of the command lead there."""
+SITE: Final = f"https://fusioninfer.github.io/fusioninfer/{VERSION.rpartition('.')[0]}"
+"""Where the documentation of this release is published: links of the command lead there."""

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from catalog.release import SITE
 from fusioninfer.cli.files import VALIDATE
 from fusioninfer.lint import report
 from fusioninfer.lint.documents import Document, UnreadableFileError
@@ -132,7 +133,7 @@ def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
     assert first == {"artifactLocation": {"uri": "b%20c.yaml"}, "region": {"startLine": 3}}
     assert second == {"artifactLocation": {"uri": "a.yaml"}}
     rules = {one["id"]: one["helpUri"] for one in run["tool"]["driver"]["rules"]}
-    assert rules["FI308"] == "https://fusioninfer.github.io/fusioninfer/codes/#fi308"
+    assert rules["FI308"] == f"{SITE}/codes/#fi308"
 
 
 # --- GitHub ------------------------------------------------------------------------------------------
