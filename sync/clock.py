@@ -35,6 +35,8 @@ TURN: Final = 0.001
 one turn of each kind that is listed or watched."""
 SHORTEST: Final = 0.5
 LONGEST: Final = 30.0
+MINUTE: Final = 60.0
+"""What failed is tried again within a minute, as messages promise: a longer `Retry-After` is not obeyed."""
 
 
 @dataclass(slots=True)
@@ -44,10 +46,10 @@ class Backoff:
     last: float = SHORTEST
 
     def next(self, at_least: float = 0.0) -> float:
-        """Return the seconds to wait, `at_least` those of a `Retry-After` header."""
+        """Return the seconds to wait, `at_least` those of a `Retry-After` header, a minute at most."""
         upper = max(SHORTEST, self.last * 3)
         self.last = min(LONGEST, random.uniform(SHORTEST, upper))  # noqa: S311 - spreads load, guards no secret
-        return max(self.last, at_least)
+        return min(MINUTE, max(self.last, at_least))
 
     def reset(self) -> None:
         """Start with the shortest delay again, after a success."""

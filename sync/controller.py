@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -23,7 +23,7 @@ from sync.changes import occurrences, readiness, templates_changed
 from sync.clock import Pace, now
 from sync.decide import contested, prunable, retryable
 from sync.events import Occurrence, lasting
-from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, part_of
+from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, Kind, part_of
 from sync.lease import LeadershipLostError
 from sync.live import BehindError, OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
@@ -63,12 +63,20 @@ class Unapplied:
     """Errors that another try may avoid."""
     kinds: set[str] = field(default_factory=set)
     """Kinds with a missing desired object (`kinds.part_of`)."""
+    others: list[Refusal] = field(default_factory=list)
+    """Deletions and a status that failed; only Events say so."""
 
     def add(self, part: str, *refusals: Refusal) -> None:
         """Add an object that was not applied, and why; `part` is its kind (`kinds.part_of`)."""
         self.refusals += (replace(refusal, kind=part) for refusal in refusals)
         if not (refusals and all(one.partly for one in refusals)):
             self.kinds.add(part)
+
+    def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> None:
+        """Add an error of a request that applies no desired object."""
+        self.errors.append(error)
+        if not isinstance(error, BehindError):
+            self.others.append(retryable(kind, name, error, problem))
 
 
 @dataclass(slots=True)
@@ -102,22 +110,21 @@ class Controller:
         unapplied = await self.apply_all(state, snapshot, desired)
         if unapplied.refusals:
             desired = desired_state(snapshot, self.settings, tuple(unapplied.refusals))
-        errors: list[RetryableError] = [
-            *unapplied.errors,
-            *await self.prune(state, snapshot, desired, unapplied),
-        ]
-        report_in = None
+        await self.prune(state, snapshot, desired, unapplied)
+        report_in, left_alone = None, state.contested
         try:
-            missing = frozenset(unapplied.kinds) | state.contested & (ALL | {API})
+            missing = frozenset(unapplied.kinds) | left_alone.keys() & (ALL | {API})
             report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
-            errors.append(error)
-        findings = (*desired.all_findings, *_status_findings(state, snapshot))
+            unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
+        said = _in_events_alone(snapshot, unapplied, is_contested=STATUS in left_alone)
+        findings = (*desired.all_findings, *said)
         self._count(state, findings)
         found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
         # A timer is needed; the return of an unavailable kind is announced by `Availability.recovered`.
-        is_refused = bool(state.contested) or any(one.code != UNAVAILABLE for one in unapplied.refusals)
+        is_refused = any(one.code != UNAVAILABLE for one in unapplied.refusals)
         delays = (
+            *left_alone.values(),
             desired.requeue_after,
             report_in,
             await state.events.record(partial(self.writer.event, state), found),
@@ -125,7 +132,7 @@ class Controller:
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))
         self.forget_if_gone(state)
-        return tuple(errors)
+        return tuple(unapplied.errors)
 
     def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
@@ -156,7 +163,8 @@ class Controller:
             except ApiError as error:
                 unapplied.errors.append(error)
                 is_finding = not isinstance(error, BehindError)
-                unapplied.add(part, *([retryable(kind, obj, error)] if is_finding else []))
+                name = obj["metadata"]["name"]
+                unapplied.add(part, *([retryable(kind, name, error)] if is_finding else []))
         return unapplied
 
     async def _apply(
@@ -182,20 +190,18 @@ class Controller:
 
     async def prune(
         self, state: ServiceState, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
-    ) -> tuple[ApiError, ...]:
-        """Delete objects of a service that are no longer desired (`prunable`); return the errors.
+    ) -> None:
+        """Delete objects of a service that are no longer desired (`prunable`).
 
         Nothing is deleted before its owners were read (`live.OwnerCheck`).
         """
-        errors = []
         check = OwnerCheck(self.writer.client, self.caches, snapshot)
         for kind, row in prunable(snapshot, desired, unapplied.kinds, self.caches):
             try:
                 if await check.allows_deletion(row):
                     await self.writer.delete(state, kind, row)
             except ApiError as error:
-                errors.append(error)
-        return tuple(errors)
+                unapplied.fail(error, kind, row.name, "is not deleted")
 
     async def report(
         self, state: ServiceState, before: Snapshot, desired: Desired, unapplied: frozenset[str]
@@ -380,13 +386,14 @@ class Controller:
         self.metrics.volcano_too_old.set(bool(self.too_old))
 
 
-def _status_findings(state: ServiceState, snapshot: Snapshot) -> Iterator[Finding]:
-    """Report that another writer reverts the status: in Events alone, as the status cannot say so."""
-    if STATUS in state.contested:
-        name = state.key[1]
-        what = f"{INFERENCE_SERVICE.kind} {name} (its status)"
-        refusal = contested(INFERENCE_SERVICE, what, name)
-        yield from (refusal_finding(subject, "status", refusal) for subject in snapshot.subjects)
+def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied, *, is_contested: bool) -> Iterator[Finding]:
+    """Report what failed after the status was computed, and whether another writer reverts it."""
+    name, refusals = snapshot.situation.key[1], list(unapplied.others)
+    if is_contested:
+        refusals.append(contested(INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {name} (its status)", name))
+    for refusal in refusals:
+        path = "status" if refusal.kind == INFERENCE_SERVICE.kind else "spec"
+        yield from (refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
 
 
 def _is_same_generation(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:

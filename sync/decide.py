@@ -8,13 +8,14 @@ Rules of this file:
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from intent import Object
 from intent.annotations import NOT_EXPANDED, UNANSWERED
 from intent.inferenceservice.v1alpha1 import KIND
 from kube.client import NOT_FOUND, ApiError
+from sync.clock import MINUTE
 from sync.kinds import OUTPUTS, Kind, is_ours
 from sync.observed.cached import AppliedObject
 from sync.parts.desired import Desired, Refusal
@@ -23,7 +24,6 @@ from sync.snapshot import Snapshot
 A = TypeVar("A", bound=AppliedObject)
 FIGHT: Final = 5
 """Repairs within a minute after which another writer is taken to revert each write."""
-MINUTE: Final = 60.0
 REWORDINGS: Final = 5
 """Writes of a status within `REWORDING` seconds that change nothing but its messages.
 
@@ -66,10 +66,11 @@ class ApplyHistory:
         """Return whether this was applied before, and what is stored is the result: no write is needed."""
         return (self.desired, self.stored) == (desired, stored)
 
-    def is_contested(self, desired: bytes, now: float) -> bool:
-        """Return whether another writer reverts this desired state each time it is applied."""
+    def contested_for(self, desired: bytes, now: float) -> float:
+        """Return the seconds for which this is left out, since another writer reverts it; 0 if none does."""
         self.repairs = [at for at in self.repairs if at > now - MINUTE]
-        return self.desired == desired and len(self.repairs) >= FIGHT
+        is_contested = self.desired == desired and len(self.repairs) >= FIGHT
+        return self.repairs[-FIGHT] + MINUTE - now if is_contested else 0.0
 
     def note(self, desired: bytes, now: float) -> bool:
         """Record a write: a repair if the desired state is the same as before, else a fresh start.
@@ -142,7 +143,7 @@ def before_dry_run(
         return foreign(attempt.kind, attempt.desired)
     if problem := attempt.kind.ownership.blocked(stored, row):
         return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
-    if stored and attempt.history.is_contested(attempt.digest, now):
+    if stored and attempt.history.contested_for(attempt.digest, now):
         return contested(attempt.kind, f"{attempt.kind.kind} {row.name}", row.name)
     return None
 
@@ -182,10 +183,10 @@ def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None
     return _refused(kind, desired, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
 
 
-def retryable(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal:
-    """Return the refusal for an error that may pass; the write is tried again, with a growing delay."""
-    found = _refused(kind, desired, kind.ownership.codes.refused, f"is not written: {error}")
-    return replace(found, retryable=True)
+def retryable(kind: Kind[Any], name: str, error: ApiError, problem: str = "is not written") -> Refusal:
+    """Return the refusal for an error that may pass; the request is tried again, with a growing delay."""
+    message = f"{kind.kind} {name} {problem}: {error}"
+    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True, name=name)
 
 
 def absent(kind: Kind[Any], message: str) -> Refusal:
@@ -203,7 +204,7 @@ def foreign(kind: Kind[Any], desired: Object) -> Refusal:
 def contested(kind: Kind[Any], subject: str, name: str) -> Refusal:
     """Return the refusal for an object, or its status, that another writer keeps changing."""
     message = f"{subject} was applied {FIGHT} times in a minute, and another writer changed it each time"
-    message = f"{message}; it is left alone for a while"
+    message = f"{message}; it is left alone"
     return Refusal(kind.ownership.codes.contested, message, kind.kind, name=name)
 
 

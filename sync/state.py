@@ -6,6 +6,7 @@ from typing import Final
 
 from intent.service.member import ServiceKey
 from sync.changes import Change
+from sync.clock import MINUTE
 from sync.decide import ApplyHistory
 from sync.events import ServiceEvents
 from sync.kinds import INFERENCE_SERVICE, part_of
@@ -15,9 +16,7 @@ from sync.observed.inferenceservice import CachedInferenceService
 from sync.pause import Pause
 
 RETRY_REFUSED: Final = 30.0
-"""Seconds after which a refused write is tried again; the delay doubles each time."""
-RETRY_MOST: Final = 60.0
-"""The longest such delay: services heal within a minute once a fault has gone (the safety law)."""
+"""Seconds after which a refused write is tried again; the delay doubles, up to a minute (the safety law)."""
 STATUS: Final = f"{INFERENCE_SERVICE.kind}/status"
 """The kind of a status in `ServiceState.histories`."""
 
@@ -49,14 +48,17 @@ class ServiceState:
     def retry_in(self, *, is_refused: bool) -> float | None:
         """Return the seconds after which a refused write is tried again; None if none was refused."""
         self.refused = self.refused + 1 if is_refused else 0
-        return min(RETRY_MOST, RETRY_REFUSED * 2.0 ** min(self.refused - 1, 20)) if is_refused else None
+        return min(MINUTE, RETRY_REFUSED * 2.0 ** min(self.refused - 1, 20)) if is_refused else None
 
     @property
-    def contested(self) -> frozenset[str]:
-        """The kinds of which a write was left out because another writer reverts it (`kinds.part_of`)."""
-        now = time.monotonic()
-        return frozenset(
-            part_of(kind, name)
-            for (kind, name), history in self.histories.items()
-            if history.is_contested(history.desired, now)
-        )
+    def contested(self) -> dict[str, float]:
+        """The kinds of which a write is left out since another writer reverts it, and for how many seconds.
+
+        The kinds are those of `kinds.part_of`.
+        """
+        now, found = time.monotonic(), dict[str, float]()
+        for (kind, name), history in self.histories.items():
+            if seconds := history.contested_for(history.desired, now):
+                part = part_of(kind, name)
+                found[part] = min(seconds, found.get(part, MINUTE))
+        return found

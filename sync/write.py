@@ -218,7 +218,7 @@ class Writer:
         desired = digest(without_times(status))
         if history.is_settled(desired, digest(row.status)):
             return None
-        if history.is_contested(desired, now):
+        if history.contested_for(desired, now):
             log.warning("status not written: another writer keeps changing it", service=state.key)
             return None
         shape = digest(without_messages(status))

@@ -248,7 +248,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI872": Error(
         "the API server refuses an object of the service",
-        "read the cause in the message; the controller retries after half a minute, later every minute",
+        "remove the cause that the message names",
         "a quota, a policy, an admission webhook, missing permissions, or a rule of the object's API",
         event="ObjectRefused",
     ),

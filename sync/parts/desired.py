@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from intent import Object, lws
 from intent.annotations import SERVICE
@@ -9,6 +10,9 @@ from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
+
+AGAIN: Final = "tried again within a minute"
+"""When what is refused or fails is tried again: `ServiceState.retry_in` and `Backoff` keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Refusal:
 
     code: str
     message: str
+    """What is wrong; `refusal_finding` adds when the write is tried again."""
     kind: str
     retryable: bool = False
     """Whether another try may succeed."""
@@ -62,8 +67,9 @@ class Refusal:
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
-    """Return the finding of a refusal: a warning if it may pass."""
-    return Finding(subject, FieldError(path, None, refusal.message, refusal.code, refusal.retryable))
+    """Return the finding of a refusal, which says when the write is tried again: a warning if it may pass."""
+    message = f"{refusal.message}; {AGAIN}"
+    return Finding(subject, FieldError(path, None, message, refusal.code, refusal.retryable))
 
 
 # --- metadata ---------------------------------------------------------------------------------------

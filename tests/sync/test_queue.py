@@ -36,6 +36,7 @@ def test_the_delay_grows_with_failures_to_a_maximum_or_is_what_the_server_asks_f
     assert sum(first) < sum(later)
     assert max(backoff.next() for _ in range(50)) <= 0.1
     assert Backoff().next(at_least=20) == 20
+    assert Backoff().next(at_least=3600) == 60
 
 
 async def test_the_age_of_the_queue_is_that_of_its_oldest_service() -> None:

@@ -1,6 +1,7 @@
 """Causes in admission, in the rules of a service, and in the controller."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from catalog.codes import CODES
@@ -117,7 +118,16 @@ def controller(case: Case) -> Iterator[Cause]:
         message = f"missing: {names}; the Lease fusioninfer-sync is not renewed"
         yield cause("controller", "ControllerNotRunning", case.service, message, effect)
     else:
-        yield cause("controller", "ObjectsMissing", case.service, f"missing: {names}", effect)
+        told = "".join(f"; {one}" for one in _told(case, missing))
+        yield cause("controller", "ObjectsMissing", case.service, f"missing: {names}{told}", effect)
+
+
+def _told(case: Case, missing: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Return what the controller said last about each missing object: why it is refused, and until when."""
+    events = [one for who in case.snapshot.subjects for one in case.warnings(who.kind, who.name)]
+    for kind, name in missing:
+        texts = (text(one.get("message")) for one in events)
+        yield from islice((one for one in texts if f"{kind} {name} " in one), 1)
 
 
 def _inferenceservice(case: Case) -> Object:

@@ -87,7 +87,7 @@ REASONS: Final = (
         "controller",
         "ObjectsMissing",
         "objects of the controller do not exist",
-        "if it persists, look at the Events of the LeaderWorkerSets and the controller's log",
+        "do what the message says; without one, look at the controller's log if it persists",
     ),
     CauseReason(
         "controller",

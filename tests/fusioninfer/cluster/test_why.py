@@ -242,6 +242,16 @@ def test_the_dominant_cause_is_first(reason: str) -> None:
     assert first.remedy
 
 
+def test_what_the_controller_says_of_a_missing_object_is_quoted() -> None:
+    refused = "PodGroup r1 is refused: 403 Forbidden: quota; tried again within a minute (FI872: ask)"
+    other = event("LeaderWorkerSet", "p", "ObjectRefused", "Service r1-api is refused: 403")
+    events = (other, event("LeaderWorkerSet", "p", "ObjectRefused", refused))
+
+    first, *_ = found(both(without("PodGroup"), with_pods(*HELD), reading("events", *events)))
+
+    assert (first.reason, first.message) == ("ObjectsMissing", f"missing: PodGroup r1; {refused}")
+
+
 def test_a_role_that_was_not_scaled_yet_is_no_cause() -> None:
     assert "FI417" not in {one.reason for one in found(rolling("2026-05-31T23:59:59Z"))}
 

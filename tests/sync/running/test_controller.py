@@ -299,7 +299,7 @@ async def test_a_refused_pod_group_is_reported_and_tried_again(
     api.fault = lambda request: status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
     start()
     await eventually(lambda: len(api.findings()) == 2)
-    assert message in api.findings()[0]["message"]
+    assert f"{message}; tried again within a minute (FI411: " in api.findings()[0]["message"]
 
     api.fault = lambda _request: None
 

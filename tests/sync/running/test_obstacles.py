@@ -20,6 +20,7 @@ from tests.sync.served import (
     PREFILL,
     ROUTES,
     SERVICE,
+    STATUS,
     change,
     condition,
     reasons,
@@ -48,7 +49,7 @@ async def test_missing_crds_block_the_routes_that_require_them_until_they_are_in
     )
     assert api.findings()[0]["message"].startswith(
         "this cluster has no InferencePool of inference.networking.k8s.io/v1; "
-        "install the CRDs of the Gateway API Inference Extension (FI870: "
+        "install the CRDs of the Gateway API Inference Extension; tried again within a minute (FI870: "
     )
 
     api.absent = set()
@@ -224,3 +225,25 @@ async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first_one(
     await eventually(lambda: any("targetPorts: Too many" in one["message"] for one in api.findings()))
     assert api.objects[pool]["spec"]["targetPorts"] == [{"number": 8000}]
     assert OUTPUTS["Deployment"].path(HOME, "svc-epp") in api.objects
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize(
+    ("method", "path", "said"),
+    [
+        ("DELETE", ROUTES["Deployment"], "Deployment r1-epp is not deleted: 403 Forbidden: a policy"),
+        ("PATCH", STATUS, "InferenceService r1 keeps its old status: 403 Forbidden: a policy"),
+    ],
+)
+async def test_what_fails_besides_an_apply_is_an_event_that_says_when_it_is_tried_again(
+    api: Api, eventually: Eventually, method: str, path: str, said: str
+) -> None:
+    def refuse(request: web.Request) -> web.Response | None:
+        is_it = (request.method, request.path) == (method, path)
+        return status(403, "Forbidden", "a policy", "r1") if is_it else None
+
+    api.fault = refuse
+    api.put(SERVICE, inference_service(role("prefill", "prefiller"), role("decode", "decoder"), generation=2))
+
+    await eventually(lambda: reasons(api) == [("InferenceService", "r1", "ObjectRefused")])
+    assert api.findings()[0]["message"].startswith(f"{said}; tried again within a minute (FI872: ")

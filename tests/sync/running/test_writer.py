@@ -6,6 +6,7 @@ from aiohttp import web
 from intent import Object
 from kube.client import Client
 from kube.limit import RateLimit
+from sync.decide import ApplyHistory
 from sync.kinds import OUTPUTS, WATCHED
 from sync.metrics import metrics
 from sync.state import ServiceState
@@ -66,8 +67,15 @@ async def fight(api: Api, writer: Writer) -> None:
 async def test_that_removal_counts_as_a_repair_and_ends_if_it_is_reverted(api: Api, writer: Writer) -> None:
     await fight(api, writer)
 
-    assert STATE.contested == {"Service"}
+    assert STATE.contested.keys() == {"Service"}
     assert api.objects[PATH]["spec"]["ports"] == [THEIRS]
+
+
+@pytest.mark.parametrize(("now", "seconds"), [(50, 10), (59, 1), (60, 0)])
+def test_it_is_tried_again_once_the_first_repair_is_a_minute_old(now: float, seconds: float) -> None:
+    history = ApplyHistory(desired=b"ours", repairs=[0, 10, 20, 30, 40])
+
+    assert history.contested_for(b"ours", now) == seconds
 
 
 async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> None:
@@ -76,7 +84,7 @@ async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> 
 
     await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
 
-    assert (STATE.contested, api.objects[PATH]["spec"]["ports"]) == (frozenset(), [OTHER])
+    assert (STATE.contested, api.objects[PATH]["spec"]["ports"]) == ({}, [OTHER])
 
 
 async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Writer) -> None:

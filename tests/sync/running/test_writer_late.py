@@ -99,7 +99,7 @@ async def test_a_change_in_between_is_no_conflict(api: Api, client: Client) -> N
         overtaken(api, 3)
         await writer.apply(STATE, SERVICE, service(1))
 
-    assert (STATE.contested, port(api)) == (frozenset(), 1)
+    assert (STATE.contested, port(api)) == ({}, 1)
 
 
 async def test_the_api_server_receives_our_deadline(api: Api, client: Client) -> None:
