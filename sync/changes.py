@@ -14,7 +14,7 @@ from intent.errors import Subject
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping
 from sync.decide import ChangeVerb
-from sync.events import EventType, Occurrence
+from sync.events import Occurrence
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.cached import AppliedObject, Owner
 from sync.observed.inferenceservice import CachedInferenceService
@@ -23,6 +23,7 @@ from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 from sync.status.compare import by_type
+from sync.status.reasons import EVENTS
 from sync.status.templates import FOLLOWED
 
 FEW: Final = 3
@@ -30,24 +31,6 @@ FEW: Final = 3
 LONGEST: Final = 100
 """Maximum number of characters of each: the end of a message says what to change instead."""
 KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
-EVENTS: Final[dict[str, tuple[EventType, str]]] = {
-    "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
-    "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
-    "RoutesCreated": ("Normal", "objects of the routes were created"),
-    "Updated": ("Normal", "objects were changed, because what is desired has changed"),
-    "Deleted": ("Normal", "objects that are no longer desired were deleted"),
-    "ChangeReverted": (
-        "Warning",
-        "another client changed or deleted an object of the controller, which restored it",
-    ),
-    "TemplateChanged": (
-        "Normal",
-        "an InferenceTemplate was changed or deleted: pods keep what they have until a refresh",
-    ),
-    "ServiceReady": ("Normal", "the condition `Ready` became True"),
-    "ServiceNotReady": ("Warning", "the condition `Ready` became False"),
-}
-"""The type and the meaning of each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +173,4 @@ def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:
 
 
 def _occurrence(subject: Subject, reason: str, message: str, about: str = "") -> Occurrence:
-    return Occurrence(subject, reason, message, EVENTS[reason][0], about)
+    return Occurrence(subject, reason, message, EVENTS[reason].event or "Normal", about)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final, Literal
+from typing import Final
 
 import structlog
 
@@ -27,6 +27,7 @@ from intent.names import api_path
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
 from kube.request import Request, create, patch
 from sync.clock import now
+from sync.status.reasons import EventType
 
 PATIENCE: Final = 2.0
 """Seconds for which a finding must persist before its Event: files are applied one after the other."""
@@ -44,7 +45,6 @@ MOST: Final = 100
 """Maximum number of Events of a service that are remembered, beside those of findings that hold."""
 LONGEST: Final = 1024
 """Maximum length of `message` in the API."""
-EventType = Literal["Normal", "Warning"]
 Send = Callable[[Request], Awaitable[Object | None]]
 """Sends a request; None: the service is paused."""
 log: Final = structlog.stdlib.get_logger(__name__)

@@ -5,12 +5,10 @@ from itertools import chain
 from typing import Final
 
 from fusioninfer.cluster.check.table import CHECKS
-from fusioninfer.cluster.why.cause import REASONS as CAUSES
 from hack.markdown import table
-from sync.changes import EVENTS
 from sync.status import status as reported
 from sync.status.components import PHASES
-from sync.status.reasons import CONDITIONS, REASONS
+from sync.status.reasons import CAUSES, CONDITIONS, EVENTS, REASONS
 from tests.sync.status.samples import NOW, routes, seen, waiting
 
 WHEN: Final = {
@@ -43,8 +41,8 @@ def status() -> Mapping[str, str]:
         "phases": table([{"phase": f"`{word}`", "when": meaning} for word, meaning, _ in PHASES]),
         "events": table(
             [
-                {"reason": f"`{reason}`", "type": kind, "what happened": meaning}
-                for reason, (kind, meaning) in EVENTS.items()
+                {"reason": f"`{row.reason}`", "type": row.event, "what happened": row.meaning}
+                for row in EVENTS.values()
             ]
         ),
         "example": _example(),
@@ -74,9 +72,9 @@ def troubleshooting() -> Mapping[str, str]:
     causes = {
         layer: [
             {"reason": f"`{row.reason}`", "meaning": row.meaning, "what to do": row.remedy}
-            for row in CAUSES
-            if row.layer == layer
+            for row in CAUSES.values()
+            if row.layer == layer and not row.condition
         ]
-        for layer in dict.fromkeys(row.layer for row in CAUSES)
+        for layer in dict.fromkeys(row.layer for row in CAUSES.values() if not row.condition)
     }
     return {name: table(rows) for name, rows in {**causes, "checks": checks}.items()}

@@ -1,6 +1,7 @@
-"""The reasons of conditions: the status, the meaning and the remedy of each.
+"""The reasons of conditions, of Events, and of `fusioninfer why`: one row each.
 
-`docs/status.md` is generated from this table. A reason never changes its meaning, and has one status.
+`docs/status.md` and `docs/troubleshooting.md` are generated from this table. A reason never changes its
+meaning, and in a condition it has one status. Findings have codes instead (`catalog.codes`).
 """
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 ConditionStatus = Literal["True", "False", "Unknown"]
+EventType = Literal["Normal", "Warning"]
 
 CONDITIONS: Final = {
     "Initialized": "this generation could be read, and every role has its LeaderWorkerSet",
@@ -27,21 +29,26 @@ OPTIONAL: Final = frozenset({"TemplatesApplied"})
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One row."""
+    """One row: all of a reason but its messages. A field is empty if the reason has none."""
 
-    condition: str
     reason: str
-    status: ConditionStatus
     meaning: str
     remedy: str = ""
     """Empty if nothing needs to be done."""
+    condition: str = ""
+    """The condition that has the reason."""
+    status: ConditionStatus | Literal[""] = ""
+    event: EventType | Literal[""] = ""
+    """The type of the Event that has the reason, too."""
+    layer: str = ""
+    """The layer of `fusioninfer why` that reports it."""
 
 
 _READ_MESSAGE: Final = "the message names the cause and its remedy"
 _EARLIER: Final = "the observed objects are of an earlier generation"
 _WAIT: Final = "wait a moment; if it persists, check that the controller that the message names is running"
 
-_ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str]]]] = {
+_ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str, *tuple[EventType, ...]]]]] = {
     # InferenceService… are reasons of FusionInfer's Go controller (`pkg/controller/condition.go`).
     "Initialized": {
         "InferenceServiceCreating": ("True", "every role has its LeaderWorkerSet", ""),
@@ -141,6 +148,7 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str]]]] = {
             "False",
             "a template was changed or deleted since; pods keep running with what they have",
             "to take it, run `fusioninfer refresh`, or set `spec.followTemplates`",
+            "Normal",
         ),
         "TemplateMissing": (
             "False",
@@ -158,7 +166,7 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str]]]] = {
         ),
     },
     "Ready": {
-        "ServiceReady": ("True", "requests are served", ""),
+        "ServiceReady": ("True", "requests are served", "", "Normal"),
         "NotInitialized": ("False", "`Initialized` is False", "check that condition"),
         "NotScheduled": ("False", "`Scheduled` is False", "check that condition"),
         "ScaledToZero": ("False", "a role is scaled to zero", "scale it up"),
@@ -192,11 +200,127 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str]]]] = {
         "NothingFailed": ("False", "no error is known", ""),
     },
 }
-"""By condition and reason: the status, what it means, and the remedy; empty if nothing needs to be done."""
-REASONS: Final = tuple(
-    Reason(condition, reason, *row) for condition, rows in _ROWS.items() for reason, row in rows.items()
+"""By condition and reason: the status, what it means, the remedy, and the type of its Event if it has one."""
+_IN_EVENTS: Final[Mapping[str, tuple[EventType, str]]] = {
+    "Created": ("Normal", "objects of the roles of an InferenceService were created: LeaderWorkerSets"),
+    "GangOpened": ("Normal", "every required role exists, and the PodGroup was created: pods may start"),
+    "RoutesCreated": ("Normal", "objects of the routes were created"),
+    "Updated": ("Normal", "objects were changed, because what is desired has changed"),
+    "Deleted": ("Normal", "objects that are no longer desired were deleted"),
+    "ChangeReverted": (
+        "Warning",
+        "another client changed or deleted an object of the controller, which restored it",
+    ),
+    "ServiceNotReady": ("Warning", "the condition `Ready` became False; the message names the reason"),
+}
+"""The reasons that only Events have: the type, and what happened. Those of findings are with the codes."""
+_IN_WHY: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "admission": {
+        "NotAnnotated": (
+            "the object does not opt in, so FusionInfer does nothing for it",
+            "set the annotation fusioninfer.io/service on the object itself",
+        ),
+        "Bypassed": ("the object bypasses admission", "remove the annotation fusioninfer.io/inject"),
+        "NotExpanded": (
+            "the object was stored without an answer of the webhook",
+            "set the annotation fusioninfer.io/refresh to a new value: the webhook then expands the object",
+        ),
+        "WebhookMissing": (
+            "the object is not expanded, and the webhook configuration does not exist",
+            "run `fusioninfer check`, apply the manifests, then set the annotation fusioninfer.io/refresh",
+        ),
+        "NamespaceExcluded": (
+            "the webhook is not called for this namespace",
+            "create the service in another namespace, or change namespaceSelector of the webhooks",
+        ),
+        "Ejected": (
+            "the object was ejected: the annotations and the record of FusionInfer were removed together",
+            "nothing, if that was intended; otherwise apply the author's annotated file",
+        ),
+        "BeingDeleted": ("the object is being deleted", "wait, or look at its finalizers"),
+    },
+    "controller": {
+        "ControllerNotRunning": (
+            "an object of the controller is missing, and nothing renews the controller's Lease",
+            "check the pods of Deployment fusioninfer-sync; run `fusioninfer check`",
+        ),
+        "ObjectsMissing": (
+            "objects of the controller do not exist",
+            "do what the message says; without one, look at the controller's log if it persists",
+        ),
+        "Paused": (
+            "an annotation pauses the service: the controller changes nothing",
+            "remove the annotation fusioninfer.io/paused",
+        ),
+    },
+    "workload": {
+        "NotReconciled": (
+            "the manager of LeaderWorkerSet has not acted on the object",
+            "check the pods of Deployment lws-system/lws-controller-manager",
+        ),
+        "PodsRefused": (
+            "the API server refuses the pods",
+            "change what the message names: a quota, a policy, a Pod Security level, or a webhook",
+        ),
+    },
+    "scheduling": {
+        "QueueNotOpen": (
+            "the queue of the PodGroup does not exist, or is not open",
+            "create or open the queue; check that volcano-controllers runs, which opens queues",
+        ),
+        "SchedulerNotRunning": (
+            "no scheduler has looked at the pods",
+            "check that the scheduler that the message names runs",
+        ),
+        "ResourceNotOffered": (
+            "no node offers a resource that the pods request",
+            "install the device plugin of the accelerator, or add nodes that have it",
+        ),
+    },
+    "pods": {
+        "ContainerNotStarted": (
+            "a container is not started",
+            "change what the message names: a volume, a Secret, a ConfigMap, or the network",
+        ),
+        "InitContainerRunning": (
+            "an init container has not ended",
+            "wait, e.g. while a model is downloaded; read its log with `kubectl logs POD -c CONTAINER`",
+        ),
+        "OutOfMemory": (
+            "a container exceeded its memory limit",
+            "raise resources.limits.memory, or load less: a smaller model, fewer workers, a smaller cache",
+        ),
+        "WaitingForWorkers": (
+            "the leader runs and waits for workers of its group",
+            "look at the workers that the message names",
+        ),
+        "NotReady": (
+            "a container runs and is not ready",
+            "wait until the model is loaded; the log of the pod tells how far it is",
+        ),
+    },
+}
+"""By layer of `fusioninfer why`, the reasons that only it has: what each means, and the remedy."""
+_LAYERS: Final = {"Scheduled": "scheduling", "RoutesReady": "routes", "Ready": "workload"}
+"""By condition, where `fusioninfer why` reports its reasons."""
+REASONS: Final = (
+    *(
+        Reason(reason, meaning, remedy, condition, status, next(iter(event), ""), _LAYERS.get(condition, ""))
+        for condition, rows in _ROWS.items()
+        for reason, (status, meaning, remedy, *event) in rows.items()
+    ),
+    *(Reason(reason, meaning, event=kind) for reason, (kind, meaning) in _IN_EVENTS.items()),
+    *(
+        Reason(reason, meaning, remedy, layer=layer)
+        for layer, rows in _IN_WHY.items()
+        for reason, (meaning, remedy) in rows.items()
+    ),
 )
-STATES: Final = {(row.condition, row.reason): row.status for row in REASONS}
+"""All rows. `NotObserved` has one for each condition that has it."""
+STATES: Final = {(row.condition, row.reason): row.status for row in REASONS if row.status}
+EVENTS: Final = {row.reason: row for row in REASONS if row.event}
+CAUSES: Final = {row.reason: row for row in REASONS if row.layer}
+"""By reason; of `NotObserved`, which several conditions have, the row of `Ready`."""
 
 
 @dataclass(frozen=True, slots=True)

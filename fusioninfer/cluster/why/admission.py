@@ -33,17 +33,17 @@ def admission(case: Case) -> Iterator[Cause]:
 def _of_object(lws: Object, case: Case) -> Iterator[Cause]:
     about, written = f"{LWS} {name_of(lws)}", annotations(lws)
     if mapping(lws.get("metadata")).get("deletionTimestamp"):
-        yield cause("admission", "Deleted", about, "it is being deleted")
+        yield cause("BeingDeleted", about, "it is being deleted")
     if EXPANSION in written:
         return
     if ejected(lws):
-        yield cause("admission", "Ejected", about, "it has no record of an expansion", "note")
+        yield cause("Ejected", about, "it has no record of an expansion", "note")
     elif written.get(INJECT) == "disabled":
-        yield cause("admission", "Bypassed", about, f"{INJECT} is disabled, so it was not expanded")
+        yield cause("Bypassed", about, f"{INJECT} is disabled, so it was not expanded")
     elif SERVICE not in written:
         as_label = SERVICE in labels(lws)
         hint = f"{SERVICE} is a label; it must be an annotation" if as_label else f"it has no {SERVICE}"
-        yield cause("admission", "NotAnnotated", about, hint)
+        yield cause("NotAnnotated", about, hint)
     else:
         yield _not_expanded(lws, about, case)
 
@@ -53,22 +53,19 @@ def _not_expanded(lws: Object, about: str, case: Case) -> Cause:
     errors = check(lws, None, case.read.live.settings, mutated=False)
     wrong = next((one for one in errors if one.severity == "error"), None)
     if wrong:
-        return cause("admission", wrong.code, about, f"it was not expanded: {wrong}")
+        return cause(wrong.code, about, f"it was not expanded: {wrong}", layer="admission")
     configurations = case.read.answer("mutating")
     named = [one for one in configurations.objects if name_of(one) == "mutate.fusioninfer.io"]
     if not named and not configurations.unknown:
         return cause(
-            "admission",
             "WebhookMissing",
             about,
             "it is annotated and not expanded: MutatingWebhookConfiguration mutate.fusioninfer.io is missing",
         )
     if any(_excludes(one, case.read.namespace) for one in named):
         message = f"the webhook's namespaceSelector excludes namespace {case.read.namespace}"
-        return cause("admission", "NamespaceExcluded", about, message)
-    return cause(
-        "admission", "NotExpanded", about, "it is annotated, and was stored without an answer of the webhook"
-    )
+        return cause("NamespaceExcluded", about, message)
+    return cause("NotExpanded", about, "it is annotated, and was stored without an answer of the webhook")
 
 
 def _excludes(configuration: Object, namespace: str) -> bool:
@@ -94,7 +91,7 @@ def rules(case: Case) -> Iterator[Cause]:
         if not _is_unknown(code):
             about = f"{one.subject.kind} {one.subject.name}"
             is_error = one.error.severity == "error"
-            yield cause("rules", code, about, text_of, "blocks" if is_error else "note")
+            yield cause(code, about, text_of, "blocks" if is_error else "note")
 
 
 def _is_unknown(code: str) -> bool:
@@ -106,7 +103,7 @@ def controller(case: Case) -> Iterator[Cause]:
     """Return which objects of the controller are missing, and whether it runs."""
     paused = [one for one in (*case.sets, _inferenceservice(case)) if is_paused(annotations(one))]
     for one in paused[:1]:
-        yield cause("controller", "Paused", f"{text(one.get('kind'))} {name_of(one)}", "it is paused", "note")
+        yield cause("Paused", f"{text(one.get('kind'))} {name_of(one)}", "it is paused", "note")
     missing = absent_objects(case.desired, case.read.live, case.read.namespace)
     if not missing:
         return
@@ -116,10 +113,10 @@ def controller(case: Case) -> Iterator[Cause]:
     holder, age = renewal(lease.first, case.read.now)
     if not lease.unknown and not (holder and age is not None and age < 2 * duration(lease.first)):
         message = f"missing: {names}; the Lease fusioninfer-sync is not renewed"
-        yield cause("controller", "ControllerNotRunning", case.service, message, effect)
+        yield cause("ControllerNotRunning", case.service, message, effect)
     else:
         told = "".join(f"; {one}" for one in _told(case, missing))
-        yield cause("controller", "ObjectsMissing", case.service, f"missing: {names}{told}", effect)
+        yield cause("ObjectsMissing", case.service, f"missing: {names}{told}", effect)
 
 
 def _told(case: Case, missing: Iterable[tuple[str, str]]) -> Iterator[str]:

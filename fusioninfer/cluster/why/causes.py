@@ -29,5 +29,5 @@ def causes(case: Case) -> tuple[Cause, ...]:
     found = [one for layer in CAUSES for one in layer(case)]
     verdict = is_ready(case.observed)
     if not any(one.effect == "blocks" for one in found) and STATES["Ready", verdict.reason] != "True":
-        found.append(cause("workload", verdict.reason, case.service, verdict.message))
+        found.append(cause(verdict.reason, case.service, verdict.message))
     return tuple(sorted(found, key=lambda one: EFFECTS.index(one.effect)))

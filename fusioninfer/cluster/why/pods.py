@@ -67,7 +67,7 @@ def _failed(pod: Object, seen: ObservedPod, case: Case) -> Cause:
     )
     effect = _effect(seen, case)
     if any(one.get("reason") == "OOMKilled" for one in _ends(pod)):
-        return cause("pods", "OutOfMemory", about, f"{message} (OOMKilled)", effect)
+        return cause("OutOfMemory", about, f"{message} (OOMKilled)", effect)
     log = case.read.logs.get((name, failure.container), "")
     if line := logs.telling_line(log):
         message = f"{message}; its log: {line}"
@@ -111,19 +111,19 @@ def _starting(pod: Object, beside: list[Object], case: Case) -> Iterator[Cause]:
     trouble = [one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") in SOURCES]
     if trouble and not _running(pod):
         message = f"{text(trouble[0].get('reason'))}: {shortened(trouble[0].get('message'))}"
-        yield cause("pods", "ContainerNotStarted", about, message, effect)
+        yield cause("ContainerNotStarted", about, message, effect)
         return
     init = next((one for one in _containers(pod, "initContainerStatuses") if _is_running(one)), None)
     if init:
         message = f"init container {text(init.get('name'))} runs since {_since(init)}"
-        yield cause("pods", "InitContainerRunning", about, message, effect)
+        yield cause("InitContainerRunning", about, message, effect)
         return
     absent = sorted(name_of(one) for one in beside if not _running(one))
     if _is_leader(pod) and absent and _running(pod):
         message = f"it waits for {', '.join(absent)}, which {'do' if len(absent) > 1 else 'does'} not run"
-        yield cause("pods", "WaitingForWorkers", about, message, effect)
+        yield cause("WaitingForWorkers", about, message, effect)
         return
-    yield cause("pods", "NotReady", about, _unready(pod, case), effect)
+    yield cause("NotReady", about, _unready(pod, case), effect)
 
 
 def _is_leader(pod: Object) -> bool:

@@ -22,7 +22,7 @@ def routes(case: Case) -> Iterator[Cause]:
         return
     if unknown and (verdict.reason != OF_GATEWAY or GATEWAYS.kind in unknown):
         return
-    yield cause("routes", verdict.reason, case.service, f"{verdict.message}{_picker(case, verdict.reason)}")
+    yield cause(verdict.reason, case.service, f"{verdict.message}{_picker(case, verdict.reason)}")
 
 
 def _picker(case: Case, reason: str) -> str:

@@ -28,12 +28,10 @@ def workload(case: Case) -> Iterator[Cause]:
         name, seen = name_of(lws), observed_lws.project(lws)
         about = f"{LWS} {name}"
         if not seen.replicas:
-            yield cause("workload", "ScaledToZero", about, "replicas is 0")
+            yield cause("ScaledToZero", about, "replicas is 0")
         if not seen.current or not (lws.get("status") or _stateful_sets(case, name)):
             message = f"its status is of generation {seen.observed}, not {seen.generation}"
-            yield cause(
-                "workload", "NotReconciled", about, message, "degrades" if case.pods_of(name) else "blocks"
-            )
+            yield cause("NotReconciled", about, message, "degrades" if case.pods_of(name) else "blocks")
         yield from _refused(case, name)
 
 
@@ -48,7 +46,7 @@ def _refused(case: Case, lws: str) -> Iterator[Cause]:
         events = [one for one in case.warnings("StatefulSet", name) if one.get("reason") == "FailedCreate"]
         if events and not any(text(name_of(pod)).startswith(f"{name}-") for pod in case.read.pods.objects):
             message = shortened(events[0].get("message"))
-            yield cause("workload", "PodsRefused", f"StatefulSet {name}", message)
+            yield cause("PodsRefused", f"StatefulSet {name}", message)
             return
 
 
@@ -69,9 +67,9 @@ def scheduling(case: Case) -> Iterator[Cause]:
     if verdict.reason in {"WaitingForResources", "PartlyScheduled"}:
         yield from _waiting(case, effect)
         message = f"{verdict.message}{_planned(case)}"
-        yield cause("scheduling", verdict.reason, case.service, message, effect)
+        yield cause(verdict.reason, case.service, message, effect)
     else:
-        yield cause("scheduling", verdict.reason, case.service, verdict.message)
+        yield cause(verdict.reason, case.service, verdict.message)
 
 
 def _planned(case: Case) -> str:
@@ -106,19 +104,19 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
         there = any(name_of(one) == name for one in queues.objects)
         if not there or state != "Open":
             message = f"Queue {name} is {state or 'not open'}" if there else f"Queue {name} does not exist"
-            yield cause("scheduling", "QueueNotOpen", f"{POD_GROUP.kind} {group.name}", message, effect)
+            yield cause("QueueNotOpen", f"{POD_GROUP.kind} {group.name}", message, effect)
     nodes = case.read.answer("nodes")
     if not nodes.unknown:
         offered = {name for one in nodes.objects for name, has in supply(one).allocatable.items() if has}
         missing = sorted(_requested(case).keys() - offered)
         if missing:
             message = f"no node offers {', '.join(missing)}"
-            yield cause("scheduling", "ResourceNotOffered", case.service, message, effect)
+            yield cause("ResourceNotOffered", case.service, message, effect)
     unseen = [pod for pod in _held(case) if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
     if unseen and not (group and group.message):
         scheduler = text(mapping(unseen[0].get("spec")).get("schedulerName")) or SCHEDULER
         message = f"no scheduler has reported about it; its schedulerName is {scheduler}"
-        yield cause("scheduling", "SchedulerNotRunning", f"Pod {name_of(unseen[0])}", message, effect)
+        yield cause("SchedulerNotRunning", f"Pod {name_of(unseen[0])}", message, effect)
 
 
 def _held(case: Case) -> list[Object]:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,13 +11,13 @@ import pytest
 from catalog.codes import CODES
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.why.case import ServiceObjects, case_of
-from fusioninfer.cluster.why.cause import LAYERS, REASONS, Cause
+from fusioninfer.cluster.why.cause import Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.logs import hint, telling_line
 from intent import Object
 from intent.annotations import REVISION
 from sync.kinds import LWS
-from sync.status.reasons import REASONS as STATUS_REASONS
+from sync.status.reasons import CAUSES, REASONS
 from tests.builders.lws import lws as authored
 from tests.fusioninfer.cluster.serving import (
     Change,
@@ -132,7 +133,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     "NotExpanded": (as_written(), "stored without an answer of the webhook"),
     "WebhookMissing": (both(as_written(), reading("mutating")), "mutate.fusioninfer.io is missing"),
     "NamespaceExcluded": (both(as_written(), excluded), "namespaceSelector excludes namespace team-a"),
-    "Deleted": (with_sets(lambda obj: obj["metadata"].update(deletionTimestamp="x")), "being deleted"),
+    "BeingDeleted": (with_sets(lambda obj: obj["metadata"].update(deletionTimestamp="x")), "it is being"),
     "FI104": (
         as_written(annotations={"fusioninfer.io/service": "r1", "fusioninfer.io/component-type": "prefil"}),
         "it was not expanded: metadata.annotations",
@@ -267,14 +268,14 @@ def test_a_queue_that_is_closed_is_the_cause() -> None:
 def test_every_reason_of_why_occurs_in_a_test() -> None:
     notes = {"Ejected", "Paused"}
 
-    assert {row.reason for row in REASONS} <= BROKEN.keys() | notes
+    assert {row.reason for row in CAUSES.values() if not row.condition} <= BROKEN.keys() | notes
 
 
-def test_every_reason_has_a_meaning_and_a_layer_of_its_own() -> None:
-    of_statuses = {row.reason for row in STATUS_REASONS}
+def test_a_reason_has_one_row_and_is_no_code() -> None:
+    others = Counter(row.reason for row in REASONS if not row.condition)
 
-    assert not {row.reason for row in REASONS} & (of_statuses | CODES.keys())
-    assert {row.layer for row in REASONS} <= set(LAYERS)
+    assert set(others.values()) == {1}
+    assert not others.keys() & ({row.reason for row in REASONS if row.condition} | CODES.keys())
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_the_conditions_are_those_of_the_table() -> None:
     assert tuple(JUDGES) == tuple(CONDITIONS)
 
 
-@pytest.mark.parametrize("row", REASONS, ids=lambda row: f"{row.condition}-{row.reason}")
+@pytest.mark.parametrize("row", [row for row in REASONS if row.condition], ids=str)
 def test_a_reason_is_one_word_of_a_known_condition(row: Reason) -> None:
     assert row.condition in CONDITIONS
     assert re.fullmatch("[A-Z][A-Za-z]+", row.reason)
@@ -204,9 +204,8 @@ def test_a_service_serves_without_its_autoscaler() -> None:
 def test_every_false_condition_has_a_remedy() -> None:
     """`Progressing` is neither good nor bad."""
     good = {**dict.fromkeys(CONDITIONS, "True"), "Failed": "False"}
-    rows = [
-        row for row in REASONS if row.condition != "Progressing" and row.status != good.get(row.condition)
-    ]
+    judged = [row for row in REASONS if row.condition not in {"", "Progressing"}]
+    rows = [row for row in judged if row.status != good.get(row.condition)]
 
     assert rows
     assert [row for row in rows if not row.remedy] == []
