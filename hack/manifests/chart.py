@@ -61,8 +61,10 @@ _ACCOUNTS: Final = re.compile(
     r"|system:serviceaccount:\S+:)fusioninfer-(sync|webhook)\b"
 )
 """Where the name of one of our ServiceAccounts is."""
-_ACCOUNT: Final = re.compile(r"^apiVersion: v1\nkind: ServiceAccount\n(?:(?!---\n).*\n)+", re.MULTILINE)
-"""A ServiceAccount."""
+_ACCOUNT: Final = re.compile(
+    r"^apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: \{\{ (?:(?!---\n).*\n)+", re.MULTILINE
+)
+"""A ServiceAccount that has a name of the values."""
 
 
 def _namespaces(indent: int, times: int) -> Rule:
@@ -123,18 +125,12 @@ _RIGHTS: Final = (
     ),
 )
 _PORTS: Final = "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n{{- end }}\n"
-_TEST_POD: Final = """\
-    - podSelector:  # of `helm test`
-        matchLabels:
-          app.kubernetes.io/name: fusioninfer
-          app.kubernetes.io/component: test
-"""
 
 
 def _peers(path: str, otherwise: str = "") -> str:
-    """Return the peers of a value, and the pod of `helm test`; `otherwise` without a value."""
+    """Return the peers of a value; `otherwise` without a value."""
     other = f"{{{{- else }}}}\n{otherwise}" if otherwise else ""
-    peers = f"    from:\n    {{{{- toYaml . | nindent 4 }}}}\n{_TEST_POD}"
+    peers = "    from:\n    {{- toYaml . | nindent 4 }}\n"
     return f"{{{{- with {value(path)} }}}}\n{peers}{other}{{{{- end }}}}\n"
 
 
@@ -236,17 +232,11 @@ SOURCES: Final = (
 _HOOK: Final = (
     '(dict "helm.sh/hook" "test" "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded")'
 )
-_SCRIPT: Final = (ONLY_IN_CHART / "test.py").read_text(encoding="utf-8")
-_TEST: Final = (
-    *pod(2),
-    Rule(r"^    - https://.*\n", when(CLIENT_CA, '    - ""\n', KEPT)),
-    Rule(r"^    - TEST-SCRIPT\n", "    - |\n" + re.sub(r"(?m)^(?=.)", " " * 6, _SCRIPT)),
-)
 OWN: Final = (
     Source("settings.yaml"),
     Source("client-ca.yaml", condition=CLIENT_CA),
     Source("metrics-client-ca.yaml", condition=METRICS_CA),
-    Source("test.yaml", _TEST, annotations=_HOOK),
+    Source("test.yaml", pod(2), annotations=_HOOK),
 )
 """The templates of objects that no manifest has."""
 AS_THEY_ARE: Final = ("NOTES.txt", "_helpers.tpl", "checks.yaml")

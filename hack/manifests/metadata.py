@@ -26,7 +26,7 @@ def _object(text: str, annotations: str) -> str:
     component = COMPONENT.search(text)
     if component is None:
         raise ValueError(f"an object has no label app.kubernetes.io/component: {text[:200]}")
-    if "\nkind: ServiceAccount\n" in text:
+    if annotations == NONE and "\nkind: ServiceAccount\n" in text:
         annotations = value(f"{component[1]}.serviceAccount.annotations")
     first, *pods = METADATA.finditer(text)
     parts = [text[: first.start()], _of_object(first["block"], component[1], annotations)]

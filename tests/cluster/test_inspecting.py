@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import cleaned
+from hack.manifests.chart import ONLY_IN_CHART
 from intent import Object
 from tests.builders.lws import container, lws, template
 from tests.cluster.testbed.api import create, delete, get, items, path
-from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
+from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubeconfig_for, kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes, remove_nodes
@@ -41,6 +43,12 @@ UNUSUAL: Final = {"kubernetes-known": "unknown", "volcano-webhooks": "warning"}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 OF_CALLERS: Final = {"webhook-callers": "warning"}
 """What an installation says while nobody is known."""
+OF_A_READER: Final = {
+    "lws-gang-scheduling": "unknown",
+    "webhook-answers": "unknown",
+    "user-rights": "warning",
+}
+"""What `helm test` may not do: read ConfigMaps of other namespaces, and create a LeaderWorkerSet."""
 RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 """What the Pod Security level of our namespace requires."""
 
@@ -53,9 +61,9 @@ class Done(NamedTuple):
     errors: str
 
 
-def run(cluster: Cluster, *words: str, stdin: str = "") -> Done:
+def run(cluster: Cluster, *words: str, stdin: str = "", identity: str = "admin") -> Done:
     """Run a subcommand with JSON as its output."""
-    options = ["--output=json", f"--kubeconfig={kubeconfig(cluster)}"]
+    options = ["--output=json", f"--kubeconfig={kubeconfig(cluster, identity)}"]
     done = CliRunner().invoke(main, [*words, *options], input=stdin)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -127,6 +135,29 @@ def test_a_sound_cluster_has_no_errors(installed: Cluster) -> None:
 
     found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
     assert (done.code, found) == (0, UNUSUAL | OF_CALLERS), done.value
+
+
+@pytest.fixture
+def tester(installed: Cluster) -> Iterator[str]:
+    """The ServiceAccount of `helm test`, with the rights that the chart gives it."""
+    text = (ONLY_IN_CHART / "test.yaml").read_text()
+    rights = [one for one in yaml.safe_load_all(text) if one["kind"] != "Pod"]
+    made = json.dumps({"apiVersion": "v1", "kind": "List", "items": rights})
+    kubectl(installed, "apply", "--filename=-", stdin=made)
+    token = kubectl(installed, "create", "token", "fusioninfer-test", "--namespace", HOME).strip()
+    config = kubeconfig_for(installed, installed.url, "fusioninfer-test", token)
+    kubeconfig(installed, "fusioninfer-test").write_text(json.dumps(config))
+    yield "fusioninfer-test"
+    kubectl(installed, "delete", "--filename=-", stdin=made)
+
+
+def test_the_rights_of_helm_test_are_those_that_a_check_needs(installed: Cluster, tester: str) -> None:
+    until(lambda: has_no_error(installed), "no check is an error", seconds=PATIENCE)
+
+    done = run(installed, "check", "--namespace=default", identity=tester)
+
+    found = {one["name"]: one["state"] for one in done.value if one["state"] != "ok"}
+    assert (done.code, found) == (0, UNUSUAL | OF_CALLERS | OF_A_READER), done.value
 
 
 # --- why --------------------------------------------------------------------------------------------

@@ -15,12 +15,11 @@ from typing import Final
 
 import pytest
 
-from hack.manifests.chart import ONLY_IN_CHART
 from hack.manifests.objects import DOCS, MANIFESTS
 from intent import Object
 from tests.cluster.testbed.admissions import bundles, call_on_loopback, trust
 from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
-from tests.cluster.testbed.cluster import Cluster, kubectl
+from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubeconfig_for, kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.control_plane import kill_process, restart_component
 from tests.cluster.testbed.controllers import pod_group
@@ -162,21 +161,21 @@ def test_pod(cluster: Cluster) -> Object:
 test_pod.__test__ = False  # type: ignore[attr-defined] # pytest takes it for a test
 
 
-def run_test(cluster: Cluster, pod: Object, port: int) -> subprocess.CompletedProcess[str]:
-    """Run the container of the test pod with the addresses of the testbed in place of the Services."""
+def write_test_kubeconfig(cluster: Cluster) -> str:
+    """Write a kubeconfig with the token of the test pod's ServiceAccount; return its identity."""
+    token = kubectl(cluster, "create", "token", "fusioninfer-test", "--namespace", NAMESPACE).strip()
+    config = kubeconfig_for(cluster, cluster.url, "fusioninfer-test", token)
+    kubeconfig(cluster, "fusioninfer-test").write_text(json.dumps(config))
+    return "fusioninfer-test"
+
+
+def checked(cluster: Cluster, pod: Object, identity: str) -> dict[str, str]:
+    """Run the container of the test pod as a process; return the state of each check."""
     (container,) = pod["spec"]["containers"]
-    addresses = {
-        "https://fusioninfer-webhook.": f"https://127.0.0.1:{port}",
-        "http://fusioninfer-webhook.": f"http://127.0.0.1:{cluster.ports['webhook-metrics']}/readyz",
-        "http://fusioninfer-sync.": f"http://127.0.0.1:{cluster.ports['sync-metrics']}/readyz",
-        "/etc/fusioninfer/ca": str(cluster.directory / "ca.crt"),
-    }
-    words = [
-        next(address for start, address in addresses.items() if word.startswith(start))
-        for word in container["args"]
-    ]
-    command = [sys.executable, *container["command"][1:], *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    options = ("--output=json", f"--kubeconfig={kubeconfig(cluster, identity)}")
+    command = [sys.executable, "-m", "fusioninfer", *container["args"], *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return {each["name"]: each["state"] for each in json.loads(done.stdout)}
 
 
 # --- in the order of the pages ----------------------------------------------------------------------
@@ -221,22 +220,24 @@ def test_the_release_fits_into_a_secret_many_times(working: Old) -> None:
     assert [size for each in releases if (size := len(each["data"]["release"])) >= SECRET / 3] == []
 
 
-def test_helm_test_expands_a_leaderworkerset_and_fails_without_a_webhook(working: Old) -> None:
+def test_helm_test_checks_the_installation_and_leaves_none_of_its_rights(working: Old) -> None:
     """Its pod's container is a process, and its phase is reported as the kubelet would."""
     cluster, there = working.cluster, working.console
+    before = inventory(cluster)
     with subprocess.Popen(
         ["bash", "-c", TEST], cwd=there.folder, env=there.variables, stdout=subprocess.PIPE, text=True
     ) as helm_test:
         pod = until(lambda: test_pod(cluster), "the test pod is created")
-        done = run_test(cluster, pod, cluster.ports["webhook"])
-        phase = {"phase": "Succeeded" if done.returncode == 0 else "Failed"}
-        patch(cluster.api, path("pods", NAMESPACE, "fusioninfer-test", "status"), {"status": phase})
+        states = checked(cluster, pod, write_test_kubeconfig(cluster))
+        succeeded = {"status": {"phase": "Succeeded"}}
+        patch(cluster.api, path("pods", NAMESPACE, "fusioninfer-test", "status"), succeeded)
         said, _ = helm_test.communicate()
+    of_operator = checked(cluster, pod, "admin")
 
-    assert pod["spec"]["containers"][0]["command"][-1] == (ONLY_IN_CHART / "test.py").read_text()
-    assert ("expands a LeaderWorkerSet\n" in done.stdout, done.returncode) == (True, 0)
+    differ = {name for name, state in states.items() if of_operator[name] != state}
+    assert differ == {"lws-gang-scheduling", "webhook-answers", "user-rights"}
     assert "Phase:          Succeeded" in said
-    assert run_test(cluster, pod, 1).returncode != 0
+    assert {name for name in inventory(cluster) - before if "fusioninfer-test" in name} == set()
 
 
 def test_uninstalling_restarts_nothing_though_the_controller_goes_on_and_leaves_what_users_need(
