@@ -5,7 +5,7 @@ watch may have stalled. So the API server itself is asked for the owner, and the
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
@@ -23,7 +23,6 @@ from sync.snapshot import Snapshot
 from sync.watch.cache import Cache, Caches, cache_of
 
 OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
-Of = TypeVar("Of", CachedInferenceService, CachedObject[LeaderWorkerSetProjection])
 CONFLICT: Final = 409
 CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
@@ -108,20 +107,23 @@ class OwnerCheck:
 
         Raises `ApiError` if it differs from the snapshot; the cache is updated before.
         """
-        live = await _read(self.client, OWNER_KINDS[owner.kind], namespace, owner)
-        cache = cache_of(self.caches, OWNER_KINDS[owner.kind])
-        if live is None or not is_owner(live, cache.project(live), self.snapshot.situation.key):
+        kind = OWNER_KINDS[owner.kind]
+        live = await read_object(self.client, kind, namespace, owner.name)
+        if live is None or live["metadata"].get("uid") != owner.uid:
             return False
-        if owner.kind == LWS.kind:
-            sets = self.snapshot.of(LWS)
-            seen = next((row for row in sets if row.name == owner.name), None)
-            self._compare(cache_of(self.caches, LWS), live, seen)
-        else:
-            self._compare(cache_of(self.caches, INFERENCE_SERVICE), live, self.snapshot.service)
+        cache = cache_of(self.caches, kind)
+        row = cache.project(live)
+        if not is_owner(live, row, self.snapshot.situation.key):
+            return False
+        seen: OwnerRow | None = self.snapshot.service
+        if kind is LWS:
+            seen = next((one for one in self.snapshot.of(LWS) if one.name == owner.name), None)
+        self._compare(cache, live, row, seen)
         return True
 
-    def _compare(self, cache: Cache[Of], live: Object, seen: Of | None) -> None:
-        row = cache.project(live)
+    def _compare(
+        self, cache: Cache[Any], live: Object, row: OwnerRow | UnreadableObject | None, seen: OwnerRow | None
+    ) -> None:
         if _state(row if row and self._concerns(row) else None) == _state(seen):
             return
         name = live["metadata"]["name"]
@@ -159,12 +161,6 @@ def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None
     if row is None:
         return None
     return (row.uid,) if isinstance(row, UnreadableObject) else (row.uid, row.fingerprint, row.deleting)
-
-
-async def _read(client: Client, kind: Kind[Any], namespace: str, owner: Owner) -> Object | None:
-    """Read an owner; return None if it is gone, or if another object has its name."""
-    found = await read_object(client, kind, namespace, owner.name)
-    return found if found and found["metadata"].get("uid") == owner.uid else None
 
 
 async def read_object(client: Client, kind: Kind[Any], namespace: str, name: str) -> Object | None:

@@ -66,46 +66,57 @@ class Writer:
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
-        fingerprint, history = digest(desired), state.history(kind.kind, desired["metadata"]["name"])
+        metadata = desired["metadata"]
+        stored = cache_of(self.caches, kind).rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
-            stored = await self._stored(kind, desired)
-            if isinstance(stored, Refusal):
-                return stored
-            if stored and history.is_settled(fingerprint, stored.fingerprint):
-                return None
-            attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
-            owners = check.snapshot.owners if check else NO_OWNERS
-            if decided := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
-                return decided if isinstance(decided, Refusal) else None
             try:
-                return await self._try(state, attempt, check, of_version=True)
+                return await self._apply(state, kind, desired, stored, check)
             except ApiError as error:
-                if not error.crossed:
+                if stored or not error.exists:
                     raise
-            # Another writer came between the dry run and the apply; a status often does.
-            return await self._try(state, attempt, check, of_version=False)
+            found = await self._unseen(kind, desired)
+            if isinstance(found, Refusal):
+                return found
+            return await self._apply(state, kind, desired, found, check)
         except ApiError as error:
             if refusal := lasting(kind, desired, error):
                 return refusal
             raise
 
-    async def _stored(self, kind: Kind[A], desired: Object) -> A | Refusal | None:
-        """Return the row of the stored object; one that the cache lacks is read, since it may exist.
-
-        A refusal if no cache would hold it: it is another's. Raises `BehindError` where the cache holds all
-        of them, since the plan depends on it.
-        """
-        metadata, cache = desired["metadata"], cache_of(self.caches, kind)
-        if known := cache.rows.get((metadata.get("namespace", ""), metadata["name"])):
-            return known
-        live = await read_object(self.client, kind, metadata["namespace"], metadata["name"])
-        if live is None:
+    async def _apply(
+        self, state: ServiceState, kind: Kind[A], desired: Object, stored: A | None, check: OwnerCheck | None
+    ) -> Refusal | None:
+        """Apply an object of which this is stored, as far as it is known."""
+        fingerprint, history = digest(desired), state.history(kind.kind, desired["metadata"]["name"])
+        if stored and history.is_settled(fingerprint, stored.fingerprint):
             return None
-        row = kind.project(live)
-        if row and not kind.resource.selector:
-            cache.put(row)
-            raise BehindError(kind.kind, row.name)
-        return row or foreign(kind, desired)
+        attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
+        owners = check.snapshot.owners if check else NO_OWNERS
+        if decided := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
+            return decided if isinstance(decided, Refusal) else None
+        try:
+            return await self._try(state, attempt, check, of_version=True)
+        except ApiError as error:
+            if not error.crossed:
+                raise
+        # Another writer came between the dry run and the apply; a status often does.
+        return await self._try(state, attempt, check, of_version=False)
+
+    async def _unseen(self, kind: Kind[A], desired: Object) -> A | Refusal:
+        """Return the row of an object that exists and that the cache lacks; a refusal if it is another's.
+
+        Raises `BehindError` where the cache holds all objects of the kind, since the plan depends on it.
+        """
+        namespace, name = desired["metadata"]["namespace"], desired["metadata"]["name"]
+        live = await read_object(self.client, kind, namespace, name)
+        row = kind.project(live) if live else None
+        if live and row is None:
+            return foreign(kind, desired)
+        if row is None or not kind.resource.selector:
+            if row:
+                cache_of(self.caches, kind).put(row)
+            raise BehindError(kind.kind, name)
+        return row
 
     async def _try(
         self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool
@@ -115,9 +126,9 @@ class Writer:
         `of_version`: apply only to the version that the dry run saw.
         """
         kind, desired, stored, history = attempt.kind, attempt.desired, attempt.stored, attempt.history
-        released = bool(stored) and await self._keep_live_values(state, kind, desired)
+        before = await self._keep_live_values(state, kind, desired) if stored else {}
         answer = await self._dry_run(kind, desired, stored)
-        decided = decide(attempt, answer, is_released=released)
+        decided = decide(attempt, answer, is_released=bool(before))
         if isinstance(decided, Write) and await self._is_of_admission(attempt, decided, answer):
             decided = Skip()
         if isinstance(decided, Refusal):
@@ -127,7 +138,7 @@ class Writer:
             return None
         if stored and check:
             await check.confirm(stored, desired)
-        before = await self._as_it_is(kind, desired) if decided.verb == "restored" else {}
+        before = (before or await self._as_it_is(kind, desired)) if decided.verb == "restored" else {}
         version = decided.version if of_version else ""
         written = await self._write(state, kind, desired, decided.premerge, version)
         if written is None:
@@ -150,7 +161,7 @@ class Writer:
     async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
         """Return what the API server would store; None if it rejects what a premerge can make valid.
 
-        Where no object is known a create is tried: an object of that name is not ours.
+        Where no object is known a create is tried: its answer tells whether there is one.
         """
         if not stored:
             path = kind.path(desired["metadata"]["namespace"])
@@ -174,8 +185,10 @@ class Writer:
         nothing = await self.client.call(patch(kind.path_of(attempt.desired), {}, dry_run=True))
         return kind.projected(nothing).fingerprint == kind.projected(answer).fingerprint
 
-    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> bool:
-        """Keep the live value of fields that were applied and are no longer desired; return whether any is.
+    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> Object:
+        """Keep the live value of fields that were applied and are no longer desired.
+
+        Returns the live object, empty if there are no such fields.
 
         Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
         field manager applies the live value first, to the version that was read. A repetition is harmless.
@@ -188,7 +201,7 @@ class Writer:
             metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
             body = {**identity, "metadata": metadata, "spec": spec}
             await self.send(state, kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
-        return bool(spec)
+        return live if spec else {}
 
     async def _write(
         self, state: ServiceState, kind: Kind[A], desired: Object, premerge: Object, version: str

@@ -7,8 +7,10 @@ from intent import Object
 from kube.client import Client
 from kube.limit import RateLimit
 from sync.decide import ApplyHistory
-from sync.kinds import OUTPUTS, WATCHED
+from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
+from sync.live import BehindError
 from sync.metrics import metrics
+from sync.observed.pod_group import API_VERSION as VOLCANO
 from sync.state import ServiceState
 from sync.watch.cache import Cache
 from sync.write import Writer
@@ -49,6 +51,39 @@ async def writer(api: Api, client: Client) -> Writer:
 
     api.fault = refuse
     return made
+
+
+async def test_a_write_sends_what_it_needs_and_no_more(api: Api, client: Client) -> None:
+    """A dry run tells whether an object exists that the cache lacks; a repair reads whose change it was."""
+    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    create, apply, read = ("POST", SERVICE.path("team-a")), ("PATCH", PATH), ("GET", PATH)
+
+    async def sent(port: Object) -> list[tuple[str, str]]:
+        api.requests.clear()
+        await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [port]}})
+        return list(api.requests)
+
+    assert await sent(OURS) == [create, apply]
+    assert await sent(OURS) == []
+    assert await sent(OTHER) == [apply, apply]
+    api.edit(PATH, ports=[THEIRS])
+    writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
+    assert await sent(OTHER) == [apply, read, apply]
+
+
+async def test_an_object_that_only_the_cache_lacks_is_not_written_by_an_old_plan(
+    api: Api, client: Client
+) -> None:
+    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    path, group = POD_GROUP.path("team-a", "r1"), {**WANTED, "apiVersion": VOLCANO, "kind": POD_GROUP.kind}
+    group["metadata"] = {"namespace": "team-a", "name": "r1"}
+    api.put(path, {**group, "spec": {"minMember": 2}})
+
+    with pytest.raises(BehindError):
+        await writer.apply(STATE, POD_GROUP, {**group, "spec": {"minMember": 3}})
+
+    assert api.objects[path]["spec"] == {"minMember": 2}
+    assert ("team-a", "r1") in writer.caches[POD_GROUP.kind].rows
 
 
 async def test_an_item_that_makes_ours_invalid_is_removed(api: Api, writer: Writer) -> None:
@@ -111,5 +146,5 @@ async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
     writer = Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
     await writer.apply(STATE, SERVICE, WANTED)
 
-    read, dry_run, write = ["turn"], ["turn"], ["turn", "permit"]
-    assert order == [*read, *dry_run, *write]
+    dry_run, write = ["turn"], ["turn", "permit"]
+    assert order == [*dry_run, *write]
