@@ -141,9 +141,10 @@ class Controller:
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""
-        if not self.settings.routes or snapshot.is_deleting:
+        value = snapshot.value
+        if value is None or not self.settings.routes or snapshot.is_deleting:
             return snapshot
-        return replace(snapshot, configuration=await read_configuration(self.writer.client, snapshot.value))
+        return replace(snapshot, configuration=await read_configuration(self.writer.client, value))
 
     async def apply_all(self, state: ServiceState, snapshot: Snapshot, desired: Desired) -> Unapplied:
         """Apply the desired objects, except those that have no effect without an object that is missing."""

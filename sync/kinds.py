@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
@@ -113,7 +113,7 @@ class Ownership(Generic[R]):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kind(Generic[R]):
     """One kind: its resource, the projection that a cache holds, and how its objects are applied."""
 
@@ -126,7 +126,7 @@ class Kind(Generic[R]):
     most: float = 2**18
     """The longest JSON of an object that is parsed, in bytes; of a longer one only the metadata is known."""
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The kind's name, which is its key in tables."""
         return self.resource.kind

@@ -173,13 +173,13 @@ async def read_object(client: Client, kind: Kind[Any], namespace: str, name: str
         return None
 
 
-async def read_configuration(client: Client, service: InferenceServiceIntent | None) -> Configuration | None:
+async def read_configuration(client: Client, service: InferenceServiceIntent) -> Configuration | None:
     """Read the configuration of a router; None if it refers to none. An error is part of the answer.
 
     ConfigMaps of users are not watched: the controller would hold those of the whole cluster.
     """
     ref = reference(service)
-    if service is None or ref is None:
+    if ref is None:
         return None
     try:
         return configuration(ref, await read_object(client, CONFIG_MAPS, service.namespace, ref.name))

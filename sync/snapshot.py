@@ -23,7 +23,7 @@ P = TypeVar("P")
 R = TypeVar("R", bound=Row)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Situation:
     """The input of a gang's plan. Offline: only the key, the members and the group."""
 
@@ -50,6 +50,21 @@ class Situation:
     def pod_group(self) -> str:
         """The name of the PodGroup."""
         return self.group or self.key[1]
+
+    @cached_property
+    def live(self) -> tuple[Member, ...]:
+        """The members that are not being deleted."""
+        return present(self.members)
+
+    @cached_property
+    def live_ejected(self) -> tuple[Member, ...]:
+        """The ejected LeaderWorkerSets that are not being deleted."""
+        return present(self.ejected)
+
+    @property
+    def before(self) -> PodGroup | None:
+        """The PodGroup as it is stored, else ours as last seen."""
+        return self.stored or self.remembered
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,6 @@ from intent.service.member import ServiceKey
 V = TypeVar("V")
 
 
-def _any(_namespace: str) -> bool:
-    """Pass over no namespace."""
-    return True
-
-
 @dataclass(slots=True)
 class Turns(Generic[V]):
     """Items by namespace and name."""
@@ -50,7 +45,7 @@ class Turns(Generic[V]):
         if not items:
             self.waiting.pop(key[0], None)
 
-    def take(self, may: Callable[[str], bool] = _any) -> tuple[ServiceKey, V] | None:
+    def take(self, may: Callable[[str], bool] = lambda _namespace: True) -> tuple[ServiceKey, V] | None:
         """Remove and return the first item of the first namespace that may have a turn.
 
         That namespace then has the last turn. A namespace that is passed over keeps its place.

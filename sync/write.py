@@ -24,8 +24,7 @@ from sync.observed.cached import AppliedObject, applies, digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, taken_over
 from sync.parts.desired import Refusal
-from sync.pause import object_path
-from sync.state import STATUS, ServiceState
+from sync.state import STATUS, ServiceState, object_path
 from sync.status import merged, surplus, without_messages, without_times
 from sync.watch.cache import Caches, cache_of
 

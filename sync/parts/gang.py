@@ -26,9 +26,7 @@ from intent.service.rules import (
     conflicting_members,
     contradictions,
     declared_roles,
-    disagreements,
     missing,
-    present,
     waiting,
 )
 from intent.settings import Settings
@@ -46,6 +44,8 @@ UNREACHABLE: Final = 1_000_000
 """More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
 TOO_OLD: Final = "FI408"
 """The installed Volcano schedules no gang."""
+DISAGREE: Final = frozenset({"FI404", "FI405", "FI406"})
+"""Members disagree on scheduler, queue or roles: nothing changes until they agree."""
 ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2, "encoder": 3}
 
 
@@ -58,8 +58,8 @@ def gang(situation: Situation, settings: Settings, refusals: Iterable[Refusal] =
     if too_old := next((one.message for one in ours if one.code == TOO_OLD), ""):
         situation = replace(situation, volcano=too_old)
     others = [one for one in ours if one.code != TOO_OLD]
-    members, desired = present(situation.members), _gang(situation, settings)
-    refused = (refusal_finding(one.subject, "schedulerName", why) for why in others for one in members)
+    desired = _gang(situation, settings)
+    refused = (refusal_finding(one.subject, "schedulerName", why) for why in others for one in situation.live)
     return replace(desired, findings=(*desired.findings, *refused))
 
 
@@ -68,17 +68,18 @@ def _concerns(refusal: Refusal, situation: Situation) -> bool:
 
 
 def _gang(situation: Situation, settings: Settings) -> Desired:
-    members = present(situation.members)
+    members = situation.live
     findings = (*contradictions(members, settings), *_ejected_findings(situation))
     if not any(one.scheduler for one in members):
         return _without_members(situation, findings)
     findings = (*findings, *_outside_causes(situation, members))
     if situation.volcano:
         return Desired(findings=findings)
-    if _foreign(situation) or _is_deleting(situation.stored) or disagreements(members, settings):
+    disagree = any(one.error.code in DISAGREE for one in findings)
+    if disagree or _foreign(situation) or (situation.stored and situation.stored.deleting):
         is_of_another = bool(situation.stored and situation.stored.service not in {"", situation.key[1]})
         return _held(situation, findings, REST_AFTER if is_of_another else None)
-    owners = (*members, *present(situation.ejected))
+    owners = (*members, *situation.live_ejected)
     if situation.stored and not _belongs(situation.stored, owners):
         return Desired(findings=findings)
     if situation.remembered and not _belongs(situation.remembered, owners):
@@ -112,7 +113,7 @@ def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Des
 
     A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting.
     """
-    stored, ejected = situation.stored, present(situation.ejected)
+    stored, ejected = situation.stored, situation.live_ejected
     if not ejected:
         return Desired(findings=findings)
     names = {one.name for one in ejected}
@@ -163,10 +164,6 @@ def _foreign(situation: Situation) -> bool:
     if stored is None or stored.service == situation.key[1]:
         return False
     return not stored.service or not _belongs(stored, situation.members)
-
-
-def _is_deleting(pod_group: PodGroup | None) -> bool:
-    return pod_group is not None and pod_group.deleting
 
 
 def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
@@ -236,17 +233,17 @@ def _kept(situation: Situation) -> tuple[tuple[Member, bool], ...]:
     Only an owner of the PodGroup was a member. Nothing is required of another one that names the PodGroup:
     its author could keep the members from starting.
     """
-    before = situation.stored or situation.remembered
+    before = situation.before
     if before is None:
         return ()
     uids, required = _uids(before), {one.name: bool(one.required) for one in before.policies}
-    ejected = (one for one in present(situation.ejected) if one.name in required)
+    ejected = (one for one in situation.live_ejected if one.name in required)
     return tuple((one, required[one.name] and one.uid in uids) for one in ejected)
 
 
 def _owners(situation: Situation, members: Iterable[Member]) -> tuple[tuple[str, str], ...]:
     """Return name and uid of the owners: members, and ejected ones that own the PodGroup already."""
-    before = situation.stored or situation.remembered
+    before = situation.before
     uids = {one.uid for one in situation.members} | (_uids(before) if before else set())
     return tuple((one.name, one.uid) for one in members if one.uid in uids)
 
@@ -296,8 +293,7 @@ def _is_resting(situation: Situation, one: Member) -> bool:
     """
     if one.replicas or _is_at_zero(situation, one):
         return False
-    before = situation.stored or situation.remembered
-    if before is not None and one.name in before.resting:
+    if situation.before is not None and one.name in situation.before.resting:
         return True
     return _may_rest(situation, one) and _seconds_left(situation, one) <= 0
 
@@ -349,7 +345,7 @@ def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterat
 def _ejected_findings(situation: Situation) -> Iterator[Finding]:
     """Report each ejected LeaderWorkerSet that owns the PodGroup, with the remedy (FI416)."""
     stored = situation.stored
-    for one in present(situation.ejected):
+    for one in situation.live_ejected:
         if stored and one.uid in _uids(stored):
             message = (
                 f"needs PodGroup {stored.name}, which stays while this object exists; "

@@ -17,10 +17,6 @@ EVERYWHERE: Final = ""
 """The scope that has the objects of all namespaces."""
 
 
-def _nothing() -> None:
-    """Do nothing: this process is not the leader."""
-
-
 @dataclass(slots=True)
 class Scope:
     """Whether the objects of one namespace are known, or those of all (`EVERYWHERE`).
@@ -36,10 +32,13 @@ class Scope:
     """Failed lists in a row."""
     denials: int = 0
     """Failed lists in a row because the API server's discovery lacks the kind."""
-    settled: bool = False
-    """Whether the objects are known, or the kind is unavailable."""
     heard: float = field(default_factory=time.monotonic)
     """When the API server last answered its list or its watch, on the clock of `time.monotonic`."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the objects are known, or the kind is unavailable."""
+        return self.trouble != NOT_LISTED
 
 
 @dataclass(slots=True)
@@ -48,8 +47,8 @@ class Availability:
 
     scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
     """By namespace."""
-    recovered: Callable[[], None] = _nothing
-    """Called when the objects of the kind become known."""
+    recovered: Callable[[], None] = lambda: None
+    """Called when the objects of the kind become known; nothing is, until this process is the leader."""
     synced: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the objects of each scope are known, or the kind is known not to be served."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -100,7 +99,7 @@ class Availability:
             return False
         is_new, scope.absent = scope.trouble in {"", NOT_LISTED}, False
         scope.trouble = why if is_new else scope.trouble
-        self._settle(scope)
+        self._settle()
         return is_new
 
     def is_denied(self, namespace: str) -> bool:
@@ -115,13 +114,12 @@ class Availability:
     def _become_known(self, scope: Scope) -> None:
         """Record that the objects are known; services that waited for that are reconciled."""
         had_trouble, scope.trouble = bool(scope.trouble), ""
-        self._settle(scope)
+        self._settle()
         if not self.trouble:
             self.synced.set()
         if had_trouble:
             self.recovered()
 
-    def _settle(self, scope: Scope) -> None:
-        scope.settled = True
+    def _settle(self) -> None:
         if all(one.settled for one in self.scopes.values()):
             self.settled.set()

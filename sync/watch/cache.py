@@ -52,17 +52,14 @@ NO_ROOM: Final = (
 )
 
 
-def _ignore(_key: Key) -> None:
-    """Ignore a change: this process is not the leader."""
-
-
 @dataclass(slots=True)
 class Cache(Generic[R]):
-    """Rows of one kind. `changed` is called with every key that a change concerns."""
+    """Rows of one kind."""
 
     kind: Kind[R]
-    changed: Callable[[Key], None] = _ignore
-    status_changed: Callable[[Key], None] = _ignore
+    changed: Callable[[Key], None] = lambda _key: None
+    """Called with every key that a change concerns; nothing is, until this process is the leader."""
+    status_changed: Callable[[Key], None] = lambda _key: None
     """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
     known: Rows[R] = field(default_factory=Rows)
     unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
