@@ -86,12 +86,12 @@ class ServiceState:
 
         The kinds are those of `kinds.part_of`.
         """
-        now, found = time.monotonic(), dict[str, float]()
+        now, left_alone = time.monotonic(), dict[str, float]()
         for (kind, name), history in self.histories.items():
             if seconds := history.contested_for(history.desired, now):
                 part = part_of(kind, name)
-                found[part] = min(seconds, found.get(part, MINUTE))
-        return found
+                left_alone[part] = min(seconds, left_alone.get(part, MINUTE))
+        return left_alone
 
 
 def object_path(request: Request) -> str:

@@ -73,10 +73,10 @@ class Writer:
             except ApiError as error:
                 if stored or not error.exists:
                     raise
-            found = await self._unseen(kind, desired)
-            if isinstance(found, Refusal):
-                return found
-            return await self._apply(state, kind, desired, found, check)
+            unseen = await self._unseen(kind, desired)
+            if isinstance(unseen, Refusal):
+                return unseen
+            return await self._apply(state, kind, desired, unseen, check)
         except ApiError as error:
             if refusal := lasting(kind, desired, error):
                 return refusal

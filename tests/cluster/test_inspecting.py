@@ -142,13 +142,13 @@ def tester(installed: Cluster) -> Iterator[str]:
     """The ServiceAccount of `helm test`, with the rights that the chart gives it."""
     text = (ONLY_IN_CHART / "test.yaml").read_text()
     rights = [one for one in yaml.safe_load_all(text) if one["kind"] != "Pod"]
-    made = json.dumps({"apiVersion": "v1", "kind": "List", "items": rights})
-    kubectl(installed, "apply", "--filename=-", stdin=made)
+    manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": rights})
+    kubectl(installed, "apply", "--filename=-", stdin=manifest)
     token = kubectl(installed, "create", "token", "fusioninfer-test", "--namespace", HOME).strip()
     config = kubeconfig_for(installed, installed.url, "fusioninfer-test", token)
     kubeconfig(installed, "fusioninfer-test").write_text(json.dumps(config))
     yield "fusioninfer-test"
-    kubectl(installed, "delete", "--filename=-", stdin=made)
+    kubectl(installed, "delete", "--filename=-", stdin=manifest)
 
 
 def test_the_rights_of_helm_test_are_those_that_a_check_needs(installed: Cluster, tester: str) -> None:

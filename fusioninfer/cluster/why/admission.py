@@ -115,16 +115,17 @@ def controller(case: Case) -> Iterator[Cause]:
         message = f"missing: {names}; the Lease fusioninfer-sync is not renewed"
         yield cause("ControllerNotRunning", case.service, message, effect)
     else:
-        told = "".join(f"; {one}" for one in _told(case, missing))
-        yield cause("ObjectsMissing", case.service, f"missing: {names}{told}", effect)
+        message = "; ".join((f"missing: {names}", *_event_messages(case, missing)))
+        yield cause("ObjectsMissing", case.service, message, effect)
 
 
-def _told(case: Case, missing: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _event_messages(case: Case, missing: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Return what the controller said last about each missing object: why it is refused, and until when."""
-    events = [one for who in case.snapshot.subjects for one in case.warnings(who.kind, who.name)]
+    subjects = case.snapshot.subjects
+    events = [event for subject in subjects for event in case.warnings(subject.kind, subject.name)]
     for kind, name in missing:
-        texts = (text(one.get("message")) for one in events)
-        yield from islice((one for one in texts if f"{kind} {name} " in one), 1)
+        messages = (text(event.get("message")) for event in events)
+        yield from islice((message for message in messages if f"{kind} {name} " in message), 1)
 
 
 def _inferenceservice(case: Case) -> Object:
