@@ -71,7 +71,7 @@ image: ## Build the image fusioninfer:VERSION with docker
 image-check: $(READY) ## Build the image without docker, as root on Debian, and run its pods on the real API server
 	$(PYTEST) -q --image tests/cluster/image_check.py tests/cluster/test_deployed.py
 
-bench: $(READY) ## Measure costs against our goals (docs/performance.md); BENCH="stages server" for some parts
+bench: $(READY) ## Measure costs against our goals (docs/performance.md); BENCH="stages api" for some parts
 	$(BIN)/python -m tests.bench $(BENCH)
 
 fuzz: $(READY) ## Random and hostile reviews for FUZZ_SECONDS (600); a failure prints how to reproduce it

@@ -1,4 +1,4 @@
-"""Measure the controller with ten thousand services: memory, CPU, and the effect on admission meanwhile.
+"""Measure the controller with ten thousand services: memory and CPU.
 
 Each service is one LeaderWorkerSet with five pods and one PodGroup, in the store of a real API server; for
 some the controller creates the PodGroup first. Then the controller is restarted, lists everything and
@@ -11,9 +11,8 @@ with fewer services.
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from statistics import median, quantiles
 from typing import Final
 
 import orjson
@@ -23,7 +22,7 @@ from intent.service.member import member
 from intent.settings import Settings
 from sync.parts.gang import gang
 from sync.snapshot import Situation
-from tests.bench import stages, store
+from tests.bench import store
 from tests.bench.managers import (
     LWS,
     PATIENCE,
@@ -38,8 +37,6 @@ from tests.bench.managers import (
 )
 from tests.bench.report import Row, expect, row
 from tests.bench.run import Run
-from tests.bench.servers import OURS, Server, started
-from tests.bench.wire import connected, request
 from tests.cluster.testbed.admissions import CONFIGURATIONS
 from tests.cluster.testbed.api import delete, get, items, path
 from tests.cluster.testbed.build import build
@@ -52,10 +49,6 @@ from tests.cluster.testbed.wait import until
 
 RECONCILES: Final = "fusioninfer_sync_reconciles_total"
 WRITES: Final = "fusioninfer_sync_writes_total"
-PAUSE: Final = 0.005
-"""Seconds between two reviews, so that who measures leaves the machine to the others."""
-BATCH: Final = 100
-"""Reviews on one connection; the webhook closes old ones."""
 OBJECTS: Final = 2 + store.PODS
 """Objects of a service that the controller lists."""
 WEBHOOKS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
@@ -64,10 +57,10 @@ WEBHOOKS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurat
 def measure(run: Run) -> Iterator[Row]:
     """Measure the controller alone, and how LWS's manager lists the same objects."""
     names = store.names(run.effort.objects)
-    with _store() as cluster, started(OURS) as webhook:
+    with _store() as cluster:
         empty = _started(cluster)
         _fill(cluster, names, run)
-        yield from _alone(cluster, webhook, names, empty, run)
+        yield from _alone(cluster, names, empty, run)
 
 
 def compared(run: Run) -> Iterator[Row]:
@@ -89,12 +82,10 @@ def _store() -> Iterator[Cluster]:
         yield cluster
 
 
-def _alone(cluster: Cluster, webhook: Server, names: list[str], empty: Spent, run: Run) -> Iterator[Row]:
+def _alone(cluster: Cluster, names: list[str], empty: Spent, run: Run) -> Iterator[Row]:
     """Measure one piece of work of the controller after the other."""
-    quiet = _reviews(webhook, _rounds(run.effort.reviews // BATCH))
-
     _started(cluster)
-    busy = _reviews(webhook, lambda: _looks(cluster) > len(names))
+    _wait_looks(cluster, len(names) + 1)
     making = _stopped(cluster)
     _expect_pod_groups(cluster, names)
 
@@ -121,7 +112,6 @@ def _alone(cluster: Cluster, webhook: Server, names: list[str], empty: Spent, ru
     )
     yield row("CPU of a gang made", "ms", [(making.cpu - looking.cpu) / run.effort.gangs * 1e3])
     yield row("CPU of a change", "ms", [(changing.cpu - at_rest.cpu) / changes * 1e3])
-    yield _tail(quiet, busy)
     yield beside("memory with full caches, beside LWS", "MiB", full.mib, theirs.mib)
     yield beside("CPU until caches are full, beside LWS", "s", full.cpu, theirs.cpu)
 
@@ -221,36 +211,3 @@ def _wanted(name: str) -> Object:
     assert one is not None
     (pod_group,) = gang(Situation(one.key, (one,)), Settings()).objects
     return pod_group
-
-
-# --- admission meanwhile ----------------------------------------------------------------------------
-
-
-def _rounds(count: int) -> Callable[[], bool]:
-    """Be done when asked for the last time of so many."""
-    left = iter(range(count - 1))
-    return lambda: next(left, None) is None
-
-
-def _reviews(webhook: Server, is_done: Callable[[], bool]) -> list[float]:
-    """Send reviews straight to the webhook until something else is done; give the seconds of each."""
-    answer, sent = stages.cases()["CREATE, mutate: expanded"]
-    asked, found = request("/mutate", sent), []
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with connected(webhook.port, webhook.trust) as line:
-            expect(line.ask(asked), answer(sent).body, "a review meanwhile")
-            for _ in range(BATCH):
-                since = time.perf_counter()
-                line.ask(asked)
-                found.append(time.perf_counter() - since)
-                time.sleep(PAUSE)
-        if is_done():
-            return found
-    raise TimeoutError(f"not within {PATIENCE} s")
-
-
-def _tail(quiet: list[float], busy: list[float]) -> Row:
-    before, after = (quantiles(seconds, n=100)[-1] * 1e3 for seconds in (quiet, busy))
-    medians = {"ms_of_half": median(busy) * 1e3, "quiet": median(quiet) * 1e3}
-    return row("99 % of reviews, busy", "x", [after / before], ms=after, ms_quiet=before, **medians)

@@ -19,13 +19,7 @@ class Effort:
     sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     """Bytes of a review: how the cost grows from the first to the last."""
     blocks_of_size: int = 5
-    servers: int = 3
-    """How often a server is started anew: two processes of one program differ, too."""
     rounds: int = 6
-    requests: int = 300
-    """Of one round."""
-    rested: int = 25
-    """Of one round, each after a rest."""
     writes: int = 150
     """Dry runs on the API server, of one round."""
     warm: int = 50
@@ -39,8 +33,6 @@ class Effort:
     changes: int = 1_000
     idle: float = 60.0
     """Seconds for which nothing changes."""
-    reviews: int = 2_000
-    """Sent while the controller does nothing."""
 
 
 WHOLE: Final = Effort()
@@ -48,10 +40,7 @@ QUICK: Final = Effort(
     blocks=1,
     sizes=(2_000, 10_000),
     blocks_of_size=1,
-    servers=1,
     rounds=1,
-    requests=20,
-    rested=2,
     writes=5,
     warm=2,
     objects=40,
@@ -59,7 +48,6 @@ QUICK: Final = Effort(
     gangs=20,
     changes=10,
     idle=1.0,
-    reviews=100,
 )
 
 
