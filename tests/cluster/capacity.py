@@ -1,4 +1,4 @@
-"""The capacity tables of the core design ("Gang Scheduling Behavior"), and how what was counted is judged."""
+"""The capacity tables of the core design ("Gang Scheduling Behavior")."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,16 +39,6 @@ class Table:
         return sum(self.groups.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The pods counted with a number of GPUs; no verdict while the scheduler is still at work."""
-
-    table: Table
-    gpus: int
-    counted: Counted
-    settled: bool = True
-
-
 MONOLITHIC: Final = Table(
     service="deepseek-r1-inference",
     files=(EXAMPLES / "monolithic.yaml",),
@@ -82,23 +72,6 @@ def expected(table: Table, gpus: int) -> Counted:
         group: (size if mark == SCHEDULED else 0, size)
         for (group, size), mark in zip(sizes, marks, strict=True)
     }
-
-
-def right(row: Row) -> bool:
-    """Return whether a row is as the documents say: these groups and no others, whole or not at all."""
-    return row.counted == expected(row.table, row.gpus)
-
-
-def verdict(row: Row) -> str:
-    """Judge a row in one word."""
-    if not row.settled:
-        return "..."
-    return "right" if right(row) else "WRONG"
-
-
-def status(row: Row) -> str:
-    """Return the documents' words for the service in this row."""
-    return row.table.rows[row.gpus][1]
 
 
 def short(table: Table, group: str) -> str:

@@ -8,15 +8,13 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from types import FrameType
 from typing import Final
 
 from rich.console import Console
 
-from tests.cluster.board import Show, board
-from tests.cluster.capacity import DISAGGREGATED, Counted, Row, right
+from tests.cluster.capacity import DISAGGREGATED, Counted, expected, short
 from tests.cluster.testbed.api import ApiError, items, path
 from tests.cluster.testbed.build import BuildFailedError, Built, build
 from tests.cluster.testbed.cluster import Cluster, KubectlError, kubectl
@@ -62,11 +60,9 @@ def run(cluster: Cluster, namespace: str, console: Console) -> int:
     wait_pods(cluster, namespace, DISAGGREGATED.pods)
     until(lambda: items(cluster.api, path("podgroups", namespace)), "there is a PodGroup")
     console.print(f"\n{DISAGGREGATED.pods} pods exist. Now nodes of {GPUS_OF_A_NODE} GPUs join:\n")
-    with board(DISAGGREGATED, console) as show:
-        rows = _measure(cluster, namespace, show)
+    wrong = [str(gpus) for gpus in STEPS if not _is_right(cluster, namespace, gpus, console)]
     console.print("\nThe gang is one object, made by the controller:")
     _type(cluster, console, "get", "podgroup", "-n", namespace)
-    wrong = [str(row.gpus) for row in rows if not right(row)]
     console.print(f"WRONG with {', '.join(wrong)} GPUs." if wrong else "Every row is as the documents say.")
     return 1 if wrong else 0
 
@@ -98,19 +94,25 @@ def _type(cluster: Cluster, console: Console, *words: str) -> None:
     console.print(kubectl(cluster, *words).rstrip(), markup=False, soft_wrap=True)
 
 
-def _measure(cluster: Cluster, namespace: str, show: Show) -> list[Row]:
-    """Add nodes until there are as many GPUs as each step says, and count when the scheduler rests."""
-    rows: list[Row] = []
-    for before, gpus in zip((0, *STEPS), STEPS, strict=False):
-        add_gpu_nodes(cluster, (gpus - before) // GPUS_OF_A_NODE, GPUS_OF_A_NODE)
-        counted = settled(cluster, namespace, watch=_watch(rows, gpus, show))
-        rows.append(Row(DISAGGREGATED, gpus, counted))
-        show(rows)
-    return rows
+def _is_right(cluster: Cluster, namespace: str, gpus: int, console: Console) -> bool:
+    """Add nodes up to so many GPUs; show and compare what is bound once the scheduler rests.
+
+    A row is right if it has these groups and no others, each bound as a whole or not at all.
+    """
+    there = len(items(cluster.api, path("nodes")))
+    add_gpu_nodes(cluster, gpus // GPUS_OF_A_NODE - there, GPUS_OF_A_NODE)
+    counted, wanted = settled(cluster, namespace), expected(DISAGGREGATED, gpus)
+    groups = ", ".join(_shown(group, counted, wanted) for group in wanted)
+    verdict = "right" if counted == wanted else "WRONG"
+    documents = DISAGGREGATED.rows[gpus][1]
+    console.print(f"{gpus} GPUs: {groups}: {verdict}; the documents: {documents}", soft_wrap=True)
+    return counted == wanted
 
 
-def _watch(rows: list[Row], gpus: int, show: Show) -> Callable[[Counted], None]:
-    return lambda counted: show([*rows, Row(DISAGGREGATED, gpus, counted, settled=False)])
+def _shown(group: str, counted: Counted, wanted: Counted) -> str:
+    """Return the bound pods of a group, all its pods, and how many the documents expect to be bound."""
+    bound, there = counted.get(group, (0, 0))
+    return f"{short(DISAGGREGATED, group)} {bound}/{there} (expected {wanted[group][0]})"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
