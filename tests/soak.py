@@ -55,20 +55,20 @@ def _fuzz() -> Iterator[Run]:
 
 
 def _convergence() -> Iterator[Run]:
-    forms = {
-        "tests.laws.convergence": count("CONVERGENCE_SEQUENCES"),
-        "tests.cluster.convergence": count("CONVERGENCE_REAL"),
-    }
-    for module, sequences in forms.items():
-        words = ("-m", module, "--sequences", str(sequences), "--seed", SEEDS[0])
-        yield Run(f"{module}, seed {SEEDS[0]}", words)
-        yield Run(f"{module} with templates, seed {SEEDS[0]}", (*words, "--templates"))
+    module, sequences = "tests.laws.convergence", str(count("CONVERGENCE_SEQUENCES"))
+    words = ("-m", module, "--sequences", sequences, "--seed", SEEDS[0])
+    yield Run(f"{module}, seed {SEEDS[0]}", words)
+    yield Run(f"{module} with templates, seed {SEEDS[0]}", (*words, "--templates"))
+    files = (f"tests/cluster/test_convergence{form}.py" for form in ("", "_templates"))
+    yield Run(
+        f"convergence on the real API server, seed {SEEDS[0]}",
+        (*PYTEST, *files),
+        {"CONVERGENCE_SEED": SEEDS[0]},
+    )
 
 
 def _plan() -> Iterator[Run]:
-    words = ("-m", "tests.cluster.planning", "--cases", str(count("PLAN_CASES")), "--seed", SEEDS[0])
-    yield Run(f"plans, seed {SEEDS[0]}", words)
-    yield Run("plans without gangs", (*words[:2], "--single", "--cases", "30", "--seed", SEEDS[0]))
+    yield Run(f"plans, seed {SEEDS[0]}", (*PYTEST, "tests/cluster/test_planning.py"), {"PLAN_SEED": SEEDS[0]})
 
 
 def _one(title: str, *words: str) -> Callable[[], Iterator[Run]]:

@@ -65,6 +65,7 @@ COUNTS: Final[Mapping[str, Mapping[str, int]]] = {
     "COMMAND_LINES": {"test": 20, "soak": 10_000},
     "REQUESTS": {"test": 600, "soak": 10_000},
     "PLAN_CASES": {"soak": 150},
+    "SINGLE_PLAN_CASES": {"test": 1, "soak": 30},
     "BOUNDS": {"test": 60, "soak": 1000},
     "FILE_SCHEMAS": {"test": 2, "soak": 20},
     "GO_TEMPLATES": {"test": 1000, "soak": 8000},

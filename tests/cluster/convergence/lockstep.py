@@ -43,10 +43,10 @@ class Result:
     """The violated law, and what is wrong."""
 
     def __str__(self) -> str:
-        """Return the sequence up to its end, with what is wrong, and the option that repeats it."""
+        """Return the sequence up to its end, with what is wrong, after its number."""
         steps = self.sequence.up_to(max(len(self.steps) - 1, 0))
         wrong = [*self.differences, *filter(None, [self.violation])]
-        return "\n".join((f"--only {self.number}:", str(steps), *wrong))
+        return "\n".join((f"{self.number}:", str(steps), *wrong))
 
 
 def repeat(servers: Servers, number: int, sequence: Sequence) -> Result:

@@ -1,7 +1,6 @@
 """One case on the real scheduler, beside its plan: what differs after which node, and for which reason."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
@@ -14,23 +13,6 @@ from tests.cluster.planning.cases import Case
 from tests.cluster.testbed.cluster import Cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a case showed."""
-
-    case: Case
-    steps: int
-    started: int
-    """How many groups had started at the end."""
-    differences: tuple[str, ...] = ()
-    uncertain: int = 0
-    """How many steps had groups that depend on which nodes are taken."""
-
-    def __str__(self) -> str:
-        """Return how to repeat the case, and what differed."""
-        return "\n  ".join((f"seed {self.case.seed}:", *self.differences))
-
-
 def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
     """Return the objects of a case as a cluster would store them, and the plan for all of its nodes."""
     documents = [Document("case.yaml", at, one) for at, one in enumerate(case.objects)]
@@ -41,21 +23,15 @@ def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
     return [*made.objects], forecast(workloads(made.objects), nodes)
 
 
-def compared(cluster: Cluster, case: Case) -> Outcome:
-    """Run a case; compare after each node which groups are bound."""
+def differences(cluster: Cluster, case: Case) -> list[str]:
+    """Run a case; return how the groups that are bound differ from the plan, after the first such node."""
     objects, plan = planned(case)
-    differences: list[str] = []
-    started = 0
     with services(cluster, objects, plan.workloads) as namespace:
         for node, fillers, step in zip(case.nodes, case.fillers, plan.steps[1:], strict=True):
             found = add_node(cluster, namespace, node, fillers)
-            started = sum(count > 0 for count in found.values())
-            differences += (f"with {step.nodes} nodes: {what}" for what in _differing(plan, step, found))
-            if differences:
-                break
-    return Outcome(
-        case, len(case.nodes), started, tuple(differences), sum(bool(step.uncertain) for step in plan.steps)
-    )
+            if differing := list(_differing(plan, step, found)):
+                return [f"with {step.nodes} nodes: {what}" for what in differing]
+    return []
 
 
 def _differing(plan: Forecast, step: ForecastStep, found: Bound) -> Iterator[str]:
