@@ -1,7 +1,6 @@
 """The status of story 4 through its life: no nodes, some, all; another image, another replica.
 
-One InferenceService lives through it all; what was seen on the way stands in `Life`, and every state that was
-stored, of the InferenceService and of its LeaderWorkerSets, in the order of the writes.
+One InferenceService lives through it all; what was seen on the way stands in `Life`.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,9 +16,8 @@ from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.controllers import apply
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.nodes import add_gpu_nodes
-from tests.cluster.testbed.services import conditions, says, states, status, story
+from tests.cluster.testbed.services import conditions, says, status, story
 from tests.cluster.testbed.wait import until
-from tests.cluster.testbed.watch import in_order, recorded
 
 NAME: Final = "deepseek-r1-disagg"
 PREFILL, DECODE = f"{NAME}-prefill", f"{NAME}-decode"
@@ -40,12 +38,11 @@ Act = Callable[[Cluster, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The status at each step, what kubectl printed, and all that was stored."""
+    """The status at each step, and what kubectl printed."""
 
     steps: dict[str, Object]
     listed: list[str]
     waited: str
-    history: list[Object]
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +53,15 @@ def life(fusioninfer: Cluster) -> Iterator[Life]:
 
 def lived(fusioninfer: Cluster, namespace: str) -> Life:
     """Play all steps."""
-    collections = [path(resource, namespace) for resource in ("inferenceservices", "leaderworkersets")]
     steps: dict[str, Object] = {}
-    with recorded(fusioninfer.api, *collections) as history:
-        apply(fusioninfer, namespace, story("story-4"))
-        for name, act, expected in STEPS:
-            act(fusioninfer, namespace)
-            steps[name] = says(fusioninfer, namespace, NAME, expected)
-        words = ("--namespace", namespace, f"--timeout={PATIENCE:.0f}s", f"inferenceservice/{NAME}")
-        waited = run_kubectl(fusioninfer, "wait", "--for=condition=Ready", *words).stdout
-        shown = kubectl(fusioninfer, "get", "isvc", "--namespace", namespace, "--no-headers")
-    return Life(steps, shown.split(), waited, in_order(history))
+    apply(fusioninfer, namespace, story("story-4"))
+    for name, act, expected in STEPS:
+        act(fusioninfer, namespace)
+        steps[name] = says(fusioninfer, namespace, NAME, expected)
+    words = ("--namespace", namespace, f"--timeout={PATIENCE:.0f}s", f"inferenceservice/{NAME}")
+    waited = run_kubectl(fusioninfer, "wait", "--for=condition=Ready", *words).stdout
+    shown = kubectl(fusioninfer, "get", "isvc", "--namespace", namespace, "--no-headers")
+    return Life(steps, shown.split(), waited)
 
 
 # --- what happens to it -----------------------------------------------------------------------------
@@ -176,52 +171,3 @@ def test_kubectl_waits_for_it(life: Life) -> None:
 
 def test_kubectl_lists_it(life: Life) -> None:
     assert life.listed[:4] == [NAME, "True", "3/4", "ServiceReady"]
-
-
-# --- what was ever said -----------------------------------------------------------------------------
-
-
-def test_it_is_never_complete_before_the_sets_are(life: Life) -> None:
-    """Whenever `Active` is said, the status of every LeaderWorkerSet speaks of what it is."""
-    assert [before for before in at_active(life) if not all(map(is_current, before))] == []
-
-
-def test_it_was_complete_with_each_image(life: Life) -> None:
-    images = {image(lws) for before in at_active(life) for lws in before if lws["metadata"]["name"] == DECODE}
-
-    assert images == {FIRST_IMAGE, IMAGE}
-
-
-def services(life: Life) -> list[Object]:
-    """Return the states of the InferenceService."""
-    return [obj for obj in life.history if obj["kind"] == "InferenceService"]
-
-
-def at_active(life: Life) -> list[list[Object]]:
-    """Return the LeaderWorkerSets as they were at each write that says `Active` of the present generation."""
-    sets: dict[str, Object] = {}
-    found = []
-    for obj in life.history:
-        if obj["kind"] == "LeaderWorkerSet":
-            sets[obj["metadata"]["name"]] = obj
-        elif says_active(obj):
-            found.append(list(sets.values()))
-    return found
-
-
-def says_active(service: Object) -> bool:
-    """Return whether a status says that its present generation is complete."""
-    status = service.get("status", {})
-    current = status.get("observedGeneration") == service["metadata"]["generation"]
-    return current and states(status, "Active") == {"Active": ("True", "InferenceServiceAvailable")}
-
-
-def is_current(lws: Object) -> bool:
-    """Return whether the status of a LeaderWorkerSet speaks of what it is."""
-    return bool(lws["status"].get("observedGeneration") == lws["metadata"]["generation"])
-
-
-def image(lws: Object) -> str:
-    """Return the image of its engine."""
-    template = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    return str(template["spec"]["containers"][0]["image"])
