@@ -5,7 +5,6 @@ Hostnames change all the time meanwhile, so that there is always something to wr
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +23,7 @@ from tests.cluster.testbed.pairs import FIRST, SECOND, TIMING, Pair, pair
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.relay import cut, mend
 from tests.cluster.testbed.services import made
-from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.wait import kept_doing, until
 from tests.tiers import WHOLE
 
 NAMES: Final = ("one", "two", "three")
@@ -144,24 +143,15 @@ def writing(two: Pair, name: str) -> None:
     )
 
 
-@contextmanager
-def restless(cluster: Cluster, namespace: str) -> Iterator[None]:
+def restless(cluster: Cluster, namespace: str) -> AbstractContextManager[None]:
     """Change the hostnames of services all the time, until left."""
-    ended = threading.Event()
-    author = threading.Thread(target=_keep_changing, args=(cluster, namespace, ended), daemon=True)
-    author.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        author.join()
+    numbers = count()
 
-
-def _keep_changing(cluster: Cluster, namespace: str, ended: threading.Event) -> None:
-    for number in count():
+    def change() -> None:
+        number = next(numbers)
         for name in NAMES:
             hosts = {"fusioninfer.io/hostnames": f"{name}-{number}.example.com"}
             where = path("leaderworkersets", namespace, name)
             patch(cluster.api, where, {"metadata": {"annotations": hosts}})
-        if ended.wait(EVERY):
-            return
+
+    return kept_doing(change, every=EVERY)

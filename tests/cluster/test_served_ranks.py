@@ -4,8 +4,7 @@ Requests go to the Service as kube-proxy sends them, and through a gateway and i
 run the commands that are stored, and say which ranks they serve (`vllm_ranks`).
 """
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -27,7 +26,7 @@ from tests.cluster.testbed.nodes import add_gpu_nodes, bind, remove_nodes
 from tests.cluster.testbed.pickers import Picker, start_pickers, wait_picker
 from tests.cluster.testbed.probes import is_ready
 from tests.cluster.testbed.vllm_pods import add_programs, run_engine
-from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.wait import kept_doing, until
 from tests.cluster.testbed.written import named
 
 NAME: Final = "ranks"
@@ -185,31 +184,6 @@ class Ranks:
             return {*last, *(() if len(last) > ENOUGH else [Answer("too few")])}
 
         assert becomes(reached, wanted) == wanted
-
-
-@contextmanager
-def kept_doing(*each: Callable[[], None]) -> Iterator[None]:
-    """Do each again and again until left; raise what one raises."""
-    ended, errors = threading.Event(), list[Exception]()
-
-    def go(do: Callable[[], None]) -> None:
-        try:
-            while not ended.wait(0.05):
-                do()
-        except Exception as error:  # noqa: BLE001 - raised again when it is left
-            errors.append(error)
-
-    threads = [threading.Thread(target=go, args=(do,), daemon=True) for do in each]
-    for one in threads:
-        one.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        for one in threads:
-            one.join()
-        if errors:
-            raise ExceptionGroup("", errors)
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from intent.annotations import PICKER, REFRESH, SERVICE
 from intent.container import generation_of
 from intent.settings import Settings
 from tests.builders.isvc import isvc, router, worker
-from tests.cluster.test_served_ranks import kept_doing
 from tests.cluster.test_upgrade_services import at_rest
 from tests.cluster.test_upgrade_stored import FOREIGN, restore
 from tests.cluster.testbed.api import get, items, patch, path
@@ -34,7 +33,7 @@ from tests.cluster.testbed.namespaces import empty_namespace
 from tests.cluster.testbed.network import Network, remove_pods
 from tests.cluster.testbed.pickers import end_pickers, start_pickers, wait_picker
 from tests.cluster.testbed.services import uids
-from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.wait import kept_doing, until
 from tests.cluster.testbed.watch import in_order, recorded
 from tests.upgrades.stored import APPLIED, COMMIT, SCALED, Stored, stored
 

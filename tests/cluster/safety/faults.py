@@ -5,7 +5,6 @@ None of them changes the template or the replicas of a LeaderWorkerSet that runs
 
 import itertools
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +23,7 @@ from tests.cluster.safety.scene import LIVE, Scene, until
 from tests.cluster.testbed.admissions import CONFIGURATIONS
 from tests.cluster.testbed.api import create, delete, get
 from tests.cluster.testbed.groups import pods
+from tests.cluster.testbed.wait import kept_doing
 from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE
 
 Act = Callable[[Scene, Random], AbstractContextManager[str]]
@@ -326,24 +326,14 @@ def nested(one: Scene, _random: Random, levels: int) -> Iterator[str]:
     one.insist("delete", "--ignore-not-found", name, namespace=one.hostile)
 
 
-@contextmanager
-def _touched(one: Scene, name: str) -> Iterator[None]:
+def _touched(one: Scene, name: str) -> AbstractContextManager[None]:
     """Label an object of the hostile tenant all the time; the API server may have refused to store it."""
-    ended = threading.Event()
+    numbers = itertools.count()
 
     def touch() -> None:
-        for number in itertools.count():
-            one.kubectl("label", "--overwrite", name, f"touched=n{number}", namespace=one.hostile)
-            if ended.wait(TOUCH):
-                return
+        one.kubectl("label", "--overwrite", name, f"touched=n{next(numbers)}", namespace=one.hostile)
 
-    toucher = threading.Thread(target=touch, daemon=True, name=f"toucher of {name}")
-    toucher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        toucher.join()
+    return kept_doing(touch, every=TOUCH)
 
 
 TWICE: Final = [{"name": "gateway"}, {"name": "gateway"}]

@@ -5,8 +5,6 @@ as failed too.
 """
 
 import json
-import threading
-import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +21,7 @@ from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.install import on_loopback
 from tests.cluster.testbed.ours import start_webhook
 from tests.cluster.testbed.relay import Relay, hang_up
+from tests.cluster.testbed.wait import kept_doing
 
 CONFIGURATIONS: Final = (
     path("mutatingwebhookconfigurations", "", "mutate.fusioninfer.io"),
@@ -113,24 +112,16 @@ def without(cluster: Cluster, *configurations: str) -> Iterator[None]:
 @contextmanager
 def bursts(cluster: Cluster, line: Relay, write: Write | None = None) -> Iterator[Sent]:
     """Send bursts of writes, one after the other, each on new connections to the webhook."""
-    sent, ended = Sent(), threading.Event()
+    sent = Sent()
 
     def send() -> None:
-        with ThreadPoolExecutor(TOGETHER) as pool:
-            while not ended.is_set():
-                answers = list(pool.map(write or _refusal, [cluster] * TOGETHER))
-                sent.count += len(answers)
-                sent.failures += filter(None, answers)
-                hang_up(line)
-                time.sleep(REST)
+        answers = list(pool.map(write or _refusal, [cluster] * TOGETHER))
+        sent.count += len(answers)
+        sent.failures += filter(None, answers)
+        hang_up(line)
 
-    sender = threading.Thread(target=send, daemon=True)
-    sender.start()
-    try:
+    with ThreadPoolExecutor(TOGETHER) as pool, kept_doing(send, every=REST):
         yield sent
-    finally:
-        ended.set()
-        sender.join()
 
 
 def _refusal(cluster: Cluster) -> str:

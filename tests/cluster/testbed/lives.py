@@ -1,10 +1,9 @@
 """Two services that run while FusionInfer is removed: a LeaderWorkerSet and an InferenceService."""
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import cycle
 from typing import Final
 
 from tests.builders.isvc import isvc, worker
@@ -12,7 +11,7 @@ from tests.cluster.testbed.api import ApiError, patch, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.controllers import apply, pod_group
 from tests.cluster.testbed.rollouts import generation, rollout, started
-from tests.cluster.testbed.wait import until
+from tests.cluster.testbed.wait import kept_doing, until
 from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read
 
 NAMESPACE: Final = "default"
@@ -22,7 +21,6 @@ SETS: Final = (OWN, f"{CHAT}-inference")
 GANG: Final = "whole"
 SERVED: Final = named(read(WHOLE), OWN)
 PAUSED: Final = "fusioninfer.io/paused"
-EVERY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +46,12 @@ def lives(cluster: Cluster) -> Life:
     return Life({name: generation(cluster, NAMESPACE, name) for name in SETS}, pods)
 
 
-@contextmanager
-def reconciled_throughout(cluster: Cluster) -> Iterator[None]:
+def reconciled_throughout(cluster: Cluster) -> AbstractContextManager[None]:
     """Pause and resume the InferenceService again and again, so that the controller reconciles it."""
-    ended = threading.Event()
+    where, values = path("inferenceservices", NAMESPACE, CHAT), cycle(("true", "false"))
 
     def change() -> None:
-        where = path("inferenceservices", NAMESPACE, CHAT)
-        for number in count():
-            if ended.wait(EVERY):
-                return
-            try:
-                patch(
-                    cluster.api, where, {"metadata": {"annotations": {PAUSED: ("true", "false")[number % 2]}}}
-                )
-            except ApiError:  # the webhook may be gone a moment before its configuration
-                continue
+        with suppress(ApiError):  # the webhook may be gone a moment before its configuration
+            patch(cluster.api, where, {"metadata": {"annotations": {PAUSED: next(values)}}})
 
-    thread = threading.Thread(target=change, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return kept_doing(change)

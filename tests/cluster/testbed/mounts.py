@@ -8,15 +8,15 @@ import base64
 import http.client
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tests.cluster.testbed.api import ApiError, get, path
 from tests.cluster.testbed.cluster import Cluster
+from tests.cluster.testbed.wait import kept_doing
 
 PAIR: Final = ("tls.crt", "tls.key")
 EVERY: Final = 0.2
@@ -28,14 +28,17 @@ def mounted(
 ) -> Iterator[Path]:
     """Keep a directory as the pair of a Secret, `late` seconds behind it."""
     directory.mkdir()
-    ended, read = threading.Event(), partial(_read, cluster, path("secrets", namespace, name))
-    follower = threading.Thread(target=_follow, args=(read, directory, late, ended), daemon=True)
-    follower.start()
-    try:
+    held = dict[str, bytes]()
+
+    def follow() -> None:
+        found = _read(cluster, path("secrets", namespace, name))
+        if found and found != held:
+            time.sleep(late)
+            swap(directory, found)
+            held.update(found)
+
+    with kept_doing(follow, every=EVERY):
         yield directory
-    finally:
-        ended.set()
-        follower.join()
 
 
 def swap(directory: Path, content: Mapping[str, bytes]) -> None:
@@ -51,18 +54,6 @@ def swap(directory: Path, content: Mapping[str, bytes]) -> None:
             (directory / name).symlink_to(f"..data/{name}")
     if before != data:
         shutil.rmtree(before)
-
-
-def _follow(
-    read: Callable[[], dict[str, bytes]], directory: Path, late: float, ended: threading.Event
-) -> None:
-    held: dict[str, bytes] = {}
-    while not ended.wait(EVERY):
-        found = read()
-        if found and found != held:
-            ended.wait(late)
-            swap(directory, found)
-            held = found
 
 
 def _read(cluster: Cluster, where: str) -> dict[str, bytes]:

@@ -5,7 +5,6 @@ it does where nodes have not heard of it yet.
 """
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tests.cluster.testbed.components import http_ok
 from tests.cluster.testbed.ours import ROOT, start_webhook
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.relay import Relay, relay
+from tests.cluster.testbed.wait import kept_doing
 
 HURRIED: Final = "tests.cluster.certificates.hurried"
 SHORT_DRAIN: Final = "tests.cluster.testbed.short_drain"
@@ -62,26 +62,14 @@ def served(replica: Replica) -> bytes:
 @contextmanager
 def balanced(replicas: Replicas) -> Iterator[Relay]:
     """Relay each new connection to the next replica that is ready."""
-    ended = threading.Event()
     ask(replicas)
-    asking = threading.Thread(target=_keep_asking, args=(replicas, ended), daemon=True)
-    asking.start()
-    try:
-        with relay(lambda: _next(replicas)) as line:
-            yield line
-    finally:
-        ended.set()
-        asking.join()
+    with kept_doing(lambda: ask(replicas), every=ASKED_EVERY), relay(lambda: _next(replicas)) as line:
+        yield line
 
 
 def ask(replicas: Replicas) -> None:
     """Ask each replica whether it is ready."""
     replicas.ready = [each for each in replicas.running if http_ok(each.metrics_port, "/readyz")]
-
-
-def _keep_asking(replicas: Replicas, ended: threading.Event) -> None:
-    while not ended.wait(ASKED_EVERY):
-        ask(replicas)
 
 
 def _next(replicas: Replicas) -> int:
