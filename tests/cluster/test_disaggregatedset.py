@@ -13,7 +13,7 @@ from intent.annotations import GROUP_NAME, REVISION
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.patience import PATIENCE
 from tests.cluster.conftest import AddNodes
-from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.api import create, delete, get, items, patch, path, refusal
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, becomes, controller_down
 from tests.cluster.testbed.groups import Bound, bound, pods, settled
@@ -142,12 +142,8 @@ def refused(cluster: Cluster, namespace: str, decoder: str) -> Iterator[None]:
     create(cluster.api, path("validatingadmissionpolicybindings"), metadata | {"spec": bound_here})
 
     def is_refused() -> bool:
-        more_replicas = {"spec": {"replicas": 2}}
-        try:
-            patch(cluster.api, path("leaderworkersets", namespace, decoder), more_replicas, dryRun="All")
-        except ApiError as error:
-            return "ValidatingAdmissionPolicy" in str(error)
-        return False
+        where, two = path("leaderworkersets", namespace, decoder), {"spec": {"replicas": 2}}
+        return "ValidatingAdmissionPolicy" in refusal(lambda: patch(cluster.api, where, two, dryRun="All"))
 
     try:
         until(is_refused, "the policy holds")

@@ -16,7 +16,7 @@ from hack.pages.gitops import SHOWN
 from intent import Object
 from tests.builders.isvc import isvc
 from tests.builders.lws import lws, template
-from tests.cluster.testbed.api import MERGE_PATCH, ApiError, call, get, items, path
+from tests.cluster.testbed.api import MERGE_PATCH, call, get_or_none, items, path
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.differences import differences
@@ -70,10 +70,7 @@ class Tools:
     def live(self, manifest: Object) -> Object | None:
         """Read the stored object of a manifest; None if there is none."""
         resource = RESOURCES[manifest["kind"]]
-        try:
-            return get(self.cluster.api, path(resource, self.namespace, manifest["metadata"]["name"]))
-        except ApiError:
-            return None
+        return get_or_none(self.cluster.api, path(resource, self.namespace, manifest["metadata"]["name"]))
 
     def sync(self, manifest: Object, options: Options) -> Object:
         """Have Argo CD synchronize a manifest, again where LWS wrote the status in between."""

@@ -1,6 +1,7 @@
 """InferenceServices on the real API server: its own rules, and our webhook behind them."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from intent.inferenceservice.read import read
 from tests.builders.examples import services
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed
-from tests.cluster.testbed.api import ApiError, create, get, path
+from tests.cluster.testbed.api import ApiError, create, get, path, refusal
 from tests.cluster.testbed.cluster import Cluster, run_kubectl
 from tests.cluster.testbed.wait import until
 
@@ -25,15 +26,8 @@ STORIES: Final = sorted(GOLDEN.glob("isvc-*/expected.yaml"))
 @pytest.fixture
 def served(admission: Cluster) -> Cluster:
     """The cluster, once it serves InferenceServices."""
-
-    def listed() -> bool:
-        try:
-            get(admission.api, path("inferenceservices"))
-        except ApiError:
-            return False
-        return True
-
-    until(listed, "InferenceServices are served")
+    listed = partial(get, admission.api, path("inferenceservices"))
+    until(lambda: not refusal(listed), "InferenceServices are served")
     return admission
 
 

@@ -18,7 +18,7 @@ import pytest
 from hack.manifests.objects import DOCS, MANIFESTS
 from intent import Object
 from tests.cluster.testbed.admissions import bundles, call_on_loopback, trust
-from tests.cluster.testbed.api import ApiError, create, delete, get, items, patch, path
+from tests.cluster.testbed.api import create, delete, get, get_or_none, items, patch, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubeconfig_for, kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.control_plane import kill_process, restart_component
@@ -51,6 +51,7 @@ OLD_VALUES: Final = "--set webhook.replicas=3 --set sync.logLevel=debug --set sy
 NEXT: Final = "0.2.0"
 SECRET: Final = 1024 * 1024
 """The most bytes of a Secret, in which Helm stores the chart and what it rendered."""
+TEST_POD: Final = path("pods", NAMESPACE, "fusioninfer-test")
 LEAF: Final = path("secrets", NAMESPACE, "fusioninfer-webhook-tls")
 PICKER_ROLES: Final = (
     "ClusterRole//fusioninfer-endpoint-picker",
@@ -151,16 +152,6 @@ def images(cluster: Cluster) -> frozenset[str]:
     return frozenset(each["spec"]["template"]["spec"]["containers"][0]["image"] for each in found)
 
 
-def test_pod(cluster: Cluster) -> Object:
-    try:
-        return get(cluster.api, path("pods", NAMESPACE, "fusioninfer-test"))
-    except ApiError:
-        return {}
-
-
-test_pod.__test__ = False  # type: ignore[attr-defined] # pytest takes it for a test
-
-
 def write_test_kubeconfig(cluster: Cluster) -> str:
     """Write a kubeconfig with the token of the test pod's ServiceAccount; return its identity."""
     token = kubectl(cluster, "create", "token", "fusioninfer-test", "--namespace", NAMESPACE).strip()
@@ -227,10 +218,11 @@ def test_helm_test_checks_the_installation_and_leaves_none_of_its_rights(working
     with subprocess.Popen(
         ["bash", "-c", TEST], cwd=there.folder, env=there.variables, stdout=subprocess.PIPE, text=True
     ) as helm_test:
-        pod = until(lambda: test_pod(cluster), "the test pod is created")
+        pod = until(lambda: get_or_none(cluster.api, TEST_POD), "the test pod is created")
+        assert pod
         states = checked(cluster, pod, write_test_kubeconfig(cluster))
         succeeded = {"status": {"phase": "Succeeded"}}
-        patch(cluster.api, path("pods", NAMESPACE, "fusioninfer-test", "status"), succeeded)
+        patch(cluster.api, f"{TEST_POD}/status", succeeded)
         said, _ = helm_test.communicate()
     of_operator = checked(cluster, pod, "admin")
 

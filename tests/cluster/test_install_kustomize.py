@@ -16,7 +16,7 @@ import yaml
 from hack.manifests.objects import DOCS
 from intent import Object
 from tests.cluster.testbed.admissions import trust, trusted
-from tests.cluster.testbed.api import ApiError, create, items, path
+from tests.cluster.testbed.api import create, items, path, refusal
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.console import Console, console, must, run
 from tests.cluster.testbed.containers import report
@@ -199,16 +199,8 @@ ADDRESS: Final = "IPAddress/"
 
 def plain_write(cluster: Cluster) -> str:
     """Send a dry run of a LeaderWorkerSet without annotations; return why it was refused, or nothing."""
-    try:
-        create(
-            cluster.api,
-            path("leaderworkersets", "default"),
-            named(unannotated(SERVED), "plain"),
-            dryRun="All",
-        )
-    except ApiError as error:
-        return str(error)
-    return ""
+    where, plain = path("leaderworkersets", "default"), named(unannotated(SERVED), "plain")
+    return refusal(lambda: create(cluster.api, where, plain, dryRun="All"))
 
 
 def test_uninstalling_restarts_nothing_refuses_nothing_and_leaves_nothing(working: Installed) -> None:

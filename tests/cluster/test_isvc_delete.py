@@ -4,7 +4,7 @@ from typing import Final
 
 from intent.annotations import PAUSED
 from tests.builders.isvc import isvc, router, worker
-from tests.cluster.testbed.api import ApiError, get, items, path
+from tests.cluster.testbed.api import get, get_or_none, items, path
 from tests.cluster.testbed.audit import words, writes
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import kill_process, start_component
@@ -106,8 +106,5 @@ def completed(cluster: Cluster, namespace: str) -> Objects:
 
 def re_owned(cluster: Cluster, namespace: str) -> bool:
     """Return whether the picker goes with the LeaderWorkerSet now: its annotations ask for one too."""
-    try:
-        picker = get(cluster.api, path("deployments", namespace, f"{NAME}-epp"))
-    except ApiError:
-        return False
+    picker = get_or_none(cluster.api, path("deployments", namespace, f"{NAME}-epp")) or {"metadata": {}}
     return [owner["kind"] for owner in picker["metadata"].get("ownerReferences", ())] == ["LeaderWorkerSet"]

@@ -19,12 +19,12 @@ from tests.cluster.testbed.api import (
     JSON_PATCH,
     MERGE_PATCH,
     Api,
-    ApiError,
     call,
     create,
     delete,
     get,
     path,
+    refusal,
     update,
 )
 from tests.cluster.testbed.cluster import Cluster, api_as
@@ -128,15 +128,7 @@ def policed(stored: Cluster) -> Cluster:
 
 def denied(act: Callable[[], Any]) -> bool:
     """Return whether a policy denies an act."""
-    return "ValidatingAdmissionPolicy" in said(act)
-
-
-def said(act: Callable[[], Any]) -> str:
-    try:
-        act()
-    except ApiError as error:
-        return str(error)
-    return ""
+    return "ValidatingAdmissionPolicy" in refusal(act)
 
 
 # --- the controller's account -------------------------------------------------------------------------
@@ -206,7 +198,7 @@ FORBIDDEN: Final[dict[str, Act]] = {
 
 @pytest.mark.parametrize("act", FORBIDDEN)
 def test_the_controller_is_forbidden(policed: Cluster, act: str) -> None:
-    message = said(lambda: FORBIDDEN[act](api_as(policed, "sync")))
+    message = refusal(lambda: FORBIDDEN[act](api_as(policed, "sync")))
 
     assert "ValidatingAdmissionPolicy" in message
     assert ("no objects of services in kube-system" in message) == (act in BESIDE)
@@ -231,7 +223,7 @@ ALLOWED: Final[dict[str, Act]] = {
 
 @pytest.mark.parametrize("act", ALLOWED)
 def test_the_controller_may(policed: Cluster, act: str) -> None:
-    assert said(lambda: ALLOWED[act](api_as(policed, "sync"))) == ""
+    assert refusal(lambda: ALLOWED[act](api_as(policed, "sync"))) == ""
 
 
 # --- those who imitate it -----------------------------------------------------------------------------
@@ -315,7 +307,7 @@ HARMLESS: Final[dict[str, Forgery]] = {
 
 @pytest.mark.parametrize(("act", "number"), [(act, number) for number, act in enumerate(FORGERIES)])
 def test_nobody_imitates_the_controller(policed: Cluster, act: str, number: int) -> None:
-    forged = said(lambda: FORGERIES[act](policed.api, f"forged-{number}"))
+    forged = refusal(lambda: FORGERIES[act](policed.api, f"forged-{number}"))
 
     is_made = not forged and is_applied(get(policed.api, at(f"forged-{number}", "deployments")))
     assert ("which only its controller makes" in forged, is_made) == (act not in IGNORED, False)
@@ -323,7 +315,7 @@ def test_nobody_imitates_the_controller(policed: Cluster, act: str, number: int)
 
 @pytest.mark.parametrize(("act", "number"), [(act, number) for number, act in enumerate(HARMLESS)])
 def test_others_write_as_before(policed: Cluster, act: str, number: int) -> None:
-    assert said(lambda: HARMLESS[act](policed.api, f"harmless-{number}")) == ""
+    assert refusal(lambda: HARMLESS[act](policed.api, f"harmless-{number}")) == ""
 
 
 def test_without_the_policy_most_count_as_the_controllers(policed: Cluster) -> None:
@@ -332,7 +324,7 @@ def test_without_the_policy_most_count_as_the_controllers(policed: Cluster) -> N
     delete(policed.api, where)
     try:
         again = partial(apply, policed.api, at("theirs"), service("theirs"), dryRun="All")
-        until(lambda: not said(again), "it ends")
+        until(lambda: not refusal(again), "it ends")
         found = {}
         for number, (act, forge) in enumerate(FORGERIES.items()):
             forge(policed.api, f"unbound-{number}")
@@ -364,16 +356,16 @@ def test_the_secret_of_certificates_is_not_made_without_the_right_to_create_it(p
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "fusioninfer-webhook-tls"}}
     role, sync = get(policed.api, where), api_as(policed, "sync")
 
-    def refusal() -> str:
+    def denial() -> str:
         at_secret = path("secrets", "fusioninfer-system", "fusioninfer-webhook-tls")
-        return said(lambda: apply(sync, at_secret, secret, dryRun="All"))
+        return refusal(lambda: apply(sync, at_secret, secret, dryRun="All"))
 
-    assert refusal() == ""
+    assert denial() == ""
     narrowed = [rule | {"verbs": ["get", "patch"]} for rule in role["rules"]]
     call(policed.api, "PATCH", where, {"rules": narrowed}, MERGE_PATCH)
-    until(lambda: "cannot create" in refusal(), "the apply is refused")
+    until(lambda: "cannot create" in denial(), "the apply is refused")
     call(policed.api, "PATCH", where, {"rules": role["rules"]}, MERGE_PATCH)
-    until(lambda: refusal() == "", "it is accepted again")
+    until(lambda: denial() == "", "it is accepted again")
 
 
 def test_the_controller_adopts_what_it_made_and_what_lost_its_owners(policed: Cluster) -> None:
@@ -381,4 +373,4 @@ def test_the_controller_adopts_what_it_made_and_what_lost_its_owners(policed: Cl
     apply(sync, at("orphan"), service("orphan"))
     amended(at("orphan"), removed("/metadata/ownerReferences"))(policed.api)
 
-    assert said(lambda: apply(sync, at("orphan"), service("orphan"))) == ""
+    assert refusal(lambda: apply(sync, at("orphan"), service("orphan"))) == ""

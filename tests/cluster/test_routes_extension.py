@@ -5,6 +5,7 @@ One cluster starts with 1.6, gets 1.5, goes on to 1.6 and back, and gets llm-d's
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import pytest
@@ -17,7 +18,7 @@ from tests.builders.lws import container, lws, template
 from tests.cluster.conftest import obtained
 from tests.cluster.test_inspecting import run
 from tests.cluster.testbed.answers import accept, add_gateway
-from tests.cluster.testbed.api import ApiError, delete, items, path
+from tests.cluster.testbed.api import delete, items, path, refusal
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.control_plane import restart_component, running
@@ -117,15 +118,8 @@ def install(cluster: Cluster, definitions: tuple[str, str]) -> None:
             delete(
                 cluster.api, path("customresourcedefinitions", "", f"{plural}.inference.networking.x-k8s.io")
             )
-    until(lambda: is_answered(cluster, path("inferencepools")), "InferencePools can be listed")
-
-
-def is_answered(cluster: Cluster, where: str) -> bool:
-    """Return whether the API server answers."""
-    try:
-        return items(cluster.api, where) is not None
-    except ApiError:
-        return False
+    listed = partial(items, cluster.api, path("inferencepools"))
+    until(lambda: not refusal(listed), "InferencePools can be listed")
 
 
 def install_those_of_llm_d(cluster: Cluster) -> None:

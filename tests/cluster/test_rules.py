@@ -39,7 +39,7 @@ from tests.builders.gateway_api import (
 )
 from tests.builders.ingresses import BROKEN_INGRESSES, GOOD_INGRESSES, host
 from tests.builders.ingresses import path as ingress
-from tests.cluster.testbed.api import ApiError, create, path
+from tests.cluster.testbed.api import create, path, refusal
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 
@@ -100,11 +100,8 @@ def whole(field: str, spec: Object) -> Object:
 
 def answer(cluster: Cluster, field: str, spec: Object) -> str:
     """Return why the API server refuses a spec; empty if it accepts it."""
-    try:
-        create(cluster.api, path(FIELDS[field], "default"), whole(field, spec), **STRICT)
-    except ApiError as error:
-        return str(error)
-    return ""
+    where = path(FIELDS[field], "default")
+    return refusal(lambda: create(cluster.api, where, whole(field, spec), **STRICT))
 
 
 @pytest.mark.parametrize(("field", "name"), CASES_GOOD)

@@ -12,7 +12,7 @@ import pytest
 
 from intent.annotations import EXPANSION
 from tests.cluster.testbed.admissions import CONFIGURATIONS, bursts, call_at
-from tests.cluster.testbed.api import ApiError, create, patch, path
+from tests.cluster.testbed.api import create, patch, path, refusal
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.control_plane import kill_process, stop_process
 from tests.cluster.testbed.controllers import metric
@@ -104,7 +104,7 @@ def test_no_write_fails_during_an_upgrade_and_a_rollback(
         call_at(certified, line.port)
         wait_admission(certified)
         put(certified, space, CLIENT_SIDE, ANNOTATED)
-        with bursts(certified, line, lambda cluster: refusal(cluster, space)) as sent:
+        with bursts(certified, line, lambda cluster: sent_or_refused(cluster, space)) as sent:
             for there in (source, ROOT):
                 for old in tuple(replicas.running):
                     replaced(certified, replicas, old, pair, there)
@@ -136,16 +136,11 @@ def reviews(*replicas: Replica) -> list[float]:
     ]
 
 
-def refusal(cluster: Cluster, namespace: str) -> str:
+def sent_or_refused(cluster: Cluster, namespace: str) -> str:
     """Send a new object, or a change of the one there is, as dry runs; say why it failed, or nothing."""
     seed = next(SEEDS)
     lws = with_words(ANNOTATED, "--seed", str(seed))
-    where = path("leaderworkersets", namespace)
-    try:
-        if seed % 2:
-            create(cluster.api, where, named(lws, f"new-{seed}"), dryRun="All")
-        else:
-            patch(cluster.api, f"{where}/{lws['metadata']['name']}", {"spec": lws["spec"]}, dryRun="All")
-    except ApiError as error:
-        return str(error)
-    return ""
+    where, change = path("leaderworkersets", namespace), {"spec": lws["spec"]}
+    if seed % 2:
+        return refusal(lambda: create(cluster.api, where, named(lws, f"new-{seed}"), dryRun="All"))
+    return refusal(lambda: patch(cluster.api, f"{where}/{lws['metadata']['name']}", change, dryRun="All"))

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.cluster.testbed.api import ApiError, create, path
+from tests.cluster.testbed.api import create, path, refusal
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
 from tests.cluster.testbed.echo import Failure, echo
@@ -21,11 +21,8 @@ CLOSED: Final[Failure] = (0, {})
 
 def written(cluster: Cluster, namespace: str) -> str:
     """Write a LeaderWorkerSet; return what the API server says against it, or nothing."""
-    try:
-        create(cluster.api, path("leaderworkersets", namespace), TRIAL_LWS, dryRun="All")
-    except ApiError as error:
-        return str(error)
-    return ""
+    where = path("leaderworkersets", namespace)
+    return refusal(lambda: create(cluster.api, where, TRIAL_LWS, dryRun="All"))
 
 
 def timed(call: Callable[[], str]) -> tuple[str, float]:
@@ -39,17 +36,17 @@ def test_who_says_when_to_come_again_is_asked_again_then(
     cluster: Cluster, namespace: str, status: int
 ) -> None:
     with echo(cluster, "z-echo", namespace, failures=[(status, LATER)]) as received:
-        refusal, seconds = timed(lambda: written(cluster, namespace))
+        against, seconds = timed(lambda: written(cluster, namespace))
 
-    assert (refusal, [each["path"] for each in received]) == ("", ["/mutate", "/mutate", "/validate"])
+    assert (against, [each["path"] for each in received]) == ("", ["/mutate", "/mutate", "/validate"])
     assert seconds >= 1
 
 
 def test_who_says_at_once_is_asked_ten_times_more(cluster: Cluster, namespace: str) -> None:
     with echo(cluster, "z-echo", namespace, failures=[(503, AT_ONCE)] * 20) as received:
-        refusal = written(cluster, namespace)
+        against = written(cluster, namespace)
 
-    assert "failed calling webhook" in refusal
+    assert "failed calling webhook" in against
     assert len(received) == 11
 
 
@@ -58,7 +55,7 @@ def test_who_does_not_say_so_is_not_asked_again_and_the_write_is_refused(
     cluster: Cluster, namespace: str, failure: Failure
 ) -> None:
     with echo(cluster, "z-echo", namespace, failures=[failure]) as received:
-        refusal = written(cluster, namespace)
+        against = written(cluster, namespace)
 
-    assert "failed calling webhook" in refusal
+    assert "failed calling webhook" in against
     assert len(received) == 1

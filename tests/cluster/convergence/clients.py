@@ -14,7 +14,6 @@
 | scale | `kubectl scale` |
 """
 
-import http.client
 import json
 import os
 import shlex
@@ -29,7 +28,7 @@ import jsonpatch
 from intent import Object
 from intent.annotations import EXPANSION
 from tests.cluster.convergence.placed import Place, placed, written
-from tests.cluster.testbed.api import MERGE_PATCH, ApiError, call, create, get, path
+from tests.cluster.testbed.api import MERGE_PATCH, ApiError, call, create, get_or_none, path
 from tests.cluster.testbed.cluster import kubeconfig
 from tests.laws.convergence import clients
 from tests.laws.convergence.clients import Write
@@ -50,12 +49,7 @@ class RefusedError(Exception):
 
 def stored(place: Place) -> Object | None:
     """Read the object of a place, or None."""
-    try:
-        return get(place.servers.cluster.api, _url(place))
-    except ApiError as error:
-        if error.status == http.client.NOT_FOUND:
-            return None
-        raise
+    return get_or_none(place.servers.cluster.api, _url(place))
 
 
 def send(place: Place, write: Write, turn: int = 0) -> None:

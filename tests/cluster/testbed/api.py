@@ -117,6 +117,25 @@ def get(api: Api, where: str, **query: str) -> Object:
     return call(api, "GET", _target(where, query))
 
 
+def get_or_none(api: Api, where: str) -> Object | None:
+    """Read an object; None if it, or its resource, does not exist."""
+    try:
+        return get(api, where)
+    except ApiError as error:
+        if error.status == http.client.NOT_FOUND:
+            return None
+        raise
+
+
+def refusal(act: Callable[[], object]) -> str:
+    """Do something; return why the API server refused it, or nothing."""
+    try:
+        act()
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
 def items(api: Api, where: str, **query: str) -> list[Object]:
     """List objects; none where the resource itself does not exist."""
     try:

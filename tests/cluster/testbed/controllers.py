@@ -1,6 +1,5 @@
 """The controller under test: killed and restarted, several at once, behind a bad network; and its results."""
 
-import http.client
 import json
 import re
 import time
@@ -13,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from intent import Object
 from tests.builders.patience import PATIENCE
-from tests.cluster.testbed.api import ApiError, delete, get, items, path
+from tests.cluster.testbed.api import delete, get_or_none, items, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig, kubectl
 from tests.cluster.testbed.components import http_body
 from tests.cluster.testbed.control_plane import kill_process
@@ -139,12 +138,7 @@ def metric(port: int, name: str, **labels: str) -> float:
 
 
 def _stored(cluster: Cluster, namespace: str, name: str) -> Object | None:
-    try:
-        return get(cluster.api, path("podgroups", namespace, name))
-    except ApiError as error:
-        if error.status == http.client.NOT_FOUND:
-            return None
-        raise
+    return get_or_none(cluster.api, path("podgroups", namespace, name))
 
 
 DEFAULTS: Final = {"queue": "default"}

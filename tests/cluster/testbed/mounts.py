@@ -5,7 +5,6 @@ which the link is then moved in one step (`k8s.io/kubernetes` `pkg/volume/util/a
 """
 
 import base64
-import http.client
 import shutil
 import tempfile
 import time
@@ -14,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.cluster.testbed.api import ApiError, get, path
+from tests.cluster.testbed.api import get_or_none, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.wait import kept_doing
 
@@ -58,10 +57,5 @@ def swap(directory: Path, content: Mapping[str, bytes]) -> None:
 
 def _read(cluster: Cluster, where: str) -> dict[str, bytes]:
     """Read the pair; nothing unless it is whole: until then the kubelet mounts nothing."""
-    try:
-        data = get(cluster.api, where).get("data", {})
-    except ApiError as error:
-        if error.status == http.client.NOT_FOUND:
-            return {}
-        raise
+    data = (get_or_none(cluster.api, where) or {}).get("data", {})
     return {key: base64.b64decode(data[key]) for key in PAIR} if set(PAIR) <= data.keys() else {}
