@@ -67,14 +67,6 @@ async def test_the_controller_does_not_write_what_it_scales(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_manual_scale_is_left_to_the_autoscaler(api: Api) -> None:
-    scale(api, 2, "kubectl")
-    await quiet()
-
-    assert replicas(api) == 2
-
-
-@pytest.mark.usefixtures("served")
 async def test_the_autoscaler_is_repaired_made_again_and_changed_by_its_author(
     api: Api, eventually: Eventually
 ) -> None:

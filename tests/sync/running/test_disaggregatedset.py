@@ -71,16 +71,6 @@ def required(api: Api, revision: str) -> dict[str, int]:
     return {policy["name"]: policy["minSubGroups"] for policy in policies[:-1]}
 
 
-@pytest.mark.usefixtures("rolling")
-async def test_each_revision_has_its_own_gang_and_no_finding(api: Api) -> None:
-    for revision in (OLD, NEW):
-        roles = {f"ds-{revision}-{role}": 1 for role in ("prefill", "decode")}
-        assert required(api, revision) == roles
-        assert api.objects[pod_group(revision)]["metadata"]["labels"] == {PREFIX + "service": KEY[1]}
-    assert PG not in api.objects
-    assert reasons(api) == []
-
-
 async def test_a_rollout_that_stops_in_the_middle_starts_nothing_and_loses_nothing(
     api: Api, start: Start, eventually: Eventually
 ) -> None:
@@ -278,23 +268,6 @@ async def test_one_that_is_ejected_leaves_the_pod_group_to_the_others(
     api.remove(LWS.path(KEY[0], name))
     await eventually(lambda: owners(api, path) == {name.replace("decode", "prefill")})
     assert api.objects[path]["metadata"]["uid"] == before["metadata"]["uid"]
-
-
-async def test_a_pod_group_of_a_slice_without_its_label_is_repaired(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    put(api, *both(OLD, part="1"))
-    start()
-    await eventually(lambda: SLICE_1 in api.objects)
-    await quiet(2)
-
-    changed = copy.deepcopy(api.objects[SLICE_1])
-    changed["metadata"]["labels"] = {}
-    changed["spec"]["minMember"] = 1
-    api.put(SLICE_1, changed)
-
-    await eventually(lambda: api.objects[SLICE_1]["spec"]["minMember"] > 1)
-    assert api.objects[SLICE_1]["metadata"]["labels"] == {PREFIX + "service": KEY[1]}
 
 
 @pytest.mark.parametrize(

@@ -72,17 +72,6 @@ def spec(api: Api) -> Object:
     return value
 
 
-async def test_a_free_lease_is_taken(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
-    worker = Worker(client, "a")
-
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
-
-    assert (spec(api)["holderIdentity"], spec(api)["leaseTransitions"]) == ("a", 0)
-
-
 async def test_a_second_process_waits_while_the_lease_is_renewed(
     api: Api, clients: Clients, background: Background, eventually: Eventually
 ) -> None:

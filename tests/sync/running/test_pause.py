@@ -1,16 +1,12 @@
 """A paused service is reconciled without writes; a resumed one is served at once."""
 
 import logging
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 
 from sync.controller import Controller
-from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
-from sync.state import ServiceState
-from sync.write import Writer
+from sync.kinds import INFERENCE_SERVICE, POD_GROUP
 from tests.sync.conftest import Eventually, Start, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE, PREFILL
@@ -123,27 +119,3 @@ async def test_other_services_are_not_paused(api: Api, start: Start, eventually:
     await eventually(lambda: POD_GROUP.path(HOME, "r2") in api.objects)
 
     assert [path for _, path in api.writes if "/r1" in path] == []
-
-
-WRITES: list[Callable[[Writer, Any], Any]] = [
-    lambda writer, row: writer.delete(ServiceState(KEY), LWS, row),
-    lambda writer, row: writer.report(ServiceState(KEY), row, {"conditions": []}),
-]
-
-
-@pytest.mark.parametrize("write", WRITES)
-async def test_every_kind_of_write_is_paused(
-    api: Api, make: Start, write: Callable[[Writer, Any], Any], eventually: Eventually
-) -> None:
-    api.put(SERVICE, inference_service())
-    controller = make(observe_only=True)
-    await eventually(lambda: bool(controller.caches["InferenceService"].rows))
-    row = controller.caches["InferenceService"].rows["team-a", "r1"]
-
-    await write(controller.writer, row)
-
-    assert (api.writes, would(controller), row in controller.caches["InferenceService"].rows.values()) == (
-        [],
-        1,
-        True,
-    )
