@@ -7,7 +7,6 @@ write the record, and validate.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
@@ -22,13 +21,12 @@ from tests.bench.report import Row, row
 from tests.bench.run import Run
 from tests.bench.stages import leaderworkerset
 from tests.bench.writes import DRY, PLACE, Bench, Round, Write, alone, create, store, update
-from tests.cluster.testbed.build import BuildFailedError, Built, build
+from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
 from tests.cluster.testbed.install import install_definitions
 from tests.cluster.testbed.kyverno import KYVERNO, PATIENCE, add_policy, start_kyverno
 from tests.cluster.testbed.modules import MODULES, PEER_CRDS, PEER_MODULES
 from tests.cluster.testbed.ours import install_manifests, start_webhook, wait_admission
-from tests.cluster.testbed.toolchain import ModulesUnavailableError
 from tests.cluster.testbed.wait import until
 from webhook.expand import DEFAULTS, change
 from webhook.state import state
@@ -38,7 +36,6 @@ ASKS: Final = "peers.example.com/service"
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 VALUE: Final = f'{{{{ request.object.metadata.annotations."{ASKS}" }}}}'
 """The name of the service, as a policy reads it."""
-NOT_BUILT: Final = "Kyverno was not built"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +61,23 @@ LWS: Final = Peer("LWS", "lws", {does: (pair[1],) for does, pair in api.WEBHOOKS
 
 
 def measure(run: Run) -> Iterator[Row]:
-    """Start a control plane of our own with all peers that can be had, and measure on it."""
-    built, has_kyverno = obtained(run)
-    with ExitStack() as stack:
-        cluster = stack.enter_context(running(built, control=("lws",)))
+    """Start a control plane of our own with both peers, and measure on it."""
+    built = build(sys.stderr, (*MODULES, *PEER_MODULES))
+    with running(built, control=("lws",)) as cluster, kept(cluster.api) as line:
         install_manifests(cluster)
         start_webhook(cluster)
         wait_admission(cluster)
-        line = stack.enter_context(kept(cluster.api))
-        peers = [Peer("ours", "webhook", OURS, _named("ours", api.ours(line)))]
-        if has_kyverno:
-            install_definitions(cluster, PEER_CRDS)
-            start_kyverno(cluster, [condition()])
-            mutating = {"mutate": add_policy(cluster, policy())}
-            until(partial(_is_applied, line), "Kyverno applies its policy", seconds=PATIENCE, every=1.0)
-            peers.append(Peer("Kyverno", KYVERNO, mutating, _named("Kyverno", _asked(line))))
+        install_definitions(cluster, PEER_CRDS)
+        start_kyverno(cluster, [condition()])
+        mutating = {"mutate": add_policy(cluster, policy())}
+        until(partial(_is_applied, line), "Kyverno applies its policy", seconds=PATIENCE, every=1.0)
+        peers = [
+            Peer("ours", "webhook", OURS, _named("ours", api.ours(line))),
+            Peer("Kyverno", KYVERNO, mutating, _named("Kyverno", _asked(line))),
+        ]
         bench = Bench(cluster, line, ("lws", *(peer.process for peer in peers)))
         writes = [write for turn in zip(*(peer.writes for peer in peers), strict=True) for write in turn]
-        found = list(rows(peers, bench.rounds(writes, run, "peers")))
-        yield from found if has_kyverno else noted(found)
-
-
-def obtained(run: Run) -> tuple[Built, bool]:
-    """Return the components, and whether Kyverno is among them; say so if it is not."""
-    try:
-        return build(sys.stderr, (*MODULES, *PEER_MODULES)), True
-    except (ModulesUnavailableError, BuildFailedError) as error:
-        run.console.print(f"{NOT_BUILT}: {error}", highlight=False)
-    return build(sys.stderr, MODULES), False
-
-
-def noted(found: Sequence[Row]) -> list[Row]:
-    """Say in the first row that Kyverno is missing."""
-    return [replace(found[0], beside={**found[0].beside, "note": NOT_BUILT}), *found[1:]]
+        yield from rows(peers, bench.rounds(writes, run, "peers"))
 
 
 # --- the policy -------------------------------------------------------------------------------------
