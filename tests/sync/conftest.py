@@ -27,7 +27,6 @@ from tests.sync.samples import routed
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, admit, reported
 
 Background = Callable[[Any], asyncio.Task[Any]]
-Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 Start = Callable[..., Controller]
 FOR_EVER = 3600.0
 WITHOUT_API = Settings(api_services=False)
@@ -40,6 +39,14 @@ async def quiet(times: int = 1) -> None:
     The controller and its API server run in this process: while it has no processor, no iteration passes.
     """
     for _ in range(30 * times):
+        await asyncio.sleep(0.01)
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "the condition did not hold in time"
         await asyncio.sleep(0.01)
 
 
@@ -117,19 +124,6 @@ async def background() -> AsyncIterator[Callable[[Any], asyncio.Task[Any]]]:
 
 
 @pytest.fixture
-def eventually() -> Eventually:
-    """Wait until a condition holds."""
-
-    async def wait(holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < end, "the condition did not hold in time"
-            await asyncio.sleep(0.01)
-
-    return wait
-
-
-@pytest.fixture
 async def make(client: Client, background: Background) -> Start:
     """Return a factory of controllers whose reflectors run."""
 
@@ -169,7 +163,7 @@ def admission(api: Api) -> None:
 
 
 @pytest.fixture
-async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - first
+async def served(api: Api, admission: None, start: Start) -> Controller:  # noqa: ARG001 - first
     """Run a controller until an InferenceService with routes has all its objects."""
     api.put(SERVICE, routed())
     controller = start()

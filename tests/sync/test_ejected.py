@@ -18,7 +18,7 @@ from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, WATCHED
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, merge
 from tests.sync.samples import KEY, lws
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, SETTINGS, reasons
@@ -91,7 +91,7 @@ async def taken(api: Api, steps: Iterable[Instruction]) -> None:
 
 
 @pytest.fixture
-async def routed_sets(api: Api, start: Start, eventually: Eventually) -> Controller:
+async def routed_sets(api: Api, start: Start) -> Controller:
     """Run a controller until two annotated LeaderWorkerSets have PodGroup and routes."""
     for path, obj in ((P, lws("p")), (D, lws("d", "decoder"))):
         obj["metadata"]["annotations"][PREFIX + "strategy"] = "pd-disaggregation"
@@ -127,7 +127,7 @@ def ejected(api: Api, *paths: str, labels: bool = True) -> None:
 @pytest.mark.usefixtures("routed_sets")
 @pytest.mark.parametrize("labels", [True, False], ids=["labels stay", "labels go"])
 async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(
-    api: Api, start: Start, eventually: Eventually, *, labels: bool
+    api: Api, start: Start, *, labels: bool
 ) -> None:
     """Their authors are told how to own the PodGroup, and another leader keeps them too."""
     before = {path: api.objects[path] for path in (PG, *ROUTES.values())}
@@ -145,7 +145,7 @@ async def test_removed_annotations_alone_keep_the_pod_group_and_the_routes(
 
 @pytest.mark.parametrize("first", [P, D], ids=["first the one without", "first the one with"])
 async def test_routes_that_one_member_wants_stay_while_the_members_are_ejected_in_turn(
-    api: Api, start: Start, eventually: Eventually, first: str
+    api: Api, start: Start, first: str
 ) -> None:
     """`kubectl annotate` of two objects is two requests."""
     decode = lws("d", "decoder")
@@ -168,7 +168,7 @@ async def test_routes_that_one_member_wants_stay_while_the_members_are_ejected_i
 
 
 @pytest.mark.usefixtures("routed_sets")
-async def test_they_go_with_the_last_ejected_one(api: Api, eventually: Eventually) -> None:
+async def test_they_go_with_the_last_ejected_one(api: Api) -> None:
     ejected(api, P, D)
     await quiet()
 
@@ -181,9 +181,7 @@ async def test_they_go_with_the_last_ejected_one(api: Api, eventually: Eventuall
 
 
 @pytest.mark.usefixtures("routed_sets")
-async def test_a_member_that_is_deleted_no_longer_keeps_an_ejected_one_from_starting(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_member_that_is_deleted_no_longer_keeps_an_ejected_one_from_starting(api: Api) -> None:
     ejected(api, D)
     await quiet()
 
@@ -193,9 +191,7 @@ async def test_a_member_that_is_deleted_no_longer_keeps_an_ejected_one_from_star
 
 
 @pytest.mark.usefixtures("routed_sets")
-async def test_a_set_that_opts_out_while_another_is_ejected_loses_its_policy_alone(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_set_that_opts_out_while_another_is_ejected_loses_its_policy_alone(api: Api) -> None:
     ejected(api, D)
     plain = copy.deepcopy(api.objects[P])
     plain["metadata"] |= {"annotations": {}, "labels": {}}
@@ -220,9 +216,7 @@ async def test_a_stranger_that_names_the_pod_group_changes_nothing_in_it(api: Ap
     assert not [one for one in reasons(api) if one[1] == "x"]
 
 
-async def test_a_deaf_watch_deletes_no_pod_group_of_an_ejected_set(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_deaf_watch_deletes_no_pod_group_of_an_ejected_set(api: Api, start: Start) -> None:
     api.put(P, lws("p"))
     api.put(D, lws("d", "decoder"))
     controller = start()
@@ -260,7 +254,7 @@ async def test_the_steps_keep_everything_that_an_inferenceservice_made(api: Api)
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_service_can_come_back(api: Api, eventually: Eventually) -> None:
+async def test_the_service_can_come_back(api: Api) -> None:
     service, made = api.objects[SERVICE], eject([live(api)])
     await taken(api, made.steps)
     await quiet()

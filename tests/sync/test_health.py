@@ -12,7 +12,7 @@ from sync.kinds import LWS, POD_GROUP
 from sync.watch.availability import EVERYWHERE
 from sync.watch.cache import Cache, Caches
 from sync.watch.reflector import reflect
-from tests.sync.conftest import Background, Eventually
+from tests.sync.conftest import Background, eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
@@ -57,7 +57,7 @@ async def cache(client: Client, background: Background) -> Cache[Any]:
     return kept
 
 
-async def test_a_list_and_an_event_are_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+async def test_a_list_and_an_event_are_heard(api: Api, cache: Cache[Any]) -> None:
     cache.availability.scopes[EVERYWHERE].heard = 0.0
     await eventually(lambda: bool(api.watches))
     assert cache.availability.heard
@@ -70,7 +70,7 @@ async def test_a_list_and_an_event_are_heard(api: Api, cache: Cache[Any], eventu
 
 
 async def test_one_deaf_watch_of_several_namespaces_is_noticed(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     """Where only some namespaces are watched, each has a watch of its own."""
     cache = Cache(LWS)
@@ -86,7 +86,7 @@ async def test_one_deaf_watch_of_several_namespaces_is_noticed(
     assert unhealthy({LWS.kind: cache}, {}, now, now) == f"deaf watch: {LWS.kind}"
 
 
-async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any]) -> None:
     api.fault = lambda _request: status(403, "Forbidden")
     cache.availability.scopes[EVERYWHERE].heard = 0.0
 
@@ -95,9 +95,7 @@ async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any], eventually: 
     assert cache.availability.heard
 
 
-async def test_a_watch_on_which_nothing_arrives_is_not_heard(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_watch_on_which_nothing_arrives_is_not_heard(api: Api, cache: Cache[Any]) -> None:
     await eventually(lambda: bool(api.watches))
     cache.availability.scopes[EVERYWHERE].heard = 0.0
 
@@ -106,9 +104,7 @@ async def test_a_watch_on_which_nothing_arrives_is_not_heard(
     assert not cache.availability.heard
 
 
-async def test_a_broken_connection_is_not_heard(
-    client: Client, background: Background, eventually: Eventually
-) -> None:
+async def test_a_broken_connection_is_not_heard(client: Client, background: Background) -> None:
     client.configuration.host = "http://127.0.0.1:9"  # discard: nothing listens
     cache = Cache(LWS)
     cache.availability.scopes[EVERYWHERE].heard = 0.0

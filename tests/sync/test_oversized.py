@@ -10,7 +10,7 @@ from intent.budget import BYTES
 from kube.pool import BytePool
 from sync.kinds import LWS, WATCHED, Kind
 from sync.watch.cache import ROW_LIMIT, Cache
-from tests.sync.conftest import Eventually, quiet
+from tests.sync.conftest import eventually, quiet
 from tests.sync.crowd import large
 from tests.sync.fake_api import Api
 from tests.sync.samples import lws
@@ -18,9 +18,7 @@ from tests.sync.served import PREFILL, SERVICE, change, condition
 
 
 @pytest.mark.usefixtures("served")
-async def test_its_members_routes_and_autoscalers_are_neither_changed_nor_deleted(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_its_members_routes_and_autoscalers_are_neither_changed_nor_deleted(api: Api) -> None:
     def kept() -> dict[str, object]:
         return {path: one for path, one in api.objects.items() if path != SERVICE and "/events/" not in path}
 
@@ -42,7 +40,7 @@ async def test_its_members_routes_and_autoscalers_are_neither_changed_nor_delete
 
 
 @pytest.mark.usefixtures("served")
-async def test_what_is_too_large_to_be_read_is_not_taken_for_absent(api: Api, eventually: Eventually) -> None:
+async def test_what_is_too_large_to_be_read_is_not_taken_for_absent(api: Api) -> None:
     """A LeaderWorkerSet that became so leaves the whole service alone, and says so."""
     paths = set(api.objects)
 

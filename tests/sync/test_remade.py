@@ -9,7 +9,7 @@ from aiohttp import web
 
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP, POOL, Kind
-from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
+from tests.sync.conftest import WITHOUT_API, Background, Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import routed
 from tests.sync.served import DECODE, HOME, OWN_GATEWAY, PG, PREFILL, ROUTES, SERVICE, with_gateway
@@ -54,7 +54,7 @@ def collected(api: Api) -> bool:
 
 @pytest.mark.parametrize("seen", [True, False], ids=["deletions are seen", "only the list fails"])
 async def test_without_its_crd_the_objects_of_a_service_stay_until_the_garbage_collector_deletes_them(
-    api: Api, served: Controller, eventually: Eventually, *, seen: bool
+    api: Api, served: Controller, *, seen: bool
 ) -> None:
     """The collector resolves no owner of a kind that is gone. It deletes them when the kind is back."""
     before, api.collects = uids(api), False
@@ -88,7 +88,7 @@ async def test_without_its_crd_the_objects_of_a_service_stay_until_the_garbage_c
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "listed afterwards"])
 async def test_a_namespace_that_is_made_again_has_its_services_again(
-    api: Api, served: Controller, eventually: Eventually, *, watched: bool
+    api: Api, served: Controller, *, watched: bool
 ) -> None:
     assert served
     before = uids(api)
@@ -133,7 +133,7 @@ SWITCHES: Final = {
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.usefixtures("admission")
 async def test_switches_that_are_set_and_unset_leave_a_live_service_as_it_is(
-    api: Api, make: Start, background: Background, eventually: Eventually, switch: str
+    api: Api, make: Start, background: Background, switch: str
 ) -> None:
     api.put(SERVICE, with_gateway())
     expected = (OBJECTS | {OWN_GATEWAY}) - {ROUTES["HTTPRoute"]}
@@ -153,7 +153,7 @@ async def test_switches_that_are_set_and_unset_leave_a_live_service_as_it_is(
 
 @pytest.mark.parametrize("kind", [POD_GROUP, LWS, POOL], ids=lambda kind: kind.kind)
 async def test_objects_whose_crd_is_deleted_and_made_again_are_as_before(
-    api: Api, served: Controller, eventually: Eventually, kind: Kind[Any], monkeypatch: pytest.MonkeyPatch
+    api: Api, served: Controller, kind: Kind[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.2)
     lost = {path for path in OBJECTS if f"/{kind.resource.plural}/" in path}

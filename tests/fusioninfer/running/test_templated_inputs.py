@@ -28,7 +28,6 @@ from tests.builders.isvc import isvc
 from tests.builders.reviews import review
 from tests.builders.templates import template
 from tests.sync.conftest import (  # noqa: F401 - fixtures
-    Eventually,
     Start,
     api,
     background,
@@ -302,8 +301,8 @@ async def test_files_become_what_admission_stores(
 
 
 @each_case
-async def test_an_inferenceservice_becomes_what_its_author_could_write(  # noqa: PLR0917 - fixtures
-    case: Case, api: Api, kubeconfig: Path, tmp_path: Path, start: Start, eventually: Eventually
+async def test_an_inferenceservice_becomes_what_its_author_could_write(
+    case: Case, api: Api, kubeconfig: Path, tmp_path: Path, start: Start
 ) -> None:
     store(api, case)
     admitting(api)
@@ -320,9 +319,7 @@ async def test_an_inferenceservice_becomes_what_its_author_could_write(  # noqa:
         assert authored(made["LeaderWorkerSet", one["metadata"]["name"]]) == by_hand
 
 
-async def test_the_router_of_a_template_gives_the_same_route(
-    api: Api, tmp_path: Path, start: Start, eventually: Eventually
-) -> None:
+async def test_the_router_of_a_template_gives_the_same_route(api: Api, tmp_path: Path, start: Start) -> None:
     case, path = CASES["a router"], OUTPUTS["HTTPRoute"].path("llm", "svc-httproute")
     store(api, case)
     admitting(api)

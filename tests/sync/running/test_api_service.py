@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from intent.settings import Settings
 from sync.kinds import LWS, OUTPUTS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import HOME, SERVICE, accepted, admit, change, condition, reported
@@ -20,7 +20,7 @@ ON: Final = Settings()
 
 
 @pytest.fixture
-async def made(api: Api, start: Start, eventually: Eventually) -> None:
+async def made(api: Api, start: Start) -> None:
     """Have the controller make the Service of one annotated LeaderWorkerSet."""
     api.put(WORKER, lws("w", "worker"))
     start(settings=ON)
@@ -57,7 +57,7 @@ async def test_it_stays_with_an_ejected_leaderworkerset(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("made")
-async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api, eventually: Eventually) -> None:
+async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api) -> None:
     """LWS would use our Service as the headless one of its pods, and no pod would find its leader."""
     strange = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "spec": {}}
 
@@ -70,9 +70,7 @@ async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api, eventually:
 
 
 @pytest.mark.parametrize("routes", [False, True])
-async def test_a_service_that_cannot_have_it_works_as_before(
-    api: Api, start: Start, eventually: Eventually, *, routes: bool
-) -> None:
+async def test_a_service_that_cannot_have_it_works_as_before(api: Api, start: Start, *, routes: bool) -> None:
     """It may exist since before the release that made these Services."""
     api.prune = admit
     api.put(API, foreign())
@@ -91,7 +89,7 @@ async def test_a_service_that_cannot_have_it_works_as_before(
     assert reported(api, "Progressing") != "Applying"
 
 
-async def test_a_refused_service_stops_nothing_else(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_a_refused_service_stops_nothing_else(api: Api, start: Start) -> None:
     """A quota may forbid Services, and the range of their addresses may be used up."""
     api.put(WORKER, lws("w", "worker"))
     api.fault = lambda request: (

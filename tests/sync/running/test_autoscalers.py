@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from sync import kinds
 from tests.builders.autoscaling import pods, scaling
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_replicas import owners, replicas, scale
 from tests.sync.samples import role, routed
@@ -46,7 +46,7 @@ def scaled(generation: int = 1, **fields: Any) -> Object:
 
 
 @pytest.fixture
-async def served(api: Api, start: Start, eventually: Eventually) -> None:
+async def served(api: Api, start: Start) -> None:
     """Run a controller until the role has its autoscaler, which has scaled it to five."""
     api.put(SERVICE, scaled())
     start()
@@ -67,9 +67,7 @@ async def test_the_controller_does_not_write_what_it_scales(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_autoscaler_is_repaired_made_again_and_changed_by_its_author(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_the_autoscaler_is_repaired_made_again_and_changed_by_its_author(api: Api) -> None:
     spec = copy.deepcopy(api.objects[AUTOSCALER]["spec"])
     other = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
     for edit in ({"maxReplicas": 99}, {"scaleTargetRef": other}):
@@ -86,7 +84,7 @@ async def test_the_autoscaler_is_repaired_made_again_and_changed_by_its_author(
 
 
 @pytest.mark.usefixtures("served")
-async def test_scaling_that_is_removed_keeps_the_replicas(api: Api, eventually: Eventually) -> None:
+async def test_scaling_that_is_removed_keeps_the_replicas(api: Api) -> None:
     api.put(SERVICE, asking(2))
 
     await eventually(lambda: AUTOSCALER not in api.objects)
@@ -95,9 +93,7 @@ async def test_scaling_that_is_removed_keeps_the_replicas(api: Api, eventually: 
 
 
 @pytest.mark.usefixtures("served")
-async def test_replicas_in_place_of_scaling_are_applied_and_a_late_scale_is_reverted(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_replicas_in_place_of_scaling_are_applied_and_a_late_scale_is_reverted(api: Api) -> None:
     api.put(SERVICE, asking(2, replicas=2))
     await eventually(lambda: AUTOSCALER not in api.objects and replicas(api) == 2)
     await eventually(lambda: reported(api, "Failed") == "NothingFailed")
@@ -107,9 +103,7 @@ async def test_replicas_in_place_of_scaling_are_applied_and_a_late_scale_is_reve
     await eventually(lambda: replicas(api) == 2)
 
 
-async def test_scaling_in_place_of_replicas_keeps_them(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_scaling_in_place_of_replicas_keeps_them(api: Api, start: Start) -> None:
     api.put(SERVICE, asking(replicas=3))
     start()
     await eventually(lambda: DECODE in api.objects and replicas(api) == 3)
@@ -123,7 +117,7 @@ async def test_scaling_in_place_of_replicas_keeps_them(
 
 @pytest.mark.parametrize("kind", ["LeaderWorkerSet", "Deployment"])
 async def test_an_autoscaler_of_the_users_own_of_that_name_is_left_alone(
-    api: Api, start: Start, eventually: Eventually, kind: str
+    api: Api, start: Start, kind: str
 ) -> None:
     """`kubectl autoscale` names the autoscaler after what it scales."""
     group = {"LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1", "Deployment": "apps/v1"}[kind]

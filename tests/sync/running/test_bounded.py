@@ -13,7 +13,7 @@ from sync import clock
 from sync.controller import Controller
 from sync.decide import REWORDING, REWORDINGS, ApplyHistory
 from sync.kinds import POD_GROUP
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
 from tests.sync.served import HOME, PREFILL, SERVICE, STATUS, change, condition
@@ -48,7 +48,7 @@ def varying(api: Api, request: pytest.FixtureRequest) -> Iterator[list[int]]:
 
 @pytest.mark.usefixtures("patient", "admission")
 async def test_a_refusal_with_changing_messages_causes_few_tries_and_writes(
-    api: Api, varying: list[int], start: Start, eventually: Eventually
+    api: Api, varying: list[int], start: Start
 ) -> None:
     api.put(SERVICE, inference_service())
     start()
@@ -62,7 +62,7 @@ async def test_a_refusal_with_changing_messages_causes_few_tries_and_writes(
 
 @pytest.mark.usefixtures("admission")
 async def test_a_refusal_with_changing_messages_causes_one_event(
-    api: Api, varying: list[int], start: Start, eventually: Eventually
+    api: Api, varying: list[int], start: Start
 ) -> None:
     api.put(SERVICE, inference_service())
     controller = start()
@@ -98,7 +98,7 @@ def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
 
 
 async def test_findings_that_no_longer_hold_are_forgotten_in_time(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.events.REPEAT", 0.1)
     api.put("/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets/p", lws("p"))
@@ -117,7 +117,7 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
 
 @pytest.mark.usefixtures("served")
 async def test_our_own_status_causes_no_reconcile(
-    api: Api, served: Controller, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, served: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshots: list[object] = []
     reconcile = type(served).reconcile

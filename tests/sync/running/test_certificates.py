@@ -12,7 +12,7 @@ from kube.client import Client
 from server.certificates import Certificates, keep
 from sync.lease import LeadershipLostError
 from sync.metrics import ControllerMetrics, metrics
-from tests.sync.conftest import FOR_EVER, Background, Eventually
+from tests.sync.conftest import FOR_EVER, Background, eventually
 from tests.sync.fake_api import Api, status
 
 SECRET = "/api/v1/namespaces/system/secrets/tls"
@@ -59,7 +59,7 @@ async def keeping(client: Client, measured: ControllerMetrics, background: Backg
 
 @pytest.mark.usefixtures("keeping")
 async def test_the_secret_is_written_once_and_the_expiry_of_its_ca_is_a_metric(
-    api: Api, measured: ControllerMetrics, eventually: Eventually
+    api: Api, measured: ControllerMetrics
 ) -> None:
     await eventually(lambda: reconciles(measured, "unchanged") > 3)
 
@@ -71,7 +71,7 @@ async def test_the_secret_is_written_once_and_the_expiry_of_its_ca_is_a_metric(
 
 @pytest.mark.usefixtures("broken", "keeping")
 async def test_an_error_is_logged_once_and_retried(
-    measured: ControllerMetrics, eventually: Eventually, caplog: pytest.LogCaptureFixture
+    measured: ControllerMetrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     await eventually(lambda: reconciles(measured, "failed") > 3)
 
@@ -79,16 +79,14 @@ async def test_an_error_is_logged_once_and_retried(
 
 
 @pytest.mark.usefixtures("foreign", "keeping")
-async def test_a_secret_without_our_label_is_left_unchanged(
-    api: Api, measured: ControllerMetrics, eventually: Eventually
-) -> None:
+async def test_a_secret_without_our_label_is_left_unchanged(api: Api, measured: ControllerMetrics) -> None:
     await eventually(lambda: reconciles(measured, "failed") > 0)
 
     assert api.objects[SECRET]["data"] == {"password": "eA=="}
 
 
 @pytest.mark.usefixtures("strange", "keeping")
-async def test_a_bug_does_not_end_the_controller(measured: ControllerMetrics, eventually: Eventually) -> None:
+async def test_a_bug_does_not_end_the_controller(measured: ControllerMetrics) -> None:
     await eventually(lambda: reconciles(measured, "bug") > 3)
 
 
@@ -107,7 +105,7 @@ async def test_without_leadership_nothing_is_written(
 @pytest.mark.usefixtures("keeping")
 @pytest.mark.parametrize("days", [400, -400], ids=["ahead", "behind"])
 async def test_a_clock_that_jumps_changes_no_certificate(
-    api: Api, client: Client, measured: ControllerMetrics, eventually: Eventually, days: int
+    api: Api, client: Client, measured: ControllerMetrics, days: int
 ) -> None:
     """The API server checks certificates, so its clock counts; this process reads it in each answer."""
     await eventually(lambda: reconciles(measured, "unchanged") > 1)

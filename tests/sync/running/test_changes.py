@@ -11,7 +11,7 @@ from sync.controller import Controller
 from sync.observed.managed_fields import Takeover
 from sync.parts.desired import Desired
 from sync.snapshot import Situation, Snapshot
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, lws, prefill, role, routed
 from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod
@@ -58,9 +58,7 @@ def test_a_new_service_is_told_what_was_made(api: Api) -> None:
     }
 
 
-async def test_members_of_an_author_are_told_that_the_gate_opened(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_members_of_an_author_are_told_that_the_gate_opened(api: Api, start: Start) -> None:
     api.put(PREFILL, lws("r1-prefill"))
     api.put(DECODE, lws("r1-decode", "decoder"))
 
@@ -70,7 +68,7 @@ async def test_members_of_an_author_are_told_that_the_gate_opened(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_changed_request_is_told(api: Api, eventually: Eventually) -> None:
+async def test_a_changed_request_is_told(api: Api) -> None:
     api.put(
         SERVICE, routed(role("prefill", "prefiller"), role("decode", "decoder", replicas=2), generation=2)
     )
@@ -79,7 +77,7 @@ async def test_a_changed_request_is_told(api: Api, eventually: Eventually) -> No
 
 
 @pytest.mark.usefixtures("served")
-async def test_what_is_no_longer_desired_is_told(api: Api, eventually: Eventually) -> None:
+async def test_what_is_no_longer_desired_is_told(api: Api) -> None:
     change(api, SERVICE, spec=inference_service()["spec"])
 
     await eventually(lambda: bool(told(api, "Deleted")))
@@ -89,9 +87,7 @@ async def test_what_is_no_longer_desired_is_told(api: Api, eventually: Eventuall
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_service_that_becomes_ready_and_unready_is_told(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_service_that_becomes_ready_and_unready_is_told(api: Api, start: Start) -> None:
     api.put(SERVICE, inference_service(role("decode")))
     start()
     await eventually(lambda: DECODE in api.objects)
@@ -106,9 +102,7 @@ async def test_a_service_that_becomes_ready_and_unready_is_told(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_new_leader_tells_nothing_again(
-    api: Api, served: Controller, start: Start, eventually: Eventually
-) -> None:
+async def test_a_new_leader_tells_nothing_again(api: Api, served: Controller, start: Start) -> None:
     before = len(api.kept("events"))
 
     other = start()
@@ -122,9 +116,7 @@ async def test_a_new_leader_tells_nothing_again(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_undone_change_names_its_author_the_field_and_where_to_make_it(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_an_undone_change_names_its_author_the_field_and_where_to_make_it(api: Api) -> None:
     api.put(PG, edited_by("kubectl-edit", api.objects[PG], "minMember", 7))
 
     await eventually(lambda: len(events(api, "ChangeReverted")) == 2)
@@ -137,7 +129,7 @@ async def test_an_undone_change_names_its_author_the_field_and_where_to_make_it(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_undone_change_of_an_unknown_author_is_told(api: Api, eventually: Eventually) -> None:
+async def test_an_undone_change_of_an_unknown_author_is_told(api: Api) -> None:
     api.edit(PG, minMember=7)
 
     await eventually(lambda: bool(told(api, "ChangeReverted")))
@@ -145,7 +137,7 @@ async def test_an_undone_change_of_an_unknown_author_is_told(api: Api, eventuall
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_deleted_object_that_is_made_again_is_told(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_object_that_is_made_again_is_told(api: Api) -> None:
     api.remove(ROUTE)
 
     await eventually(lambda: bool(told(api, "ChangeReverted")))
@@ -155,7 +147,7 @@ async def test_a_deleted_object_that_is_made_again_is_told(api: Api, eventually:
 
 
 @pytest.mark.usefixtures("served")
-async def test_routes_that_come_back_are_no_undone_change(api: Api, eventually: Eventually) -> None:
+async def test_routes_that_come_back_are_no_undone_change(api: Api) -> None:
     whole = copy.deepcopy(api.objects[SERVICE])
 
     change(api, SERVICE, spec=inference_service()["spec"])

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from sync.kinds import LWS, POD_GROUP
-from tests.sync.conftest import Eventually, Start
+from tests.sync.conftest import Start, eventually
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, lws
 
@@ -52,7 +52,7 @@ def resynced(api: Api) -> int:
     return len({path for method, path in api.requests if method == "PATCH" and "old-" in path})
 
 
-async def ready(api: Api, start: Start, eventually: Eventually) -> None:
+async def ready(api: Api, start: Start) -> None:
     """Start a leader, and slow the API server down once it works."""
     start()
     await eventually(lambda: resynced(api) > 0)
@@ -60,10 +60,8 @@ async def ready(api: Api, start: Start, eventually: Eventually) -> None:
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_service_created_during_the_resync_is_served_at_once(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
-    await ready(api, start, eventually)
+async def test_a_service_created_during_the_resync_is_served_at_once(api: Api, start: Start) -> None:
+    await ready(api, start)
     before = resynced(api)
 
     store(api, "new")
@@ -73,9 +71,7 @@ async def test_a_service_created_during_the_resync_is_served_at_once(
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_service_created_before_the_leader_started_is_served_at_once(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_service_created_before_the_leader_started_is_served_at_once(api: Api, start: Start) -> None:
     store(api, "new")
 
     start()

@@ -13,7 +13,7 @@ from sync.controller import Controller
 from sync.kinds import OUTPUTS, POOL
 from sync.parts import routes as desired
 from sync.parts.strategies import presets
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, role, router
 from tests.sync.served import HOME, ROUTES, SERVICE, change, condition, reported
@@ -47,7 +47,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def served(api: Api, admission: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - first
+async def served(api: Api, admission: None, start: Start) -> Controller:  # noqa: ARG001 - first
     """Run a controller until a service with the configuration of a ConfigMap has its endpoint picker."""
     api.put(THEIRS, config_map(TEXTS["queue-size"]))
     api.put(SERVICE, REFERRING)
@@ -57,9 +57,7 @@ async def served(api: Api, admission: None, start: Start, eventually: Eventually
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_change_of_the_config_map_replaces_the_endpoint_picker(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_change_of_the_config_map_replaces_the_endpoint_picker(api: Api) -> None:
     def digest() -> Any:
         return api.objects[ROUTES["Deployment"]]["spec"]["template"]["metadata"]["annotations"]
 
@@ -73,7 +71,7 @@ async def test_a_change_of_the_config_map_replaces_the_endpoint_picker(
 
 
 async def test_a_change_of_a_labelled_config_map_is_followed_at_once(
-    api: Api, monkeypatch: pytest.MonkeyPatch, start: Start, eventually: Eventually
+    api: Api, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
     monkeypatch.setattr(desired, "FOLLOWED_WITHIN", 3600.0)
     label = {"fusioninfer.io/service": "r1"}
@@ -88,9 +86,7 @@ async def test_a_change_of_a_labelled_config_map_is_followed_at_once(
     assert THEIRS in api.objects
 
 
-async def test_a_missing_config_map_is_reported_and_followed_when_it_comes(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_missing_config_map_is_reported_and_followed_when_it_comes(api: Api, start: Start) -> None:
     api.put(SERVICE, REFERRING)
     start()
     await eventually(lambda: reported(api, "RoutesReady") == "RoutesRefused")
@@ -113,7 +109,7 @@ async def test_a_missing_config_map_is_reported_and_followed_when_it_comes(
 )
 @pytest.mark.usefixtures("served")
 async def test_routes_stay_while_their_configuration_is_wrong(
-    api: Api, eventually: Eventually, spoil: Callable[[Api], None], words: str
+    api: Api, spoil: Callable[[Api], None], words: str
 ) -> None:
     spoil(api)
 
@@ -132,7 +128,7 @@ async def test_routes_stay_while_their_configuration_is_wrong(
 )
 @pytest.mark.usefixtures("served")
 async def test_a_config_map_that_cannot_be_read_for_now_changes_nothing(
-    api: Api, eventually: Eventually, answer: Callable[[], web.Response]
+    api: Api, answer: Callable[[], web.Response]
 ) -> None:
     reads = ("GET", THEIRS)
     before = api.requests.count(reads)
@@ -149,9 +145,7 @@ async def test_a_config_map_that_cannot_be_read_for_now_changes_nothing(
 
 @pytest.mark.parametrize("name", ["../../team-b/configmaps/routing", "%2e%2e/routing", "..", ""])
 @pytest.mark.usefixtures("served")
-async def test_a_reference_that_is_no_name_is_not_read_and_is_reported(
-    api: Api, eventually: Eventually, name: str
-) -> None:
+async def test_a_reference_that_is_no_name_is_not_read_and_is_reported(api: Api, name: str) -> None:
     theirs = THEIRS.replace(HOME, "team-b")
     api.put(theirs, config_map(f"{TEXTS['prefix-cache']}# private"))
     bypassed = {"annotations": {"fusioninfer.io/inject": "disabled"}, "generation": 2}
@@ -167,9 +161,7 @@ async def test_a_reference_that_is_no_name_is_not_read_and_is_reported(
     assert ROUTES["HTTPRoute"] in api.objects
 
 
-async def test_a_config_map_that_is_never_answered_stops_no_other_service(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_config_map_that_is_never_answered_stops_no_other_service(api: Api, start: Start) -> None:
     api.hanging.add(THEIRS)
     api.put(SERVICE, REFERRING)
     other = inference_service(ENGINE, router(), name="r2", uid="uid-r2")
@@ -207,9 +199,7 @@ POOL_OF_ANOTHER: Final[Object] = {
 }
 
 
-async def test_routes_lead_to_a_pool_of_the_author_and_nothing_else_is_made(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_routes_lead_to_a_pool_of_the_author_and_nothing_else_is_made(api: Api, start: Start) -> None:
     api.put(SERVICE, ROUTED)
     start()
 
@@ -224,9 +214,7 @@ async def test_routes_lead_to_a_pool_of_the_author_and_nothing_else_is_made(
     assert ("PATCH", OWN_POOL) not in api.writes
 
 
-async def test_a_service_that_turns_to_a_pool_of_its_author_loses_its_own(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_service_that_turns_to_a_pool_of_its_author_loses_its_own(api: Api, start: Start) -> None:
     api.put(OWN_POOL, POOL_OF_ANOTHER)
     api.put(SERVICE, inference_service(ENGINE, router()))
     start()
@@ -242,7 +230,7 @@ async def test_a_service_that_turns_to_a_pool_of_its_author_loses_its_own(
 
 
 async def test_a_pool_of_the_author_is_no_object_of_the_service_whatever_its_label(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     labelled = POOL_OF_ANOTHER["metadata"] | {"labels": {"fusioninfer.io/service": "r1"}}
     api.put(OWN_POOL, POOL_OF_ANOTHER | {"metadata": labelled})

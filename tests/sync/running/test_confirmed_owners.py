@@ -11,7 +11,7 @@ from kube.client import ApiError
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
 from sync.watch.cache import OWNERS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE as D
 from tests.sync.running.test_controller import PREFILL as P
@@ -22,7 +22,7 @@ PAUSED = "fusioninfer.io/paused"
 CONFIG_MAP = OUTPUTS["ConfigMap"].path(KEY[0], "c")
 
 
-async def successor(make: Start, eventually: Eventually) -> Controller:
+async def successor(make: Start) -> Controller:
     """Return a controller with full caches that is not running yet."""
     controller = make()
     await eventually(lambda: all(cache.availability.synced.is_set() for cache in controller.caches.values()))
@@ -40,15 +40,13 @@ def paths(api: Api) -> set[str]:
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_older_inference_service_restarts_no_pods(
-    api: Api, make: Start, eventually: Eventually
-) -> None:
+async def test_an_older_inference_service_restarts_no_pods(api: Api, make: Start) -> None:
     before = copy.deepcopy(api.objects[SERVICE])
     later = routed(role("prefill", "prefiller", replicas=2), role("decode", "decoder"), generation=2)
     change(api, SERVICE, metadata=later["metadata"], spec=later["spec"])
     await eventually(lambda: api.objects[PREFILL]["spec"]["replicas"] == 2)
     await quiet(2)
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     hold(behind.caches["InferenceService"], INFERENCE_SERVICE.project(before))
     api.writes.clear()
 
@@ -59,7 +57,7 @@ async def test_an_older_inference_service_restarts_no_pods(
 
 
 @pytest.fixture
-async def gang(api: Api, start: Start, eventually: Eventually) -> Object:
+async def gang(api: Api, start: Start) -> Object:
     """Run a controller until a prefiller and a decoder have their PodGroup; return the PodGroup."""
     api.put(P, lws("p"))
     api.put(D, lws("d", "decoder"))
@@ -71,9 +69,9 @@ async def gang(api: Api, start: Start, eventually: Eventually) -> Object:
 
 @pytest.mark.parametrize("left", [P, D])
 async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
-    api: Api, gang: Object, make: Start, eventually: Eventually, left: str
+    api: Api, gang: Object, make: Start, left: str
 ) -> None:
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     hold(behind.caches["LeaderWorkerSet"], LWS.project(api.objects[left]))
     versions = len(api.history)
 
@@ -86,10 +84,10 @@ async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
 
 @pytest.mark.parametrize("deleted", [False, True])
 async def test_a_member_that_a_cache_lacks_and_that_cannot_be_read_stays_in_the_gang(
-    api: Api, gang: Object, make: Start, eventually: Eventually, *, deleted: bool
+    api: Api, gang: Object, make: Start, *, deleted: bool
 ) -> None:
     """It exists, whatever it is: nothing that names it is changed, or deleted with the last other member."""
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     hold(behind.caches["LeaderWorkerSet"], *([] if deleted else [LWS.project(api.objects[P])]))
     if deleted:
         del api.objects[P]
@@ -103,15 +101,13 @@ async def test_a_member_that_a_cache_lacks_and_that_cannot_be_read_stays_in_the_
 
 
 @pytest.mark.usefixtures("gang")
-async def test_an_older_size_of_a_member_splits_no_group_and_is_no_finding(
-    api: Api, make: Start, eventually: Eventually
-) -> None:
+async def test_an_older_size_of_a_member_splits_no_group_and_is_no_finding(api: Api, make: Start) -> None:
     """Rollouts change LeaderWorkerSets all the time, and nothing is wrong."""
     before = LWS.project(api.objects[P])
     template = api.objects[P]["spec"]["leaderWorkerTemplate"] | {"size": 4}
     api.edit(P, leaderWorkerTemplate=template)
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 6)
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     versions = len(api.history)
 
     for _ in range(3):
@@ -124,7 +120,7 @@ async def test_an_older_size_of_a_member_splits_no_group_and_is_no_finding(
 
 
 @pytest.mark.usefixtures("gang")
-async def test_a_deleted_member_leaves_the_gang(api: Api, eventually: Eventually) -> None:
+async def test_a_deleted_member_leaves_the_gang(api: Api) -> None:
     api.collects = False
     api.remove(D)
 
@@ -133,11 +129,9 @@ async def test_a_deleted_member_leaves_the_gang(api: Api, eventually: Eventually
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
-    api: Api, make: Start, eventually: Eventually
-) -> None:
+async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(api: Api, make: Start) -> None:
     """The author takes over a LeaderWorkerSet, and then removes its role."""
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     before = behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"]
     api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
     taken = copy.deepcopy(api.objects[DECODE]["metadata"])
@@ -156,11 +150,9 @@ async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_reconcile_with_a_paused_write_deletes_nothing(
-    api: Api, make: Start, eventually: Eventually
-) -> None:
+async def test_a_reconcile_with_a_paused_write_deletes_nothing(api: Api, make: Start) -> None:
     """A role is renamed while its service is paused, and the pause ends in the middle of a reconcile."""
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     renamed = routed(role("prefill", "prefiller"), role("second", "decoder"), generation=2)
     api.fault = lambda r: web.Response(status=503) if "fieldManager" in r.query else None
     metadata = renamed["metadata"] | {"annotations": {PAUSED: "true"}}
@@ -186,7 +178,7 @@ async def test_a_reconcile_with_a_paused_write_deletes_nothing(
 
 
 @pytest.fixture
-async def joined(api: Api, gang: Object, eventually: Eventually) -> Object:  # noqa: ARG001 - first
+async def joined(api: Api, gang: Object) -> Object:  # noqa: ARG001 - first
     """Add a role after the gate has opened, so that it is not required; return the PodGroup."""
     late = lws("late", "decoder")
     for words in ("annotations", "labels"):
@@ -202,10 +194,10 @@ def named(api: Api) -> dict[str, int]:
 
 
 async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_of_its_open_gate(
-    api: Api, joined: Object, make: Start, eventually: Eventually
+    api: Api, joined: Object, make: Start
 ) -> None:
     """Otherwise a role that was added later, and cannot be placed, would keep the others from recovering."""
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     hold(behind.caches["PodGroup"])
     versions = len(api.history)
 
@@ -218,7 +210,7 @@ async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_of_its_open_gate(
 
 
 async def test_roles_removed_from_a_pod_group_are_restored_as_the_gate_opened(
-    api: Api, joined: Object, eventually: Eventually
+    api: Api, joined: Object
 ) -> None:
     metadata = {key: one for key, one in api.objects[PG]["metadata"].items() if key != "annotations"}
 

@@ -16,7 +16,7 @@ from sync.lease import LeadershipLostError
 from sync.observed.volcano import SCHEDULER
 from sync.state import ServiceState
 from tests.builders.patience import PATIENCE
-from tests.sync.conftest import WITHOUT_API, Background, Eventually, Start, quiet
+from tests.sync.conftest import WITHOUT_API, Background, Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, lws
 
@@ -34,7 +34,7 @@ def service(api: Api) -> None:
 
 
 @pytest.fixture
-async def running(api: Api, service: None, start: Start, eventually: Eventually) -> Controller:  # noqa: ARG001 - stored first
+async def running(api: Api, service: None, start: Start) -> Controller:  # noqa: ARG001 - stored first
     """Run a controller until a complete service has its PodGroup."""
     controller = start()
     await eventually(lambda: PG in api.objects)
@@ -61,7 +61,7 @@ def test_a_complete_service_gets_its_pod_group_in_one_write(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_dry_run_precedes_the_write(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_a_dry_run_precedes_the_write(api: Api, start: Start) -> None:
     tried: list[tuple[str, dict[str, str]]] = []
     api.fault = lambda r: None if r.method == "GET" else tried.append((r.method, dict(r.query)))
 
@@ -74,7 +74,7 @@ async def test_a_dry_run_precedes_the_write(api: Api, start: Start, eventually: 
 
 
 async def test_an_incomplete_service_is_told_what_is_missing_which_opens_the_gate(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     api.put(PREFILL, lws("p"))
     controller = start()
@@ -95,7 +95,7 @@ async def test_an_incomplete_service_is_told_what_is_missing_which_opens_the_gat
 
 @pytest.mark.usefixtures("running")
 async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
-    api: Api, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.parts.gang.REST_AFTER", 0.2)
 
@@ -104,7 +104,7 @@ async def test_a_member_without_replicas_is_no_longer_required_after_a_while(
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
 
 
-async def test_a_deleted_service_is_forgotten(api: Api, running: Controller, eventually: Eventually) -> None:
+async def test_a_deleted_service_is_forgotten(api: Api, running: Controller) -> None:
     api.remove(DECODE)
     api.remove(PREFILL)
 
@@ -131,7 +131,7 @@ async def test_an_idle_controller_writes_nothing(api: Api) -> None:
 
 
 async def test_what_others_add_or_change_is_undone_and_counted_as_a_repair(
-    api: Api, running: Controller, eventually: Eventually
+    api: Api, running: Controller
 ) -> None:
     def counted() -> float:
         return running.metrics.registry.get_sample_value(REPAIRS, {"kind": "PodGroup"}) or 0.0
@@ -150,7 +150,7 @@ async def test_what_others_add_or_change_is_undone_and_counted_as_a_repair(
 
 
 @pytest.mark.usefixtures("running")
-async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventually) -> None:
+async def test_an_open_gate_outlasts_its_pod_group(api: Api) -> None:
     api.remove(DECODE)
     await eventually(lambda: api.objects[PG]["spec"]["minMember"] == 2)
 
@@ -160,9 +160,7 @@ async def test_an_open_gate_outlasts_its_pod_group(api: Api, eventually: Eventua
 
 
 @pytest.mark.usefixtures("running")
-async def test_a_write_that_is_always_reverted_is_given_up(
-    api: Api, background: Background, eventually: Eventually
-) -> None:
+async def test_a_write_that_is_always_reverted_is_given_up(api: Api, background: Background) -> None:
     async def undo() -> None:
         while True:
             await asyncio.sleep(0.02)
@@ -178,9 +176,7 @@ async def test_a_write_that_is_always_reverted_is_given_up(
 
 
 @pytest.mark.usefixtures("service")
-async def test_a_field_that_admission_changes_on_every_write_is_accepted(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_field_that_admission_changes_on_every_write_is_accepted(api: Api, start: Start) -> None:
     api.prune = lambda obj: obj["spec"].update(queue="team")
 
     start()
@@ -197,7 +193,7 @@ async def test_a_field_that_admission_changes_on_every_write_is_accepted(
 
 
 async def test_members_that_disagree_change_nothing_and_are_told_again_when_they_do_so_again(
-    api: Api, running: Controller, eventually: Eventually
+    api: Api, running: Controller
 ) -> None:
     other = lws("d", "decoder")
     other["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = "gpu"
@@ -213,9 +209,7 @@ async def test_members_that_disagree_change_nothing_and_are_told_again_when_they
     await eventually(lambda: [event["count"] for event in api.findings()] == [2, 2])
 
 
-async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(api: Api, start: Start) -> None:
     api.put(PREFILL, lws("p"))
     start()
     await eventually(lambda: bool(api.findings()))
@@ -227,7 +221,7 @@ async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(
 
 
 @pytest.mark.usefixtures("running")
-async def test_lws_own_gang_scheduling_is_reported(api: Api, eventually: Eventually) -> None:
+async def test_lws_own_gang_scheduling_is_reported(api: Api) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "d-0", "uid": "pod"}
     labels = {"leaderworkerset.sigs.k8s.io/name": "d"}
     metadata = {"namespace": "team-a", "name": "d-0-5c9", "labels": labels, "ownerReferences": [owner]}
@@ -270,10 +264,9 @@ def is_missing(api: Api) -> None:
     ],
     ids=["configured", "its image", "pruned", "not in the schema", "no CRD"],
 )
-async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(  # noqa: PLR0917 - fixtures
+async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(
     api: Api,
     start: Start,
-    eventually: Eventually,
     cause: Callable[[Api], None],
     configured: str,
     counted: int,
@@ -292,7 +285,7 @@ async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(  # n
 
 @pytest.mark.usefixtures("service")
 async def test_a_refused_pod_group_is_reported_and_tried_again(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.1)
     message = "queue gpu is not open"
@@ -308,9 +301,7 @@ async def test_a_refused_pod_group_is_reported_and_tried_again(
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("code", [409, 429, 500, 503])
-async def test_a_failed_write_is_tried_again(
-    api: Api, start: Start, eventually: Eventually, code: int
-) -> None:
+async def test_a_failed_write_is_tried_again(api: Api, start: Start, code: int) -> None:
     answers = [status(code, "Trouble") for _ in range(3)]
     api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
 
@@ -321,7 +312,7 @@ async def test_a_failed_write_is_tried_again(
 
 @pytest.mark.usefixtures("service")
 async def test_a_bug_in_one_service_does_not_stop_the_others(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right, situations = Controller.observe, dict[str, Any]()
 
@@ -369,7 +360,7 @@ async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Con
 
 
 async def test_a_stuck_reconcile_leaves_another_service_a_slot(
-    api: Api, make: Start, background: Background, eventually: Eventually
+    api: Api, make: Start, background: Background
 ) -> None:
     api.hanging.add(POD_GROUP.path("team-a"))
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))

@@ -12,7 +12,7 @@ from intent.service.member import ServiceKey
 from sync.controller import Controller
 from sync.kinds import LWS, POD_GROUP
 from tests.builders.counted import counted
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws
 
@@ -34,7 +34,7 @@ async def cost(controller: Controller, key: ServiceKey) -> tuple[int, int]:
 
 
 async def test_an_unchanged_service_of_leader_worker_sets_costs_few_calls_in_few_files(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     api.put(LWS.path(KEY[0], "p"), lws("p"))
     api.put(LWS.path(KEY[0], "d"), lws("d", "decoder"))

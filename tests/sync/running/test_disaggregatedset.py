@@ -11,7 +11,7 @@ from intent.lws import read_revision
 from intent.service.member import member
 from sync.controller import Controller
 from sync.kinds import LWS, POD, POD_GROUP
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, lws
 from tests.sync.served import PG, ROUTES, reasons
@@ -55,7 +55,7 @@ def both(revision: str, replicas: int = 1, part: str = "") -> tuple[Object, Obje
 
 
 @pytest.fixture
-async def rolling(api: Api, start: Start, eventually: Eventually) -> Controller:
+async def rolling(api: Api, start: Start) -> Controller:
     """Run a controller while two revisions exist."""
     put(api, *both(OLD))
     controller = start()
@@ -72,7 +72,7 @@ def required(api: Api, revision: str) -> dict[str, int]:
 
 
 async def test_a_rollout_that_stops_in_the_middle_starts_nothing_and_loses_nothing(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     """Its controller ends after each step in turn; another one continues later."""
     put(api, *both(OLD))
@@ -101,7 +101,7 @@ async def test_a_rollout_that_stops_in_the_middle_starts_nothing_and_loses_nothi
 
 
 @pytest.mark.usefixtures("rolling")
-async def test_the_routes_span_the_revisions(api: Api, eventually: Eventually) -> None:
+async def test_the_routes_span_the_revisions(api: Api) -> None:
     names = {f"ds-{revision}-{role}" for revision in (OLD, NEW) for role in ("prefill", "decode")}
 
     def owners() -> set[str]:
@@ -116,7 +116,7 @@ async def test_the_routes_span_the_revisions(api: Api, eventually: Eventually) -
 
 
 @pytest.mark.usefixtures("rolling")
-async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api, eventually: Eventually) -> None:
+async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api) -> None:
     before = api.objects[pod_group(NEW)]["spec"]
 
     changed = copy.deepcopy(api.objects[pod_group(NEW)])
@@ -134,7 +134,6 @@ async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api, ev
 async def test_a_pod_that_cannot_end_starts_no_role_alone(
     api: Api,
     rolling: Controller,
-    eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
     *,
     deleting: bool,
@@ -165,9 +164,7 @@ def bound_pod(lws: str, *, deleting: bool) -> Object:
 
 
 @pytest.mark.usefixtures("rolling")
-async def test_what_was_expanded_without_a_revision_keeps_its_pod_group(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_what_was_expanded_without_a_revision_keeps_its_pod_group(api: Api) -> None:
     earlier = both(OLD)
     for obj in earlier:
         template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
@@ -211,7 +208,7 @@ SLICE_1 = POD_GROUP.path(KEY[0], f"{KEY[1]}.1.{OLD}")
 
 
 async def test_each_slice_has_its_own_gang_and_one_that_goes_takes_its_pod_group(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     """The first slice is of LWS 0.9: its objects have no label of a slice, and keep their PodGroup."""
     put(api, *both(OLD))
@@ -235,9 +232,7 @@ async def test_each_slice_has_its_own_gang_and_one_that_goes_takes_its_pod_group
     assert api.objects[pod_group(OLD)] == first
 
 
-async def test_a_slice_with_one_role_waits_whatever_the_others_have(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_slice_with_one_role_waits_whatever_the_others_have(api: Api, start: Start) -> None:
     put(api, *both(OLD, part="0"), both(OLD, part="1")[1])
     start()
 
@@ -249,7 +244,7 @@ async def test_a_slice_with_one_role_waits_whatever_the_others_have(
 
 @pytest.mark.parametrize("part", ["", "1"])
 async def test_one_that_is_ejected_leaves_the_pod_group_to_the_others(
-    api: Api, start: Start, eventually: Eventually, part: str
+    api: Api, start: Start, part: str
 ) -> None:
     """Its PodGroup has the name of a service that nobody has."""
     path = SLICE_1 if part else pod_group(OLD)

@@ -34,7 +34,7 @@ from sync.parts.sets import leader_worker_sets
 from tests.builders.bounds import Place, fields, with_field
 from tests.builders.tenant import beyond
 from tests.hostile.names import IMPOSSIBLE
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, inference_service, lws, role, router
 from tests.sync.served import HOME, LISTENER, admit
@@ -243,9 +243,7 @@ CASES: Final = ("inject: disabled", "no webhook configuration", "forged managedF
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_no_request_leaves_the_namespace_but_for_the_list(
-    api: Api, start: Start, eventually: Eventually, case: str
-) -> None:
+async def test_no_request_leaves_the_namespace_but_for_the_list(api: Api, start: Start, case: str) -> None:
     if case != "no webhook configuration":
         api.prune = admit
     stored = dict(victims() if case == "forged managedFields" else ())

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from intent import Object
 from sync.kinds import LWS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -87,7 +87,7 @@ FOREIGN: Final = {
 
 @pytest.mark.parametrize("what", FOREIGN)
 async def test_a_foreign_object_is_not_touched_and_a_foreign_gateway_has_no_route(
-    api: Api, start: Start, eventually: Eventually, what: str
+    api: Api, start: Start, what: str
 ) -> None:
     path, theirs, service = FOREIGN[what]
     api.put(path, theirs)
@@ -147,9 +147,7 @@ async def test_an_object_being_deleted_is_awaited(api: Api) -> None:
         ("HTTPRoute", "spec", {"rules": []}),
     ],
 )
-async def test_a_manual_edit_of_a_route_is_reverted(
-    api: Api, eventually: Eventually, kind: str, section: str, edit: Any
-) -> None:
+async def test_a_manual_edit_of_a_route_is_reverted(api: Api, kind: str, section: str, edit: Any) -> None:
     before = copy.deepcopy(api.objects[ROUTES[kind]][section])
 
     change(api, ROUTES[kind], **{section: before | edit if isinstance(edit, dict) else edit})
@@ -158,9 +156,7 @@ async def test_a_manual_edit_of_a_route_is_reverted(
 
 
 @pytest.mark.usefixtures("served")
-async def test_lws_deleted_by_hand_are_created_again_and_the_routes_stay(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_lws_deleted_by_hand_are_created_again_and_the_routes_stay(api: Api) -> None:
     api.writes.clear()
 
     api.remove(PREFILL)
@@ -172,7 +168,7 @@ async def test_lws_deleted_by_hand_are_created_again_and_the_routes_stay(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api, eventually: Eventually) -> None:
+async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api) -> None:
     api.put(SERVICE, routed(role("prefill", "prefiller"), role("decode-a", "decoder")))
 
     renamed = LWS.path(HOME, "r1-decode-a")
@@ -182,7 +178,7 @@ async def test_a_renamed_role_gets_a_new_lws_and_loses_the_old_one(api: Api, eve
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_old_lws_stays_while_the_new_name_is_refused(api: Api, eventually: Eventually) -> None:
+async def test_the_old_lws_stays_while_the_new_name_is_refused(api: Api) -> None:
     def refuse(request: web.Request) -> web.Response | None:
         creates = request.method == "POST" and request.path == LWS.path(HOME)
         return status(403, "Forbidden", "exceeded quota", "r1-decode-a") if creates else None
@@ -195,7 +191,7 @@ async def test_the_old_lws_stays_while_the_new_name_is_refused(api: Api, eventua
 
 
 @pytest.mark.usefixtures("served")
-async def test_removing_the_router_deletes_the_routes_only(api: Api, eventually: Eventually) -> None:
+async def test_removing_the_router_deletes_the_routes_only(api: Api) -> None:
     api.writes.clear()
 
     api.put(SERVICE, inference_service())
@@ -232,7 +228,7 @@ def controllers(api: Api, *paths: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("served")
-async def test_orphans_are_adopted_by_the_next_service_of_the_name(api: Api, eventually: Eventually) -> None:
+async def test_orphans_are_adopted_by_the_next_service_of_the_name(api: Api) -> None:
     kept = (PREFILL, DECODE, PG, *ROUTES.values())
     before = {path: api.objects[path]["metadata"]["uid"] for path in kept}
     orphan_all(api)
@@ -246,7 +242,7 @@ async def test_orphans_are_adopted_by_the_next_service_of_the_name(api: Api, eve
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_orphan_whose_spec_was_taken_over_is_not_adopted(api: Api, eventually: Eventually) -> None:
+async def test_an_orphan_whose_spec_was_taken_over_is_not_adopted(api: Api) -> None:
     orphan_all(api)
     metadata = copy.deepcopy(api.objects[DECODE]["metadata"])
     del metadata["managedFields"][0]["fieldsV1"]["f:spec"]
@@ -293,7 +289,7 @@ async def test_an_orphan_of_a_role_that_is_no_longer_desired_stays(api: Api) -> 
 
 
 async def test_a_router_with_a_gateway_has_it_and_a_route_on_it_as_long_as_it_wants_it(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     api.put(SERVICE, with_gateway())
 

@@ -14,7 +14,7 @@ from kube.pool import NOBODY
 from kube.wire import LONG, read_at_any_depth
 from sync.clock import steady
 from sync.lease import Elector, Leadership, LeadershipLostError, Timing
-from tests.sync.conftest import Background, Eventually
+from tests.sync.conftest import Background, eventually
 from tests.sync.fake_api import Api, status
 
 Clients = Callable[[], Awaitable[Client]]
@@ -73,7 +73,7 @@ def spec(api: Api) -> Object:
 
 
 async def test_a_second_process_waits_while_the_lease_is_renewed(
-    api: Api, clients: Clients, background: Background, eventually: Eventually
+    api: Api, clients: Clients, background: Background
 ) -> None:
     clock = Clock()
     first, second = Worker(await clients(), "a"), Worker(await clients(), "b", clock=clock)
@@ -93,7 +93,7 @@ async def test_a_second_process_waits_while_the_lease_is_renewed(
 
 
 async def test_a_released_lease_is_acquired_at_once(
-    api: Api, clients: Clients, background: Background, eventually: Eventually
+    api: Api, clients: Clients, background: Background
 ) -> None:
     first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
     leading = background(first.lead())
@@ -107,9 +107,7 @@ async def test_a_released_lease_is_acquired_at_once(
     assert spec(api)["leaseTransitions"] == 1
 
 
-async def test_a_lease_that_is_not_renewed_expires(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
+async def test_a_lease_that_is_not_renewed_expires(api: Api, client: Client, background: Background) -> None:
     held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
     api.put(PATH, {"kind": "Lease", "metadata": {"name": "sync"}, "spec": held})
     clock = Clock()
@@ -135,7 +133,7 @@ def refuse(request: web.Request) -> web.StreamResponse | None:
 
 @pytest.mark.parametrize("trouble", [{"fault": refuse}, {"latency": 5.0}], ids=["no answer", "a late one"])
 async def test_work_ends_before_the_deadline_without_an_answer_in_time(
-    api: Api, client: Client, background: Background, eventually: Eventually, trouble: dict[str, Any]
+    api: Api, client: Client, background: Background, trouble: dict[str, Any]
 ) -> None:
     worker = Worker(client, "a", SHORT)
     leading = background(worker.lead())
@@ -149,9 +147,7 @@ async def test_work_ends_before_the_deadline_without_an_answer_in_time(
     assert 0 < worker.ended < worker.leadership.until
 
 
-async def test_a_few_failures_do_not_lose_the_lease(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
+async def test_a_few_failures_do_not_lose_the_lease(api: Api, client: Client, background: Background) -> None:
     worker = Worker(client, "a")
     background(worker.lead())
     await eventually(lambda: worker.began > 0)
@@ -166,7 +162,7 @@ async def test_a_few_failures_do_not_lose_the_lease(
 
 
 async def test_another_holder_of_the_lease_ends_the_work(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     worker = Worker(client, "a")
     leading = background(worker.lead())
@@ -179,9 +175,7 @@ async def test_another_holder_of_the_lease_ends_the_work(
     assert spec(api)["holderIdentity"] == "b"
 
 
-async def test_a_deleted_lease_is_created_again(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
+async def test_a_deleted_lease_is_created_again(api: Api, client: Client, background: Background) -> None:
     worker = Worker(client, "a")
     background(worker.lead())
     await eventually(lambda: worker.began > 0)
@@ -192,9 +186,7 @@ async def test_a_deleted_lease_is_created_again(
     assert worker.leading == [True]
 
 
-async def test_one_of_many_candidates_works(
-    api: Api, clients: Clients, background: Background, eventually: Eventually
-) -> None:
+async def test_one_of_many_candidates_works(api: Api, clients: Clients, background: Background) -> None:
     workers = [Worker(await clients(), name) for name in "abcde"]
 
     for worker in workers:
@@ -217,7 +209,7 @@ def test_the_time_left_for_a_write_ends_at_the_deadline() -> None:
 
 
 async def test_after_the_deadline_the_lease_is_not_released(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     clock = Clock()
     worker = Worker(client, "a", UNHURRIED, clock)
@@ -241,7 +233,7 @@ def test_a_suspended_machine_does_not_stop_the_clock() -> None:
 
 
 async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     api.latency = 0.8 * SLOW.retry_period
     worker = Worker(client, "a", SLOW)
@@ -285,7 +277,7 @@ async def test_the_process_parses_one_large_object_in_turn_while_a_lease_is_rene
 
 
 async def test_one_slow_renewal_does_not_lose_the_lease(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     worker = Worker(client, "a", SLOW)
     background(worker.lead())
@@ -305,7 +297,7 @@ async def test_one_slow_renewal_does_not_lose_the_lease(
 
 
 async def test_a_lease_without_a_spec_is_acquired_and_led(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "sync"}})
     worker = Worker(client, "a")

@@ -9,7 +9,7 @@ from aiohttp import web
 from intent import Object
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service
 
@@ -25,9 +25,7 @@ def of(namespace: str) -> Object:
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_namespace_without_permissions_delays_no_service_of_another(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_namespace_without_permissions_delays_no_service_of_another(api: Api, start: Start) -> None:
     api.put(INFERENCE_SERVICE.path("team-b", "r1"), of("team-b"))
     start(settings=SETTINGS)
     await eventually(lambda: POD_GROUP.path("team-b", "r1") in api.objects)

@@ -11,7 +11,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from intent import Object
-from tests.sync.conftest import Eventually, quiet
+from tests.sync.conftest import eventually, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, PREFILL, ROUTES, SERVICE, STATUS, change, reported
@@ -26,9 +26,7 @@ def asking(replicas: int, generation: int) -> Object:
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_reconcile_that_a_change_overtakes_does_not_report_the_change(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_reconcile_that_a_change_overtakes_does_not_report_the_change(api: Api) -> None:
     """The third generation comes while the second is applied: no status reports the third as complete."""
     said: list[tuple[int, int]] = []
 
@@ -69,9 +67,7 @@ def refusing(method: str, part: str, code: int = 403, reason: str = "Forbidden")
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_refused_deletion_blocks_neither_the_status_nor_another_one(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_refused_deletion_blocks_neither_the_status_nor_another_one(api: Api) -> None:
     api.fault = refusing("DELETE", "httproutes")
     without = copy.deepcopy(asking(1, 2))
     without["spec"]["roles"].pop()
@@ -85,7 +81,7 @@ async def test_a_refused_deletion_blocks_neither_the_status_nor_another_one(
 
 
 @pytest.mark.usefixtures("served")
-async def test_each_error_of_a_reconcile_is_logged(api: Api, eventually: Eventually) -> None:
+async def test_each_error_of_a_reconcile_is_logged(api: Api) -> None:
     routes, accounts = refusing("DELETE", "httproutes"), refusing("DELETE", "serviceaccounts", 422, "Invalid")
     api.fault = lambda request: routes(request) or accounts(request)
     without = asking(1, 2)

@@ -10,7 +10,7 @@ from intent import Object
 from sync.kinds import LWS, OUTPUTS
 from tests.builders import lws as members
 from tests.builders.lws import container, put, template
-from tests.sync.conftest import Eventually, Start
+from tests.sync.conftest import Start, eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
 from tests.sync.served import (
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 
 
 async def test_missing_crds_block_the_routes_that_require_them_until_they_are_installed(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.1)
     api.absent = {"inferencepools", "httproutes", "gateways"}
@@ -58,7 +58,7 @@ async def test_missing_crds_block_the_routes_that_require_them_until_they_are_in
 
 
 async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_says_so(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     api.absent = {"inferenceobjectives"}
     api.put(SERVICE, routed() | {"spec": routed()["spec"] | {"priority": "Critical"}})
@@ -74,7 +74,7 @@ async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_
 
 
 async def test_objectives_that_the_endpoint_picker_comes_to_ignore_are_reported(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.VERSION_INTERVAL", 0.05)
     there: list[Object] = []
@@ -93,9 +93,7 @@ async def test_objectives_that_the_endpoint_picker_comes_to_ignore_are_reported(
     await eventually(lambda: ("InferenceService", "r1", "PriorityIgnored") in reasons(api))
 
 
-async def test_an_objective_follows_the_priority_of_its_service(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_an_objective_follows_the_priority_of_its_service(api: Api, start: Start) -> None:
     objective = OUTPUTS["InferenceObjective"].path("team-a", "r1")
     api.put(SERVICE, routed() | {"spec": routed()["spec"] | {"priority": "Critical"}})
     start()
@@ -109,7 +107,7 @@ async def test_an_objective_follows_the_priority_of_its_service(
 
 
 async def test_a_missing_kind_is_logged_once(
-    api: Api, start: Start, caplog: pytest.LogCaptureFixture, eventually: Eventually
+    api: Api, start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     api.absent = {"httproutes"}
@@ -132,7 +130,7 @@ async def test_a_missing_kind_is_logged_once(
     ids=["refused", "failed"],
 )
 async def test_a_refused_pod_group_does_not_block_the_routes(
-    api: Api, start: Start, eventually: Eventually, answer: Callable[[], web.Response]
+    api: Api, start: Start, answer: Callable[[], web.Response]
 ) -> None:
     api.fault = lambda r: answer() if r.method != "GET" and "podgroups" in r.path else None
     api.put(SERVICE, routed())
@@ -142,9 +140,7 @@ async def test_a_refused_pod_group_does_not_block_the_routes(
     await eventually(lambda: set(ROUTES.values()) <= api.objects.keys())
 
 
-async def test_an_lws_that_admission_does_not_expand_is_not_created(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_an_lws_that_admission_does_not_expand_is_not_created(api: Api, start: Start) -> None:
     api.prune = lambda _obj: None
     api.put(SERVICE, inference_service())
 
@@ -158,9 +154,7 @@ async def test_an_lws_that_admission_does_not_expand_is_not_created(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_inference_service_that_breaks_a_rule_can_be_scaled_and_is_reported(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_an_inference_service_that_breaks_a_rule_can_be_scaled_and_is_reported(api: Api) -> None:
     """Such a service was admitted by an earlier release."""
     broken = routed(
         role("prefill", "prefiller"),
@@ -187,9 +181,7 @@ def namesake() -> Object:
     return found
 
 
-async def test_the_routes_are_created_once_that_lws_is_gone(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_the_routes_are_created_once_that_lws_is_gone(api: Api, start: Start) -> None:
     api.put(NAMESAKE, namesake())
     api.put(SERVICE, routed())
     start()
@@ -203,7 +195,7 @@ async def test_the_routes_are_created_once_that_lws_is_gone(
 
 
 async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first_one(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     """As in v1.0 of the Gateway API Inference Extension. What depends on the pool is written all the same."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from intent import Object
 from sync.controller import Controller
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, PREFILL, SERVICE, admit, change
@@ -68,7 +68,7 @@ async def test_a_label_on_a_leaderworkerset_applies_no_new_policy(api: Api, serv
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_change_of_the_author_is_written_with_the_policy(api: Api, eventually: Eventually) -> None:
+async def test_a_change_of_the_author_is_written_with_the_policy(api: Api) -> None:
     api.prune = labelled("new")
 
     api.put(SERVICE, CHANGED)
@@ -78,9 +78,7 @@ async def test_a_change_of_the_author_is_written_with_the_policy(api: Api, event
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_edit_of_what_the_controller_applied_is_undone_all_the_same(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_an_edit_of_what_the_controller_applied_is_undone_all_the_same(api: Api) -> None:
     api.prune = labelled("new")
 
     api.edit(DECODE, replicas=7)

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, hold, inference_service, lws
 from tests.sync.served import HOME, ROUTES, SERVICE, change, reasons
@@ -20,7 +20,7 @@ EPP = OUTPUTS["Deployment"].path(HOME, "r1-epp")
 
 
 @pytest.fixture
-async def annotated(api: Api, start: Start, eventually: Eventually) -> Controller:
+async def annotated(api: Api, start: Start) -> Controller:
     """Run a controller until an annotated worker of two pods has its PodGroup and its routes."""
     worker = lws("w", "worker")
     worker["metadata"]["annotations"] |= ROUTED
@@ -74,7 +74,7 @@ async def test_an_inference_service_whose_lws_are_missing_from_a_list_loses_noth
 
 
 async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_leader(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     worker = lws("w", "worker")
     plain = copy.deepcopy(worker)  # its state before the author asked for routes
@@ -94,7 +94,7 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api, eventually: Eventually) -> None:
+async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api) -> None:
     metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
     spec: dict[str, object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}
 
@@ -105,9 +105,7 @@ async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api, event
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_objects_without_members_are_left_to_the_garbage_collector(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_objects_without_members_are_left_to_the_garbage_collector(api: Api) -> None:
     api.remove(MEMBER)
     await eventually(lambda: not {PG, EPP} & api.objects.keys())
     await quiet()
@@ -116,9 +114,7 @@ async def test_objects_without_members_are_left_to_the_garbage_collector(
 
 
 @pytest.mark.usefixtures("served")
-async def test_routes_stay_while_the_inference_service_differs_from_the_cache(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_routes_stay_while_the_inference_service_differs_from_the_cache(api: Api) -> None:
     before = copy.deepcopy(api.objects[SERVICE])
     later = before | {"metadata": before["metadata"] | {"generation": 9}}
     fresh = lambda r: web.json_response(later) if (r.method, r.path) == ("GET", SERVICE) else None  # noqa: E731 - a fault of one line, as elsewhere
@@ -137,7 +133,7 @@ async def test_routes_stay_while_the_inference_service_differs_from_the_cache(
 
 
 @pytest.mark.usefixtures("served")
-async def test_an_object_that_lost_its_label_gets_it_back(api: Api, eventually: Eventually) -> None:
+async def test_an_object_that_lost_its_label_gets_it_back(api: Api) -> None:
     metadata = copy.deepcopy(api.objects[ROUTES["Deployment"]]["metadata"])
     del metadata["labels"]["fusioninfer.io/service"]
 
@@ -151,7 +147,7 @@ async def test_an_object_that_lost_its_label_gets_it_back(api: Api, eventually: 
 
 
 @pytest.mark.usefixtures("annotated")
-async def test_a_pod_group_that_lost_its_label_gets_it_back(api: Api, eventually: Eventually) -> None:
+async def test_a_pod_group_that_lost_its_label_gets_it_back(api: Api) -> None:
     metadata = copy.deepcopy(api.objects[PG]["metadata"]) | {"labels": {}}
 
     change(api, PG, metadata=metadata)

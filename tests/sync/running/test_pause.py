@@ -7,7 +7,7 @@ import pytest
 
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, POD_GROUP
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import KEY, inference_service, lws, routed
@@ -54,9 +54,7 @@ async def test_a_process_that_only_observes_writes_nothing_and_logs_each_write_o
 
 
 @pytest.mark.parametrize("member", [PREFILL, DECODE])
-async def test_any_paused_member_pauses_its_service(
-    api: Api, start: Start, eventually: Eventually, member: str
-) -> None:
+async def test_any_paused_member_pauses_its_service(api: Api, start: Start, member: str) -> None:
     api.put(PREFILL, lws("p"))
     api.put(DECODE, lws("d", "decoder"))
     annotate(api, member, "true")
@@ -72,9 +70,7 @@ async def test_any_paused_member_pauses_its_service(
     assert (written, paused) == ([], 1)
 
 
-async def test_a_paused_service_gets_no_events_until_it_is_resumed(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_paused_service_gets_no_events_until_it_is_resumed(api: Api, start: Start) -> None:
     api.put(PREFILL, lws("p"))
     annotate(api, PREFILL, "true")
     controller = start()
@@ -89,7 +85,7 @@ async def test_a_paused_service_gets_no_events_until_it_is_resumed(
 
 
 async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
-    api: Api, served: Controller, eventually: Eventually
+    api: Api, served: Controller
 ) -> None:
     annotate(api, SERVICE, "true")
     await eventually(lambda: served.states[KEY].pause.is_marked)
@@ -109,7 +105,7 @@ async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_other_services_are_not_paused(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_other_services_are_not_paused(api: Api, start: Start) -> None:
     api.put(SERVICE, inference_service())
     other = inference_service(name="r2", uid="uid-r2")
     api.put(INFERENCE_SERVICE.path(HOME, "r2"), other)

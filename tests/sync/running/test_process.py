@@ -22,7 +22,7 @@ from sync import health
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import Timing
 from tests.builders.patience import PATIENCE
-from tests.sync.conftest import Background, Eventually
+from tests.sync.conftest import Background, eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
@@ -67,9 +67,7 @@ async def until_it_leads(port: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_standby_is_ready_too(
-    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
-) -> None:
+async def test_a_standby_is_ready_too(api: Api, kubeconfig: Path, port: int, background: Background) -> None:
     held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
     api.put(LEASE, {"kind": "Lease", "metadata": {"name": "fusioninfer-sync"}, "spec": held})
     background(sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port))
@@ -79,7 +77,7 @@ async def test_a_standby_is_ready_too(
 
 
 @pytest.mark.usefixtures("process")
-async def test_without_lists_it_is_not_ready(api: Api, port: int, eventually: Eventually) -> None:
+async def test_without_lists_it_is_not_ready(api: Api, port: int) -> None:
     api.fault = lambda _request: status(503, "ServiceUnavailable")
     await eventually(lambda: len(api.requests) > 3)
 
@@ -89,7 +87,7 @@ async def test_without_lists_it_is_not_ready(api: Api, port: int, eventually: Ev
 
 
 async def test_a_signal_ends_it_and_releases_the_lease(
-    api: Api, process: asyncio.Task[int], port: int, eventually: Eventually
+    api: Api, process: asyncio.Task[int], port: int
 ) -> None:
     await eventually(lambda: LEASE in api.objects)
     await until_it_leads(port)
@@ -100,7 +98,7 @@ async def test_a_signal_ends_it_and_releases_the_lease(
 
 
 async def test_lost_leadership_ends_it_with_a_failure(
-    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
+    api: Api, kubeconfig: Path, port: int, background: Background
 ) -> None:
     process = background(
         sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=SHORT)
@@ -114,7 +112,7 @@ async def test_lost_leadership_ends_it_with_a_failure(
 
 
 async def test_a_process_that_only_observes_takes_no_lease(
-    api: Api, kubeconfig: Path, port: int, background: Background, eventually: Eventually
+    api: Api, kubeconfig: Path, port: int, background: Background
 ) -> None:
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
     settings = Settings(observe_only=True)
@@ -224,12 +222,11 @@ async def test_a_request_without_an_answer_is_measured(client: Client) -> None:
     assert seen == [("get", NONE)]
 
 
-async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(  # noqa: PLR0917 - fixtures
+async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(
     api: Api,
     kubeconfig: Path,
     port: int,
     background: Background,
-    eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The reconcile that it delays is not stuck: a restart would not help."""

@@ -17,7 +17,7 @@ from fusioninfer.cli import main
 from intent import Object
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import Background, Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import APPLIED, inference_service, lws, routed
 from tests.sync.served import DECODE, HOME, PG, PREFILL, ROUTES, SERVICE
@@ -112,8 +112,8 @@ async def announced(config: Path, *objects: Object) -> set[str]:
 
 @pytest.mark.usefixtures("admission")
 @pytest.mark.parametrize("seed", range(6))
-async def test_exactly_what_is_proved_ours_is_deleted_and_announced(  # noqa: PLR0917 - fixtures
-    api: Api, kubeconfig: Path, make: Start, background: Background, eventually: Eventually, seed: int
+async def test_exactly_what_is_proved_ours_is_deleted_and_announced(
+    api: Api, kubeconfig: Path, make: Start, background: Background, seed: int
 ) -> None:
     draw, numbers = random.Random(seed), count()  # noqa: S311 - examples
     asked = [inference_service, routed][seed % 2]()

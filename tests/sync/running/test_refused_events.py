@@ -3,7 +3,7 @@
 import pytest
 from aiohttp import web
 
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import lws
@@ -42,7 +42,7 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> N
 
 @pytest.mark.usefixtures("disagreeing")
 async def test_a_refused_event_is_written_later(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.events.AGAIN", 0.05)
     answers = [status(403, "Forbidden") for _ in range(3)]

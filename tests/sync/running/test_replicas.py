@@ -9,7 +9,7 @@ from aiohttp import web
 from intent import Object
 from sync import kinds
 from sync.watch.cache import OWNERS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.running.test_confirmed_owners import snapshot, successor
 from tests.sync.samples import KEY, hold, role, routed
@@ -73,7 +73,7 @@ def autoscaled(api: Api, target: str = "r1-decode") -> None:
 
 
 @pytest.fixture
-async def three(api: Api, start: Start, eventually: Eventually) -> None:
+async def three(api: Api, start: Start) -> None:
     """Run a controller until the role has its three replicas."""
     api.put(SERVICE, asking(3))
     start()
@@ -113,7 +113,7 @@ async def test_they_keep_their_value_if_the_controller_stops_in_between(api: Api
 
 
 @pytest.mark.usefixtures("three")
-async def test_replicas_that_are_set_again_belong_to_the_author(api: Api, eventually: Eventually) -> None:
+async def test_replicas_that_are_set_again_belong_to_the_author(api: Api) -> None:
     api.put(SERVICE, asking(None, 2))
     await quiet(2)
 
@@ -123,7 +123,7 @@ async def test_replicas_that_are_set_again_belong_to_the_author(api: Api, eventu
 
 
 @pytest.mark.usefixtures("three")
-async def test_an_autoscaler_is_reported_before_it_scales(api: Api, eventually: Eventually) -> None:
+async def test_an_autoscaler_is_reported_before_it_scales(api: Api) -> None:
     before = len(api.writes)
     autoscaled(api)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
@@ -133,9 +133,7 @@ async def test_an_autoscaler_is_reported_before_it_scales(api: Api, eventually: 
 
 
 @pytest.mark.usefixtures("three")
-async def test_an_autoscaler_is_reported_and_not_reverted_until_it_is_deleted(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_an_autoscaler_is_reported_and_not_reverted_until_it_is_deleted(api: Api) -> None:
     autoscaled(api)
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
@@ -150,7 +148,7 @@ async def test_an_autoscaler_is_reported_and_not_reverted_until_it_is_deleted(
 
 
 @pytest.mark.usefixtures("three")
-async def test_another_program_that_scales_is_not_reverted(api: Api, eventually: Eventually) -> None:
+async def test_another_program_that_scales_is_not_reverted(api: Api) -> None:
     scale(api, 0, KEDA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
     await quiet()
@@ -159,14 +157,14 @@ async def test_another_program_that_scales_is_not_reverted(api: Api, eventually:
 
 
 @pytest.mark.usefixtures("three")
-async def test_kubectl_scale_is_reverted(api: Api, eventually: Eventually) -> None:
+async def test_kubectl_scale_is_reverted(api: Api) -> None:
     scale(api, 8, "kubectl")
 
     await eventually(lambda: replicas(api) == 3)
 
 
 @pytest.mark.usefixtures("three")
-async def test_an_author_who_changes_replicas_wins_once(api: Api, eventually: Eventually) -> None:
+async def test_an_author_who_changes_replicas_wins_once(api: Api) -> None:
     autoscaled(api)
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
@@ -192,14 +190,12 @@ async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None
 
 @pytest.mark.parametrize("owned", [0, OWNERS + 1], ids=["readable", "unreadable"])
 @pytest.mark.usefixtures("three")
-async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(
-    api: Api, make: Start, eventually: Eventually, owned: int
-) -> None:
+async def test_replicas_of_an_autoscaler_that_the_cache_lacks_stay(api: Api, make: Start, owned: int) -> None:
     autoscaled(api)
     await quiet()
     scale(api, 5, HPA)
     await quiet()
-    behind = await successor(make, eventually)
+    behind = await successor(make)
     hold(behind.caches["HorizontalPodAutoscaler"])
     api.objects[AUTOSCALER]["metadata"]["ownerReferences"] = [{"uid": str(at)} for at in range(owned)]
     api.writes.clear()

@@ -11,7 +11,7 @@ from kube.client import ApiError
 from sync import state as state_module
 from sync.decide import lasting
 from sync.kinds import LWS
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed
 from tests.sync.served import DECODE, PREFILL, SERVICE, admit, change, condition, reasons
@@ -34,9 +34,7 @@ def annotate(api: Api, path: str, **annotations: str) -> None:
 
 
 @pytest.mark.usefixtures("served")
-async def test_admission_that_fails_between_dry_run_and_write_stores_nothing(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_admission_that_fails_between_dry_run_and_write_stores_nothing(api: Api) -> None:
     before = spec(api)
 
     def prunable(request: web.Request) -> None:
@@ -53,7 +51,7 @@ async def test_admission_that_fails_between_dry_run_and_write_stores_nothing(
 
 @pytest.mark.usefixtures("served")
 async def test_a_new_leader_without_admission_changes_nothing_and_retries(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_module, "RETRY_REFUSED", 0.2)
     before = spec(api)
@@ -71,9 +69,7 @@ async def test_a_new_leader_without_admission_changes_nothing_and_retries(
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("where", [DECODE, SERVICE], ids=["set", "service"])
-async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(
-    api: Api, eventually: Eventually, where: str
-) -> None:
+async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(api: Api, where: str) -> None:
     annotate(api, where, inject="disabled")
     before = api.objects[DECODE]["spec"]
     await quiet()
@@ -91,7 +87,7 @@ async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(
 
 
 @pytest.mark.usefixtures("served")
-async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api, eventually: Eventually) -> None:
+async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api) -> None:
     annotate(api, DECODE, inject="disabled")
     api.put(SERVICE, CHANGED)
     await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
@@ -104,7 +100,7 @@ async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api, ev
 
 
 async def test_a_missing_lws_is_not_created_while_admission_would_not_expand_it(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     api.put(SERVICE, routed(annotations={INJECT: "disabled"}))
 

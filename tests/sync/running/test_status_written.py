@@ -11,7 +11,7 @@ from aiohttp import web
 from intent import Object
 from sync.decide import FIGHT
 from sync.kinds import GATEWAYS, POD
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import Background, Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service
 from tests.sync.served import (
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("admission")
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_status_that_cannot_be_applied_is_merged(api: Api, eventually: Eventually) -> None:
+async def test_a_status_that_cannot_be_applied_is_merged(api: Api) -> None:
     wrong = {"components": {"gone": {"phase": "Running"}}, "url": "http://a", "conditions": [FOREIGN]}
     api.fault = untyped
 
@@ -50,7 +50,7 @@ async def test_a_status_that_cannot_be_applied_is_merged(api: Api, eventually: E
 
 
 @pytest.mark.usefixtures("served")
-async def test_what_a_merge_left_in_is_removed(api: Api, eventually: Eventually) -> None:
+async def test_what_a_merge_left_in_is_removed(api: Api) -> None:
     left = {"url": "http://a"}
 
     def keep(obj: Object) -> None:
@@ -92,7 +92,7 @@ def status_writes(api: Api) -> int:
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_settled_status_keeps_its_times(api: Api, eventually: Eventually) -> None:
+async def test_a_settled_status_keeps_its_times(api: Api) -> None:
     before = copy.deepcopy(api.objects[SERVICE]["status"])
     api.writes.clear()
 
@@ -120,9 +120,7 @@ async def test_an_edit_or_another_controller_changes_no_equal_status(api: Api, s
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_each_pod_that_becomes_ready_causes_one_write_and_other_changes_none(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_each_pod_that_becomes_ready_causes_one_write_and_other_changes_none(api: Api) -> None:
     api.writes.clear()
 
     for at, name in enumerate(("r1-prefill", "r1-decode")):
@@ -136,9 +134,7 @@ async def test_each_pod_that_becomes_ready_causes_one_write_and_other_changes_no
 
 
 @pytest.mark.usefixtures("clock")
-async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(api: Api, start: Start) -> None:
     def drop(obj: Object) -> None:
         admit(obj)
         for component in obj.get("status", {}).get("components", {}).values():
@@ -159,7 +155,7 @@ async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(
 
 @pytest.mark.usefixtures("clock", "served")
 async def test_a_status_that_another_writer_keeps_changing_is_given_up(
-    api: Api, background: Background, eventually: Eventually
+    api: Api, background: Background
 ) -> None:
     api.writes.clear()
 
@@ -176,7 +172,7 @@ async def test_a_status_that_another_writer_keeps_changing_is_given_up(
     assert status_writes(api) == FIGHT
 
 
-async def test_the_status_and_the_events_agree(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_the_status_and_the_events_agree(api: Api, start: Start) -> None:
     api.put(SERVICE, inference_service(annotations={"fusioninfer.io/strategy": "queue-size"}))
 
     start()
@@ -187,9 +183,7 @@ async def test_the_status_and_the_events_agree(api: Api, start: Start, eventuall
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_changed_gateway_reconciles_the_services_with_routes_on_it(
-    api: Api, eventually: Eventually
-) -> None:
+async def test_a_changed_gateway_reconciles_the_services_with_routes_on_it(api: Api) -> None:
     change(api, ROUTES["HTTPRoute"], status=accepted())
     metadata = {"namespace": "infra", "name": "shared"}
     addresses = [{"value": "10.0.0.1"}]

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from sync.kinds import LWS, POD_GROUP
-from tests.sync.conftest import Eventually
+from tests.sync.conftest import eventually
 from tests.sync.fake_api import Api
 from tests.sync.samples import lws
 from tests.sync.served import HOME, PG
@@ -27,7 +27,7 @@ Suspended = Callable[[str], Awaitable[int]]
 
 
 @pytest.fixture
-async def suspended(api: Api, kubeconfig: Path, eventually: Eventually) -> AsyncIterator[Suspended]:
+async def suspended(api: Api, kubeconfig: Path) -> AsyncIterator[Suspended]:
     """Return a function that suspends a controller just before a write, and returns its exit code."""
     processes: list[asyncio.subprocess.Process] = []
 

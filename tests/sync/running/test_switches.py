@@ -10,7 +10,7 @@ from intent import Object
 from intent.settings import Settings
 from sync.controller import Controller
 from sync.kinds import OUTPUTS, POD, ROUTES, SERVICE_KIND, watched
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
 from tests.sync.served import HOME, PG, SERVICE, change, reported
@@ -34,7 +34,7 @@ def test_without_routes_their_kinds_are_not_watched() -> None:
 
 
 @pytest.mark.usefixtures("admission")
-async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start) -> None:
     forbidden: list[str] = []
 
     def only_gangs(request: web.Request) -> web.Response | None:
@@ -62,9 +62,7 @@ async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start, even
     assert events(api) == set()
 
 
-async def test_existing_routes_stay_when_routes_are_switched_off(
-    api: Api, served: Controller, eventually: Eventually
-) -> None:
+async def test_existing_routes_stay_when_routes_are_switched_off(api: Api, served: Controller) -> None:
     before = {path: copy.deepcopy(api.objects[path]) for path in PATHS.values()}
 
     served.settings = GANGS_ALONE
@@ -82,7 +80,7 @@ def proxied(release: str) -> Object:
 
 
 async def test_an_endpoint_picker_changes_after_the_last_pod_with_the_old_sidecar(
-    api: Api, start: Start, eventually: Eventually
+    api: Api, start: Start
 ) -> None:
     """Whatever the operator's default is now: the sidecar in the template decides."""
     prefiller, decoder = lws("p", "prefiller"), lws("d", "decoder")

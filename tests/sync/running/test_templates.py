@@ -12,7 +12,7 @@ from intent.annotations import NOT_EXPANDED
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
 from tests.builders.templates import template
-from tests.sync.conftest import Eventually, Start, quiet
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, inference_service, role, router
 from tests.sync.served import admit
@@ -85,7 +85,7 @@ def _admission(api: Api) -> None:
 
 
 @pytest.fixture
-def serve(api: Api, start: Start, eventually: Eventually) -> Serve:
+def serve(api: Api, start: Start) -> Serve:
     """Return a function that stores the template and a service, and waits until the service has it."""
 
     async def stored(service: Object) -> None:
@@ -98,7 +98,7 @@ def serve(api: Api, start: Start, eventually: Eventually) -> Serve:
 
 
 async def test_a_changed_template_is_said_once_by_all_controllers_and_changes_no_pods(
-    api: Api, serve: Serve, start: Start, eventually: Eventually
+    api: Api, serve: Serve, start: Start
 ) -> None:
     await serve(service())
     assert applied(api) == [{"name": "base", "namespace": "team-a", "generation": 1, "current": True}]
@@ -118,9 +118,7 @@ async def test_a_changed_template_is_said_once_by_all_controllers_and_changes_no
     assert api.writes.count(("PATCH", SET)) == writes
 
 
-async def test_a_service_that_follows_takes_the_changed_template(
-    api: Api, serve: Serve, eventually: Eventually
-) -> None:
+async def test_a_service_that_follows_takes_the_changed_template(api: Api, serve: Serve) -> None:
     await serve(service(followTemplates=True))
     before = api.objects[SET]["metadata"]["annotations"][VERSION]
 
@@ -132,7 +130,7 @@ async def test_a_service_that_follows_takes_the_changed_template(
 
 
 async def test_other_edits_do_not_wait_for_the_repair_of_a_template_that_admission_refuses(
-    api: Api, serve: Serve, eventually: Eventually
+    api: Api, serve: Serve
 ) -> None:
     await serve(service(followTemplates=True))
     before = api.objects[SET]["metadata"]["annotations"][VERSION]
@@ -153,9 +151,7 @@ async def test_other_edits_do_not_wait_for_the_repair_of_a_template_that_admissi
     assert api.objects[SET]["metadata"]["annotations"][VERSION] != before
 
 
-async def test_a_deleted_template_leaves_a_service_that_follows_as_it_is(
-    api: Api, serve: Serve, eventually: Eventually
-) -> None:
+async def test_a_deleted_template_leaves_a_service_that_follows_as_it_is(api: Api, serve: Serve) -> None:
     await serve(service(followTemplates=True))
     before = api.objects[SET]["metadata"]["annotations"][VERSION]
 
@@ -166,7 +162,7 @@ async def test_a_deleted_template_leaves_a_service_that_follows_as_it_is(
     assert api.objects[SET]["metadata"]["annotations"][VERSION] == before
 
 
-async def test_routes_follow_the_template(api: Api, start: Start, eventually: Eventually) -> None:
+async def test_routes_follow_the_template(api: Api, start: Start) -> None:
     plain = router()
     del plain["httproute"]
     api.put(TEMPLATE, written(router={"httproute": GATEWAY}))
@@ -185,9 +181,7 @@ async def test_routes_follow_the_template(api: Api, start: Start, eventually: Ev
     assert api.objects[ROUTE]["metadata"]["resourceVersion"] == written_before
 
 
-async def test_without_the_switch_templates_are_not_known(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_without_the_switch_templates_are_not_known(api: Api, start: Start) -> None:
     api.put(TEMPLATE, written())
     api.put(SERVICE, service())
 

@@ -23,7 +23,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, templates
 from sync.watch import reflector
 from sync.watch.cache import Cache
 from sync.watch.intake import Intake
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import Background, Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import hold, inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
@@ -80,9 +80,7 @@ def arrived(
     return follow
 
 
-async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
-    eventually: Eventually,
-) -> None:
+async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it() -> None:
     """The list has no such object any more, and no event will say so again."""
     listed = asyncio.Event()
 
@@ -110,7 +108,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
 
 
 async def test_news_of_one_tenant_are_read_before_thousands_of_another(
-    cache: Cache[Any], reads: Reads, arrived: Callable[..., None], eventually: Eventually
+    cache: Cache[Any], reads: Reads, arrived: Callable[..., None]
 ) -> None:
     theirs = [event(service(HOSTILE, f"s{number}", number)) for number in range(1, MANY)]
 
@@ -122,7 +120,7 @@ async def test_news_of_one_tenant_are_read_before_thousands_of_another(
 
 
 async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_last_version(
-    cache: Cache[Any], reads: Reads, arrived: Callable[..., None], eventually: Eventually
+    cache: Cache[Any], reads: Reads, arrived: Callable[..., None]
 ) -> None:
     theirs = [event(service(HOSTILE, "s", number)) for number in range(1, MANY)]
 
@@ -134,7 +132,7 @@ async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_
 
 
 async def test_namespaces_take_turns_in_an_intake(
-    cache: Cache[Any], reads: Reads, background: Background, eventually: Eventually
+    cache: Cache[Any], reads: Reads, background: Background
 ) -> None:
     intake = Intake(cache, BytePool(2**20))
     for number in range(3):
@@ -149,7 +147,7 @@ async def test_namespaces_take_turns_in_an_intake(
 
 
 async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
-    cache: Cache[Any], background: Background, eventually: Eventually
+    cache: Cache[Any], background: Background
 ) -> None:
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service(*OTHER, 1), "ADDED"))
@@ -177,9 +175,7 @@ async def test_an_intake_holds_a_limited_number_of_bytes(cache: Cache[Any], back
     assert max(held) < 1_000 + len(orjson.dumps(service(HOSTILE, "s50", 50)))
 
 
-async def test_a_list_replaces_what_waits(
-    cache: Cache[Any], background: Background, eventually: Eventually
-) -> None:
+async def test_a_list_replaces_what_waits(cache: Cache[Any], background: Background) -> None:
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service(*OTHER, 1), "DELETED"))
 
@@ -192,7 +188,7 @@ async def test_a_list_replaces_what_waits(
 
 
 async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_when_deleted(
-    background: Background, eventually: Eventually
+    background: Background,
 ) -> None:
     def read(body: bytes) -> Any:
         if b'"uid-s"' in body:
@@ -213,7 +209,7 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_w
 
 
 async def test_an_event_without_a_name_causes_a_list_and_ends_nothing(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No API server sends one; what stands before it may."""
     follow = Client.follow
@@ -287,7 +283,6 @@ def of_template(namespace: str, **metadata: Any) -> Object:
 async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: PLR0917 - fixtures
     api: Api,
     start: Start,
-    eventually: Eventually,
     reconciled: Reads,
     kind: Kind[Any],
     shared: Kind[Any],
@@ -350,8 +345,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 
 @pytest.mark.parametrize("share", [1, WORKERS])
-async def test_reconciles_that_never_end_leave_a_slot_to_another_tenant(  # noqa: PLR0917 - fixtures
-    api: Api, make: Start, background: Background, eventually: Eventually, begun: Reads, share: int
+async def test_reconciles_that_never_end_leave_a_slot_to_another_tenant(
+    api: Api, make: Start, background: Background, begun: Reads, share: int
 ) -> None:
     for at in range(50):
         api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
@@ -372,7 +367,7 @@ FAILS_AFTER: Final = 0.05
 
 
 async def test_failing_services_of_many_namespaces_delay_another_tenant_by_their_turns(
-    start: Start, eventually: Eventually, begun: Reads
+    start: Start, begun: Reads
 ) -> None:
     """They have all slots, and take turns with it. What has a slot may not have begun yet."""
     controller = start()

@@ -15,7 +15,7 @@ from sync.kinds import GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, OUTPUTS, PO
 from sync.watch.availability import ENOUGH
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
-from tests.sync.conftest import Background, Eventually, Start, quiet
+from tests.sync.conftest import Background, Start, eventually, quiet
 from tests.sync.fake_api import Api, Fault, status
 from tests.sync.samples import lws, routed
 from tests.sync.served import DECODE, HOME, PG, PREFILL, ROUTES, SERVICE, change, reasons
@@ -37,7 +37,7 @@ def lists_of(*kinds: Any, answer: Callable[[], web.Response]) -> Fault:
     return lambda request: answer() if request.path in paths else None
 
 
-async def listed_again(api: Api, eventually: Eventually, kind: Any, times: int) -> None:
+async def listed_again(api: Api, kind: Any, times: int) -> None:
     """End the watches, and wait until a kind was requested this often."""
     asked = ("GET", kind.resource.collection)
     before = api.requests.count(asked)
@@ -56,12 +56,12 @@ PAIRS = [
 
 @pytest.mark.parametrize(("kind", "answer"), PAIRS, ids=lambda one: getattr(one, "kind", one))
 async def test_a_failed_list_deletes_nothing_of_a_live_service(
-    api: Api, served: Controller, eventually: Eventually, kind: Any, answer: str
+    api: Api, served: Controller, kind: Any, answer: str
 ) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
 
     api.fault = lists_of(kind, answer=ANSWERS[answer])
-    await listed_again(api, eventually, kind, ENOUGH + 2)
+    await listed_again(api, kind, ENOUGH + 2)
     change(api, SERVICE, metadata=api.objects[SERVICE]["metadata"] | {"labels": {"a": "b"}})
     served.changed((HOME, "r1"))
     await quiet()
@@ -71,9 +71,7 @@ async def test_a_failed_list_deletes_nothing_of_a_live_service(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_kind_whose_crd_is_deleted_is_absent(
-    api: Api, eventually: Eventually, served: Controller
-) -> None:
+async def test_a_kind_whose_crd_is_deleted_is_absent(api: Api, served: Controller) -> None:
     api.absent = {HTTP_ROUTE.resource.plural}
     api.forget()
 
@@ -82,9 +80,7 @@ async def test_a_kind_whose_crd_is_deleted_is_absent(
     assert served.caches[HTTP_ROUTE.kind].rows == {}
 
 
-async def test_gangs_are_made_without_rights_on_routes(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_gangs_are_made_without_rights_on_routes(api: Api, start: Start) -> None:
     for one in (lws("p"), lws("d", "decoder")):
         api.put(LWS.path(HOME, one["metadata"]["name"]), one)
     api.fault = lists_of(*ROUTE_KINDS, GATEWAYS, OUTPUTS["DestinationRule"], answer=ANSWERS["403"])
@@ -96,9 +92,7 @@ async def test_gangs_are_made_without_rights_on_routes(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_objects_that_require_an_unavailable_kind_wait_and_are_reported(
-    api: Api, start: Start, eventually: Eventually
-) -> None:
+async def test_objects_that_require_an_unavailable_kind_wait_and_are_reported(api: Api, start: Start) -> None:
     api.fault = lists_of(POOL, answer=ANSWERS["403"])
     api.put(SERVICE, routed())
     start()
@@ -113,7 +107,7 @@ async def test_objects_that_require_an_unavailable_kind_wait_and_are_reported(
 
 
 async def test_a_kind_without_an_answer_does_not_keep_the_controller_from_starting(
-    api: Api, make: Start, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, make: Start, background: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sync.controller.LISTED_WITHIN", 0.3)
     monkeypatch.setattr(client_module, "TIMEOUT", 60.0)
@@ -126,7 +120,7 @@ async def test_a_kind_without_an_answer_does_not_keep_the_controller_from_starti
 
 @pytest.mark.usefixtures("admission")
 async def test_a_kind_that_stays_unavailable_causes_no_reconciles(
-    api: Api, start: Start, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten thousand services would be reconciled forever; they are reconciled when the kind is back."""
     monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.02)
@@ -154,7 +148,7 @@ def deep(obj: Object, levels: int) -> Object:
 
 @pytest.mark.parametrize("levels", [300, 1005, 3000])
 async def test_a_deep_object_does_not_block_the_watch(
-    api: Api, client: Client, background: Background, eventually: Eventually, levels: int
+    api: Api, client: Client, background: Background, levels: int
 ) -> None:
     """It is sent as it is: in a list, and twice on a watch."""
     hostile, other = INFERENCE_SERVICE.path(HOME, "r1"), INFERENCE_SERVICE.path("team-b", "r2")
@@ -174,9 +168,7 @@ async def test_a_deep_object_does_not_block_the_watch(
 
 
 @pytest.mark.usefixtures("served")
-async def test_a_service_that_becomes_too_deep_keeps_its_objects(
-    api: Api, served: Controller, eventually: Eventually
-) -> None:
+async def test_a_service_that_becomes_too_deep_keeps_its_objects(api: Api, served: Controller) -> None:
     before = {path: obj["metadata"]["uid"] for path, obj in api.objects.items() if "/events/" not in path}
     api.spelled = {'"@1005@"': "[" * 1005 + "]" * 1005}
 
@@ -188,7 +180,7 @@ async def test_a_service_that_becomes_too_deep_keeps_its_objects(
 
 
 async def test_an_unreadable_watch_line_causes_a_new_list(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     """Another watch from the same version would receive the same line, forever."""
     lists: list[str] = []

@@ -16,7 +16,7 @@ from sync.metrics import metrics
 from sync.state import ServiceState
 from sync.watch.cache import Cache
 from sync.write import Writer
-from tests.sync.conftest import FOR_EVER, Background, Eventually
+from tests.sync.conftest import FOR_EVER, Background, eventually
 from tests.sync.fake_api import Api
 
 STATE = ServiceState(("team-a", "r1"))
@@ -124,7 +124,7 @@ async def test_a_write_ends_when_the_process_may_no_longer_write(api: Api, clien
 
 
 async def test_a_cancelled_write_waits_for_what_was_sent(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     writer = await written(client, lambda: FOR_EVER)
     api.latency, before = 0.3, len(api.requests)

@@ -23,7 +23,7 @@ from sync.watch.cache import Cache
 from sync.watch.rows import Rows
 from sync.write import Writer
 from tests.builders.counted import counted
-from tests.sync.conftest import Background, Eventually
+from tests.sync.conftest import Background, eventually
 from tests.sync.running.test_disaggregatedset import NEW, of_revision
 from tests.sync.samples import KEY, SETTINGS, lws
 
@@ -145,7 +145,7 @@ def test_the_services_with_an_index_key_are_those_of_its_rows(
 
 
 async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
-    background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    background: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Lease is renewed by one of them."""
     controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what asyncio calls

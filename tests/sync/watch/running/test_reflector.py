@@ -12,7 +12,7 @@ from kube.client import Client
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS, Kind
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
-from tests.sync.conftest import Background, Eventually
+from tests.sync.conftest import Background, eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
@@ -117,7 +117,7 @@ async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
 
 
 async def test_the_largest_object_of_a_watch_needs_no_list(
-    api: Api, client: Client, background: Background, eventually: Eventually
+    api: Api, client: Client, background: Background
 ) -> None:
     cache = Cache(CONFIG_MAP)
     background(reflect(client, cache))
@@ -135,9 +135,7 @@ async def test_the_largest_object_of_a_watch_needs_no_list(
     assert lists == []
 
 
-async def test_added_changed_and_deleted_objects_are_followed(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_added_changed_and_deleted_objects_are_followed(api: Api, cache: Cache[Any]) -> None:
     await cache.availability.synced.wait()
 
     api.put(path("p"), lws("p"))
@@ -148,7 +146,7 @@ async def test_added_changed_and_deleted_objects_are_followed(
     await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
 
 
-async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any]) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: len(cache.rows) == 1)
     bare = lws("p")
@@ -160,9 +158,7 @@ async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any], ev
     await eventually(lambda: not cache.rows)
 
 
-async def test_a_dropped_watch_continues_from_its_version(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_dropped_watch_continues_from_its_version(api: Api, cache: Cache[Any]) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(api.watches and cache.rows))
     lists: list[str] = []
@@ -175,9 +171,7 @@ async def test_a_dropped_watch_continues_from_its_version(
     assert lists == []
 
 
-async def test_a_version_that_is_gone_causes_a_list(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_version_that_is_gone_causes_a_list(api: Api, cache: Cache[Any]) -> None:
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(api.watches and cache.rows))
     api.remove(path("p"))
@@ -189,7 +183,7 @@ async def test_a_version_that_is_gone_causes_a_list(
 
 
 @pytest.mark.usefixtures("cache")
-async def test_an_error_event_causes_a_list(api: Api, eventually: Eventually) -> None:
+async def test_an_error_event_causes_a_list(api: Api) -> None:
     lists: list[str] = []
     api.fault = lambda request: None if "watch" in request.query else lists.append(request.path)
     await eventually(lambda: bool(api.watches))
@@ -200,7 +194,7 @@ async def test_an_error_event_causes_a_list(api: Api, eventually: Eventually) ->
     await eventually(lambda: len(lists) > 1)
 
 
-async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any], eventually: Eventually) -> None:
+async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any]) -> None:
     broken: list[str] = []
 
     def truncate(request: web.Request) -> web.Response | None:
@@ -218,7 +212,7 @@ async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any], event
 
 
 async def test_a_list_and_a_watch_that_are_refused_or_none_are_tried_again(
-    api: Api, cache: Cache[Any], eventually: Eventually
+    api: Api, cache: Cache[Any]
 ) -> None:
     refused = [status(code, "TooManyRequests") for code in (429, 500, 503)]
     lists = [web.Response(text="<html>"), web.json_response({}), web.json_response([1]), *refused]
@@ -236,9 +230,7 @@ async def test_a_list_and_a_watch_that_are_refused_or_none_are_tried_again(
     assert (lists, watches) == ([], [])
 
 
-async def test_a_kind_that_is_not_served_has_an_empty_cache(
-    api: Api, cache: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_kind_that_is_not_served_has_an_empty_cache(api: Api, cache: Cache[Any]) -> None:
     api.fault = lambda _request: web.Response(status=404, text="404 page not found")
 
     await eventually(cache.availability.synced.is_set)
@@ -247,7 +239,7 @@ async def test_a_kind_that_is_not_served_has_an_empty_cache(
 
 
 async def test_a_silent_watch_is_ended(
-    api: Api, client: Client, background: Background, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    api: Api, client: Client, background: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "SILENCE", 0.2)
     watched: list[str] = []
@@ -258,9 +250,7 @@ async def test_a_silent_watch_is_ended(
     await eventually(lambda: len(watched) >= 2)
 
 
-async def test_an_equal_row_causes_no_reconcile(
-    api: Api, client: Client, background: Background, eventually: Eventually
-) -> None:
+async def test_an_equal_row_causes_no_reconcile(api: Api, client: Client, background: Background) -> None:
     woken: list[object] = []
     cache = Cache(LWS, woken.append)
     background(reflect(client, cache))
@@ -305,9 +295,7 @@ async def some(api: Api, client: Client, background: Background) -> Cache[Any]:
     return kept
 
 
-async def test_no_other_namespace_is_asked_for_or_known(
-    api: Api, some: Cache[Any], eventually: Eventually
-) -> None:
+async def test_no_other_namespace_is_asked_for_or_known(api: Api, some: Cache[Any]) -> None:
     assert names(some) == {(namespace, "p") for namespace in HOMES}
     await eventually(lambda: len(api.watches) == len(HOMES))
 
@@ -315,9 +303,7 @@ async def test_no_other_namespace_is_asked_for_or_known(
     assert some.availability.trouble == ""
 
 
-async def test_changes_in_each_of_them_are_followed(
-    api: Api, some: Cache[Any], eventually: Eventually
-) -> None:
+async def test_changes_in_each_of_them_are_followed(api: Api, some: Cache[Any]) -> None:
     await eventually(lambda: len(api.watches) == len(HOMES))
 
     for namespace in (*HOMES, "team-c"):
@@ -327,9 +313,7 @@ async def test_changes_in_each_of_them_are_followed(
     await eventually(lambda: names(some) == {("team-a", "q"), ("team-b", "p"), ("team-b", "q")})
 
 
-async def test_a_version_that_is_gone_in_one_is_listed_again(
-    api: Api, some: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_version_that_is_gone_in_one_is_listed_again(api: Api, some: Cache[Any]) -> None:
     await eventually(lambda: len(api.watches) == len(HOMES))
 
     api.forget()
@@ -346,7 +330,7 @@ def forbid(api: Api, namespace: str) -> None:
 
 
 async def test_a_namespace_that_may_not_be_listed_is_unknown_and_the_others_are_followed(
-    api: Api, some: Cache[Any], eventually: Eventually
+    api: Api, some: Cache[Any]
 ) -> None:
     await eventually(lambda: len(api.watches) == len(HOMES))
 
@@ -359,9 +343,7 @@ async def test_a_namespace_that_may_not_be_listed_is_unknown_and_the_others_are_
     assert ("team-b", "p") in names(some)
 
 
-async def test_a_namespace_that_may_be_listed_again_is_known(
-    api: Api, some: Cache[Any], eventually: Eventually
-) -> None:
+async def test_a_namespace_that_may_be_listed_again_is_known(api: Api, some: Cache[Any]) -> None:
     forbid(api, "team-b")
     await eventually(lambda: bool(some.availability.trouble_in("team-b")))
     recovered: list[str] = []
