@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from intent import Object
-from tests.bench import api, controller, peers, sizes, stages, worst
+from tests.bench import api, controller, peers, stages, worst
 from tests.bench.noise import calibrate, summary
 from tests.bench.report import Row, WrongAnswerError, document, markdown, table
 from tests.bench.run import QUICK, WHOLE, Run
@@ -35,7 +35,6 @@ class Part:
 
 PARTS: Final[dict[str, Part]] = {
     "stages": Part("A review in process: CPU beside json.loads of the same body", stages.measure),
-    "sizes": Part("From 10 KB to 1 MB: how much faster than json.loads it grows", sizes.measure),
     "api": Part("A write on the real API server: ours beside LWS's own webhooks", api.measure),
     "peers": Part(
         "A write on the real API server: ours and Kyverno beside LWS's own webhooks", peers.measure
@@ -53,7 +52,7 @@ PARTS: Final[dict[str, Part]] = {
     "-o", "--output", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True
 )
 def main(chosen: tuple[str, ...], *, quick: bool, output: str) -> None:
-    """Measure, and print; all parts if none is named: stages, sizes, api, peers, worst, …"""
+    """Measure, and print; all parts if none is named: stages, api, peers, worst, controller, …"""
     run = Run(QUICK if quick else WHOLE)
     out = Console(width=WIDTH if not sys.stdout.isatty() else None, highlight=False)
     found: dict[str, list[Row]] = {}

@@ -16,9 +16,7 @@ class Effort:
 
     blocks: int = 40
     """Of the stages of a review."""
-    sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
-    """Bytes of a review: how the cost grows from the first to the last."""
-    blocks_of_size: int = 5
+    blocks_of_worst: int = 5
     rounds: int = 6
     writes: int = 150
     """Dry runs on the API server, of one round."""
@@ -38,8 +36,7 @@ class Effort:
 WHOLE: Final = Effort()
 QUICK: Final = Effort(
     blocks=1,
-    sizes=(2_000, 10_000),
-    blocks_of_size=1,
+    blocks_of_worst=1,
     rounds=1,
     writes=5,
     warm=2,

@@ -56,6 +56,23 @@ def engine_template() -> Object:
     }
 
 
+def small() -> Object:
+    """Make an object of a few hundred bytes that is expanded in full."""
+    engine = {
+        "name": "vllm",
+        "image": "vllm/vllm-openai:v0.17.1",
+        "args": ["--model", "deepseek-ai/DeepSeek-R1", "--tensor-parallel-size", "16"],
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    }
+    template = {"metadata": {}, "spec": {"containers": [engine]}}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "r1", "annotations": {"fusioninfer.io/service": "r1"}},
+        "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": template}},
+    }
+
+
 def leaderworkerset() -> Object:
     """Make a LeaderWorkerSet of about 11 KB, half of it managedFields, as an API server sends it."""
     managed: Object = {f"f:field-{at}": {"f:below": {"f:deeper": {}, ".": {}}} for at in range(130)}

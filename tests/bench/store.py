@@ -24,8 +24,7 @@ from kube.request import FIELD_MANAGER
 from tests.bench.kept import Kept, kept
 from tests.bench.report import expect
 from tests.bench.run import Run
-from tests.bench.sizes import small
-from tests.bench.stages import body, patched
+from tests.bench.stages import body, patched, small
 from tests.cluster.testbed.api import APPLY_PATCH, MERGE_PATCH, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.etcd import ask

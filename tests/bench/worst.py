@@ -18,7 +18,7 @@ def measure(run: Run, bodies: Mapping[str, bytes] | None = None) -> Iterator[Row
     most = longest = 0.0
     sent = worst.bodies() if bodies is None else bodies
     for (name, body), _ in zip(sent.items(), run.rounds(len(sent), "worst"), strict=True):
-        times = run.effort.blocks_of_size
+        times = run.effort.blocks_of_worst
         read, plain = worst.cost(json.loads, body, times), worst.reference(times)
         costs = {path: worst.cost(PATHS[path], body, times) for path in PATHS}
         spent = max(costs.values()) / worst.allowed(body, times)

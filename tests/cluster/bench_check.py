@@ -5,7 +5,7 @@
 
 import pytest
 
-from tests.bench import api, controller, peers, sizes, stages, worst
+from tests.bench import api, controller, peers, stages, worst
 from tests.bench.report import GOALS, Row
 from tests.bench.run import QUICK, Run
 from tests.cluster.testbed.cluster import Cluster
@@ -17,7 +17,7 @@ def rows(cluster: Cluster) -> list[Row]:  # noqa: ARG001 - where that can be had
 
 
 def test_every_goal_is_of_something_that_is_measured(rows: list[Row]) -> None:
-    in_process = {*stages.OUTCOMES, sizes.MOST_EXPENSIVE, worst.SPENT, worst.SECONDS}
+    in_process = {*stages.OUTCOMES, worst.SPENT, worst.SECONDS}
 
     assert GOALS.keys() - in_process == {one.name for one in rows if one.verdict}
 

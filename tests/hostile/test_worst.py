@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from intent import Object, budget
-from tests.builders.lws import container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.builders.reviews import review
 from tests.hostile import tiny, worst
 from tests.hostile.fuzz import MEASURED, PATHS, outcome
@@ -82,6 +82,14 @@ MANY: Final[dict[str, Callable[[int], Object]]] = {
     "volumes": lambda times: lws(
         worker=template(container(), volumes=[{"name": f"dshm-{at}"} for at in range(5_000 * times)])
     ),
+    "labels": lambda times: lws(
+        worker=template(container())
+        | {"metadata": {"labels": {f"example.com/label-{at}": "x" for at in range(1_000 * times)}}}
+    ),
+    "managed fields": lambda times: changed(
+        lws(), "metadata.managedFields", [{"fieldsV1": {f"f:field-{at}": {}}} for at in range(1_000 * times)]
+    ),
+    "a long value": lambda times: worst.engine(env=[{"name": "A", "value": "word " * 20_000 * times}]),
     "parts": lambda times: lws(skip=",".join(f"r{at}" for at in range(300 * times))),
     "roles": lambda times: lws(roles=",".join(f"r{at}" for at in range(300 * times))),
     "annotations": lambda times: lws(**{f"x{at}": "x" for at in range(120 * times)}),  # type: ignore[arg-type] # annotations of any name
