@@ -1,18 +1,14 @@
-"""Measure the controller with ten thousand services: memory and CPU.
+"""Measure the controller with ten thousand services beside LWS's own manager: memory and CPU.
 
 Each service is one LeaderWorkerSet with five pods and one PodGroup, in the store of a real API server; for
 some the controller creates the PodGroup first. Then the controller is restarted, lists everything and
-reconciles every service. Then some LeaderWorkerSets are scaled, which needs no write of ours. LWS's own
-manager lists the same objects.
-
-`compared` measures both until they are at rest, while they are idle, and while LeaderWorkerSets are scaled,
-with fewer services.
+reconciles every service. LWS's manager starts on the same objects. Then both are idle, and at last some
+LeaderWorkerSets are scaled, which needs no write of ours.
 """
 
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import orjson
@@ -30,7 +26,6 @@ from tests.bench.managers import (
     beside,
     between,
     both,
-    lws_listed,
     lws_started,
     rested,
     spent,
@@ -55,35 +50,19 @@ WEBHOOKS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurat
 
 
 def measure(run: Run) -> Iterator[Row]:
-    """Measure the controller alone, and how LWS's manager lists the same objects."""
+    """Start a real API server of our own, with the real controllers and ours, and measure on it."""
     names = store.names(run.effort.objects)
-    with _store() as cluster:
-        empty = _started(cluster)
-        _fill(cluster, names, run)
-        yield from _alone(cluster, names, empty, run)
-
-
-def compared(run: Run) -> Iterator[Row]:
-    """Measure the controller and LWS's manager, one beside the other."""
-    names = store.names(run.effort.compared)
-    with _store() as cluster:
-        _started(cluster)
-        _fill(cluster, names, run)
-        yield from _compared(cluster, names, run)
-
-
-@contextmanager
-def _store() -> Iterator[Cluster]:
-    """Start a real API server of our own, with the real controllers and ours."""
     with running(build(sys.stderr)) as cluster:
         install_manifests(cluster)
         for where in CONFIGURATIONS:  # what is stored here is expanded already
             delete(cluster.api, where)
-        yield cluster
+        empty = _started(cluster)
+        _fill(cluster, names, run)
+        yield from _measured(cluster, names, empty, run)
 
 
-def _alone(cluster: Cluster, names: list[str], empty: Spent, run: Run) -> Iterator[Row]:
-    """Measure one piece of work of the controller after the other."""
+def _measured(cluster: Cluster, names: list[str], empty: Spent, run: Run) -> Iterator[Row]:
+    """Measure one piece of work after the other: of the controller alone, then of LWS's manager beside it."""
     _started(cluster)
     _wait_looks(cluster, len(names) + 1)
     making = _stopped(cluster)
@@ -93,37 +72,6 @@ def _alone(cluster: Cluster, names: list[str], empty: Spent, run: Run) -> Iterat
     _wait_looks(cluster, len(names) + 1)
     looking = spent(cluster)
     at_rest = rested(cluster, "sync")
-    changes = run.effort.changes
-    store.scale(cluster, names[:changes], run)
-    _wait_looks(cluster, len(names) + 1 + changes)
-    expect(_written(cluster), 0.0, "writes where all is as it should be")
-    changing = _stopped(cluster)
-    theirs = lws_listed(cluster)
-    kill_process(cluster, LWS)
-
-    memories = {"empty": empty.mib, "full": looking.mib, "after_gangs_made": making.mib}
-    listed, objects = full.cpu - empty.cpu, OBJECTS * len(names)
-    yield row("memory, at most", "MiB", [max(making.most, changing.most)], **memories)
-    each = listed / objects * 1e6
-    yield row("CPU of the list", "s", [listed], objects=objects, us_of_each=each, to_start=empty.cpu)
-    until_rest = (at_rest.cpu - full.cpu) / len(names) * 1e3
-    yield row(
-        "CPU of a reconcile", "ms", [(looking.cpu - full.cpu) / len(names) * 1e3], until_rest=until_rest
-    )
-    yield row("CPU of a gang made", "ms", [(making.cpu - looking.cpu) / run.effort.gangs * 1e3])
-    yield row("CPU of a change", "ms", [(changing.cpu - at_rest.cpu) / changes * 1e3])
-    yield beside("memory with full caches, beside LWS", "MiB", full.mib, theirs.mib)
-    yield beside("CPU until caches are full, beside LWS", "s", full.cpu, theirs.cpu)
-
-
-def _compared(cluster: Cluster, names: list[str], run: Run) -> Iterator[Row]:
-    """Measure what both do until they are at rest, while idle, and after changes."""
-    _started(cluster)
-    _wait_looks(cluster, len(names) + 1)  # every service has its PodGroup now
-    _stopped(cluster)
-    _started(cluster)
-    _wait_looks(cluster, len(names) + 1)
-    ours = rested(cluster, "sync")
     theirs, written = lws_started(cluster)
     rested(cluster, "sync")
     before = both(cluster)
@@ -132,11 +80,23 @@ def _compared(cluster: Cluster, names: list[str], run: Run) -> Iterator[Row]:
     changes = run.effort.changes
     store.scale(cluster, names[:changes], run)
     _wait_looks(cluster, len(names) + 1 + changes)
-    rested(cluster, LWS)
-    after = both(cluster)
+    after = rested(cluster, "sync"), rested(cluster, LWS)
+    expect(_written(cluster), 0.0, "writes where all is as it should be")
 
+    memories = {"empty": empty.mib, "full": looking.mib, "after_gangs_made": making.mib}
+    listed, objects = full.cpu - empty.cpu, OBJECTS * len(names)
+    yield row("memory, at most", "MiB", [max(making.most, after[0].most)], **memories)
+    each = listed / objects * 1e6
+    yield row("CPU of the list", "s", [listed], objects=objects, us_of_each=each, to_start=empty.cpu)
+    until_rest = (at_rest.cpu - full.cpu) / len(names) * 1e3
+    yield row(
+        "CPU of a reconcile", "ms", [(looking.cpu - full.cpu) / len(names) * 1e3], until_rest=until_rest
+    )
+    yield row("CPU of a gang made", "ms", [(making.cpu - looking.cpu) / run.effort.gangs * 1e3])
     yield beside("memory, beside LWS", "MiB", *(one.mib for one in idle))
-    yield beside("CPU until at rest, beside LWS", "s", ours.cpu, theirs.cpu, objects_that_lws_wrote=written)
+    yield beside(
+        "CPU until at rest, beside LWS", "s", at_rest.cpu, theirs.cpu, objects_that_lws_wrote=written
+    )
     yield beside("CPU of an idle minute, beside LWS", "ms", *between(before, idle, 60e3 / run.effort.idle))
     yield beside("CPU of a change, beside LWS", "ms", *between(idle, after, 1e3 / changes))
 

@@ -53,14 +53,6 @@ def rested(cluster: Cluster, name: str) -> Spent:
     raise TimeoutError(f"not within {PATIENCE} s: {name} is at rest")
 
 
-def lws_listed(cluster: Cluster) -> Spent:
-    """Start LWS's manager; give what it spent until its caches were full."""
-    lws, said = COMPONENTS[LWS], _said(cluster)
-    start_process(cluster, LWS, [str(cluster.built.binary(lws.binary)), *lws.args(cluster)])
-    wait_ready(cluster, LWS, lambda _: said[0] < _said(cluster)[0] == _said(cluster)[1], seconds=PATIENCE)
-    return spent(cluster, LWS)
-
-
 def _said(cluster: Cluster) -> tuple[int, int]:
     """Count the controllers that LWS's log names, and those whose caches were full: they have workers."""
     log = log_of(cluster, LWS).read_text()
@@ -69,8 +61,9 @@ def _said(cluster: Cluster) -> tuple[int, int]:
 
 def lws_started(cluster: Cluster) -> tuple[Spent, int]:
     """Start LWS's manager; give what it spent until it was at rest, and how many objects it wrote."""
-    before = store.revision(cluster)
-    lws_listed(cluster)
+    before, said, lws = store.revision(cluster), _said(cluster), COMPONENTS[LWS]
+    start_process(cluster, LWS, [str(cluster.built.binary(lws.binary)), *lws.args(cluster)])
+    wait_ready(cluster, LWS, lambda _: said[0] < _said(cluster)[0] == _said(cluster)[1], seconds=PATIENCE)
     found = rested(cluster, LWS)
     return found, store.written_since(cluster, before)
 

@@ -23,9 +23,7 @@ class Effort:
     warm: int = 50
     """Sent before, unmeasured: the first calls connect, and fill what is filled once."""
     objects: int = 10_000
-    """LeaderWorkerSets that the controller knows."""
-    compared: int = 10_000
-    """LeaderWorkerSets that the controller and LWS's manager know while they are compared."""
+    """LeaderWorkerSets that the controller and LWS's manager know."""
     gangs: int = 1_000
     """Services for which the controller makes the PodGroup."""
     changes: int = 1_000
@@ -41,7 +39,6 @@ QUICK: Final = Effort(
     writes=5,
     warm=2,
     objects=40,
-    compared=40,
     gangs=20,
     changes=10,
     idle=1.0,

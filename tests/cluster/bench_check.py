@@ -13,7 +13,7 @@ from tests.cluster.testbed.cluster import Cluster
 
 @pytest.fixture(scope="module")
 def rows(cluster: Cluster) -> list[Row]:  # noqa: ARG001 - where that can be had, the bench starts its own
-    return [*api.measure(Run(QUICK)), *controller.measure(Run(QUICK)), *controller.compared(Run(QUICK))]
+    return [*api.measure(Run(QUICK)), *controller.measure(Run(QUICK))]
 
 
 def test_every_goal_is_of_something_that_is_measured(rows: list[Row]) -> None:
