@@ -6,11 +6,9 @@ The prefiller and the engine are stand-ins that serve with TLS. No cluster is ne
 import json
 import os
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPSConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +23,7 @@ from tests.cluster.testbed.images import BUILT, binary_of
 from tests.cluster.testbed.pki import issue
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.processes import Process, alive, spawn, stop, tail
+from tests.cluster.testbed.stand_in import Reply, answering
 from tests.cluster.testbed.wait import until
 from webhook.mutate.sidecar import CERTIFICATE_DIR, TRUSTED
 
@@ -74,28 +73,12 @@ def serving(name: str, folder: Path) -> Iterator[tuple[int, list[Object]]]:
     """Serve completions with TLS; yield the port, and the requests so far."""
     asked: list[Object] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            body = json.dumps({"engine": name, "kv_transfer_params": {"remote_host": "x"}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(_where: str, body: bytes) -> Reply:
+        asked.append(json.loads(body))
+        return Reply(200, json.dumps({"engine": name, "kv_transfer_params": {"remote_host": "x"}}).encode())
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1], asked
-    finally:
-        server.shutdown()
-        server.server_close()
+    with answering(answer, folder) as port:
+        yield port, asked
 
 
 def healthy(process: Process, connection: HTTPConnection) -> bool:

@@ -5,19 +5,16 @@ It can fail first, to see what the API server makes of that.
 
 import base64
 import json
-import ssl
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from intent import Object
 from tests.cluster.testbed.api import create, delete, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import TRIAL_LWS
+from tests.cluster.testbed.stand_in import Reply, answering, reviewed
 from tests.cluster.testbed.wait import until
 
 LWS_RULE: Final = {
@@ -40,6 +37,16 @@ class _Script:
     operations: list[Object] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
+    def answer(self, where: str, body: bytes) -> Reply | None:
+        """Answer a review with yes, after all failures."""
+        request = json.loads(body)["request"]
+        self.received.append({"path": where, **request})
+        if self.failures:
+            status, headers = self.failures.pop(0)
+            return Reply(status, b"not now", headers) if status else None
+        is_patched = where == "/mutate" and self.operations
+        return reviewed(request["uid"], json.dumps(self.operations).encode() if is_patched else b"")
+
 
 @contextmanager
 def echo(
@@ -53,82 +60,27 @@ def echo(
     Mutating webhooks are called in the order of their configurations' names; LWS's begins with `lws-`.
     """
     script = _Script()
-    server = serve(cluster, _handler(script))
-    try:
-        for verb, kind in KINDS.items():
-            create(
-                cluster.api,
-                path(kind.lower() + "s"),
-                _configuration(cluster, (name, namespace), server, verb),
-            )
-        until(lambda: _reached(cluster, namespace, script.received), "the echo is called")
-        script.received.clear()
-        script.operations.extend(operations)
-        script.failures.extend(failures)
-        yield script.received
-    finally:
-        for kind in KINDS.values():
-            delete(cluster.api, path(kind.lower() + "s", "", name))
-        server.shutdown()
-        server.server_close()
+    with answering(script.answer, cluster.directory / "webhook") as port:
+        try:
+            for verb, kind in KINDS.items():
+                configuration = _configuration(cluster, (name, namespace), port, verb)
+                create(cluster.api, path(kind.lower() + "s"), configuration)
+            until(lambda: _reached(cluster, namespace, script.received), "the echo is called")
+            script.received.clear()
+            script.operations.extend(operations)
+            script.failures.extend(failures)
+            yield script.received
+        finally:
+            for kind in KINDS.values():
+                delete(cluster.api, path(kind.lower() + "s", "", name))
 
 
-def serve(cluster: Cluster, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
-    """Serve on loopback with the certificate of the webhook."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificates = cluster.directory / "webhook"
-    tls.load_cert_chain(certificates / "tls.crt", certificates / "tls.key")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.socket = tls.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-def _handler(script: _Script) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        """Answers every review with yes, once it has failed as often as it was told to."""
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-            where = self.path.split("?")[0]
-            script.received.append({"path": where, **request})
-            status, headers = script.failures.pop(0) if script.failures else (200, {})
-            if status:
-                body = _review({"uid": request["uid"], "allowed": True, **_patch(where, script.operations)})
-                self._answer(status, headers, body if status == HTTPStatus.OK else b"not now")
-
-        def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_words: object) -> None:
-            """Log nothing."""
-
-    return Handler
-
-
-def _review(response: Object) -> bytes:
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-    return json.dumps(review).encode()
-
-
-def _patch(where: str, operations: Operations) -> Object:
-    if where != "/mutate" or not operations:
-        return {}
-    return {"patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(operations).encode()).decode()}
-
-
-def _configuration(
-    cluster: Cluster, where: tuple[str, str], server: ThreadingHTTPServer, verb: str
-) -> Object:
+def _configuration(cluster: Cluster, where: tuple[str, str], port: int, verb: str) -> Object:
     name, namespace = where
     bundle = base64.b64encode(cluster.authority_pem).decode()
     webhook = {
         "name": "echo.fusioninfer.io",
-        "clientConfig": {"url": f"https://127.0.0.1:{server.server_port}/{verb}", "caBundle": bundle},
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/{verb}", "caBundle": bundle},
         "rules": [LWS_RULE],
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "admissionReviewVersions": ["v1"],

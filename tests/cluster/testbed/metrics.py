@@ -5,12 +5,9 @@ network of pods is needed.
 """
 
 import json
-import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from intent import Object
@@ -18,6 +15,7 @@ from tests.cluster.testbed.api import ApiError, create, delete, get, path
 from tests.cluster.testbed.cluster import Cluster, kubeconfig
 from tests.cluster.testbed.control_plane import kill_process, start_process
 from tests.cluster.testbed.pki import issue
+from tests.cluster.testbed.stand_in import Reply, answering
 from tests.cluster.testbed.wait import until
 
 VERSION: Final = "external.metrics.k8s.io/v1beta1"
@@ -36,8 +34,13 @@ class Metrics:
 
     values: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def answer(self, where: str) -> Object | None:
-        """Return the answer to a GET; None if there is none."""
+    def reply(self, where: str, _body: bytes) -> Reply:
+        """Answer a GET."""
+        found = self._found(where)
+        none = {"kind": "Status", "code": 404, "message": "no value"}
+        return Reply(200 if found else 404, json.dumps(found or none).encode())
+
+    def _found(self, where: str) -> Object | None:
         if where == ROOT:
             return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": VERSION, "resources": []}
         words = where.removeprefix(f"{ROOT}/namespaces/").split("/")
@@ -53,7 +56,9 @@ class Metrics:
 def autoscaling(cluster: Cluster) -> Iterator[Metrics]:
     """Run the autoscaler and the metrics API for a while."""
     metrics = Metrics()
-    with _serving(cluster, metrics) as port:
+    pair = cluster.directory / SERVICE
+    issue(cluster.authority, pair, f"{SERVICE}.{HOME}.svc")
+    with answering(metrics.reply, pair) as port:
         _register(cluster, port)
         _start_autoscaler(cluster)
         try:
@@ -73,36 +78,6 @@ def _start_autoscaler(cluster: Cluster) -> None:
         f"--horizontal-pod-autoscaler-sync-period={PERIOD}s",
     ]
     start_process(cluster, AUTOSCALER, [binary, *flags])
-
-
-@contextmanager
-def _serving(cluster: Cluster, metrics: Metrics) -> Iterator[int]:
-    """Serve the metrics API on loopback; yield its port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = metrics.answer(self.path.partition("?")[0])
-            body = json.dumps(found or {"kind": "Status", "code": 404, "message": "no value"}).encode()
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_words: object) -> None:
-            """Write no log."""
-
-    issue(cluster.authority, cluster.directory / SERVICE, f"{SERVICE}.{HOME}.svc")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    pair = cluster.directory / SERVICE
-    context.load_cert_chain(pair / "tls.crt", pair / "tls.key")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
 
 
 def _register(cluster: Cluster, port: int) -> None:
