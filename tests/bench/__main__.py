@@ -20,6 +20,7 @@ from tests.bench import api, controller, peers, stages, worst
 from tests.bench.noise import calibrate, summary
 from tests.bench.report import Row, WrongAnswerError, document, markdown, table
 from tests.bench.run import QUICK, WHOLE, Run
+from tests.cluster.testbed.api import ApiError
 from tests.cluster.testbed.toolchain import ModulesUnavailableError
 
 WIDTH: Final = 150
@@ -59,7 +60,7 @@ def main(chosen: tuple[str, ...], *, quick: bool, output: str) -> None:
     for name in chosen or PARTS:
         try:
             found[name] = measured(PARTS[name], run)
-        except WrongAnswerError as error:
+        except (WrongAnswerError, ApiError) as error:
             click.echo(f"wrong answer: {error}", err=True)
             sys.exit(1)
         except ModulesUnavailableError as error:

@@ -12,12 +12,12 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION
 from tests.bench.histogram import NONE, Seen, together
-from tests.bench.kept import Kept, kept
 from tests.bench.report import Row, row
 from tests.bench.run import Run
 from tests.bench.stages import body, leaderworkerset, patched
 from tests.bench.templated import compared, templated
 from tests.bench.writes import Bench, Round, Write, alone, create, store, update
+from tests.cluster.testbed.api import Api
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
 from tests.cluster.testbed.ours import install_manifests, start_templated_webhook, wait_admission
@@ -37,13 +37,12 @@ def measure(run: Run) -> Iterator[Row]:
         install_manifests(cluster)
         start_templated_webhook(cluster)
         wait_admission(cluster)
-        with kept(cluster.api) as line:
-            yield from measured(Bench(cluster, line, PROCESSES), run)
+        yield from measured(Bench(cluster, PROCESSES), run)
 
 
 def measured(bench: Bench, run: Run) -> Iterator[Row]:
     """Measure every kind of write, all of them in each round."""
-    writes, (named, written_out) = _writes(bench.line), templated(bench.line)
+    writes, (named, written_out) = _writes(bench.cluster.api), templated(bench.cluster.api)
     found = bench.rounds((*writes, named, written_out), run, "api")
     for write in writes:
         yield _spent(write, found[write.name], run.effort.writes)
@@ -60,19 +59,19 @@ def record(live: Object) -> object:
     return live["metadata"].get("annotations", {}).get(EXPANSION)
 
 
-def ours(line: Kept) -> tuple[Write, Write]:
+def ours(server: Api) -> tuple[Write, Write]:
     """Return a CREATE and an UPDATE that our webhooks admit."""
     live = alone(leaderworkerset())
     expanded = patched(live, review.mutate(body(live)))
-    stored = store(line, live, "stored")
+    stored = store(server, live, "stored")
     return create("a CREATE", live, record, record(expanded)), update("an UPDATE", stored, record)
 
 
-def _writes(line: Kept) -> Sequence[Write]:
+def _writes(server: Api) -> Sequence[Write]:
     """Return the requests; the last one has no annotation of ours."""
     live = alone(leaderworkerset())
     plain = live | {"metadata": {"name": "plain", "annotations": {"team": "serving"}}}
-    return (*ours(line), create("a plain CREATE", plain, record, None))
+    return (*ours(server), create("a plain CREATE", plain, record, None))
 
 
 # --- rows -------------------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from intent import Object
 from intent.annotations import SERVICE
 from tests.bench import api
 from tests.bench.histogram import NONE, together
-from tests.bench.kept import Kept, kept
 from tests.bench.report import Row, row
 from tests.bench.run import Run
 from tests.bench.stages import leaderworkerset
 from tests.bench.writes import DRY, PLACE, Bench, Round, Write, alone, create, store, update
+from tests.cluster.testbed.api import Api, call
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
 from tests.cluster.testbed.install import install_definitions
@@ -63,19 +63,19 @@ LWS: Final = Peer("LWS", "lws", {does: (pair[1],) for does, pair in api.WEBHOOKS
 def measure(run: Run) -> Iterator[Row]:
     """Start a control plane of our own with both peers, and measure on it."""
     built = build(sys.stderr, (*MODULES, *PEER_MODULES))
-    with running(built, control=("lws",)) as cluster, kept(cluster.api) as line:
+    with running(built, control=("lws",)) as cluster:
         install_manifests(cluster)
         start_webhook(cluster)
         wait_admission(cluster)
         install_definitions(cluster, PEER_CRDS)
         start_kyverno(cluster, [condition()])
         mutating = {"mutate": add_policy(cluster, policy())}
-        until(partial(_is_applied, line), "Kyverno applies its policy", seconds=PATIENCE, every=1.0)
+        until(partial(_is_applied, cluster.api), "Kyverno applies its policy", seconds=PATIENCE, every=1.0)
         peers = [
-            Peer("ours", "webhook", OURS, _named("ours", api.ours(line))),
-            Peer("Kyverno", KYVERNO, mutating, _named("Kyverno", _asked(line))),
+            Peer("ours", "webhook", OURS, _named("ours", api.ours(cluster.api))),
+            Peer("Kyverno", KYVERNO, mutating, _named("Kyverno", _asked(cluster.api))),
         ]
-        bench = Bench(cluster, line, ("lws", *(peer.process for peer in peers)))
+        bench = Bench(cluster, ("lws", *(peer.process for peer in peers)))
         writes = [write for turn in zip(*(peer.writes for peer in peers), strict=True) for write in turn]
         yield from rows(peers, bench.rounds(writes, run, "peers"))
 
@@ -152,9 +152,9 @@ def _with(tree: object, old: str, new: str) -> object:
     return new if tree == old else tree
 
 
-def _is_applied(line: Kept) -> bool:
+def _is_applied(server: Api) -> bool:
     """Return whether Kyverno applies its policy: it caches policies some time after they are ready."""
-    return gang(line.call("POST", f"{PLACE}{DRY}", _asking())) == gang(_expanded())
+    return gang(call(server, "POST", f"{PLACE}{DRY}", _asking())) == gang(_expanded())
 
 
 def _asking() -> Object:
@@ -163,10 +163,10 @@ def _asking() -> Object:
     return {**live, "metadata": {"name": live["metadata"]["name"], "annotations": {ASKS: _service()}}}
 
 
-def _asked(line: Kept) -> tuple[Write, Write]:
+def _asked(server: Api) -> tuple[Write, Write]:
     """Return a CREATE and an UPDATE that the policy is for."""
     live = _asking()
-    stored = store(line, live, "stored-for-kyverno")
+    stored = store(server, live, "stored-for-kyverno")
     return create("a CREATE", live, gang, gang(_expanded())), update("an UPDATE", stored, gang)
 
 

@@ -10,9 +10,8 @@ checked as the API server reads them.
 import hashlib
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,11 +20,10 @@ import orjson
 from intent import Object
 from intent.annotations import SERVICE
 from kube.request import FIELD_MANAGER
-from tests.bench.kept import Kept, kept
 from tests.bench.report import expect
 from tests.bench.run import Run
 from tests.bench.stages import body, patched, small
-from tests.cluster.testbed.api import APPLY_PATCH, MERGE_PATCH, create, get, items, path
+from tests.cluster.testbed.api import APPLY_PATCH, MERGE_PATCH, call, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.etcd import ask
 from tests.cluster.testbed.nodes import add_gpu_nodes
@@ -51,7 +49,7 @@ FOLDERS: Final = {
 }
 """Where etcd holds the objects of a service, by resource."""
 GROUP_KEY: Final = "leaderworkerset.sigs.k8s.io/group-key"
-SCALED: Final = orjson.dumps({"spec": {"replicas": 3}})
+SCALED: Final = {"spec": {"replicas": 3}}
 BATCH: Final = 100
 BYTES: Final = 2**20
 """etcd takes 128 writes at once, and 1.5 MiB."""
@@ -164,17 +162,19 @@ def apply_services(cluster: Cluster, known: Pattern, chosen: Sequence[str], run:
     owned = _of_fields(stored, fields)
     owned["metadata"]["name"] = stored["metadata"]["name"]
     text = orjson.dumps({"apiVersion": "v1", "kind": "Service", **owned})
-    with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
-        lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
 
-        def some(line: Kept, names: Sequence[str]) -> None:
-            for name in names:
-                target = f"{place('services', name, f'{name}-api')}?fieldManager={FIELD_MANAGER}&force=true"
-                line.send("PATCH", target, known.renamed(text, name), APPLY_PATCH)
+    def applied(name: str) -> None:
+        target = f"{place('services', name, f'{name}-api')}?fieldManager={FIELD_MANAGER}&force=true"
+        call(cluster.api, "PATCH", target, orjson.loads(known.renamed(text, name)), APPLY_PATCH)
 
-        for at in run.rounds(-(-len(chosen) // BATCH), "applying services"):
-            batch = chosen[at * BATCH : (at + 1) * BATCH]
-            list(pool.map(some, lines, (batch[share::CONNECTIONS] for share in range(CONNECTIONS))))
+    _each(chosen, applied, run, "applying services")
+
+
+def _each(chosen: Sequence[str], do: Callable[[str], None], run: Run, what: str) -> None:
+    """Do something for each service, for some at once."""
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        for at in run.rounds(-(-len(chosen) // BATCH), what):
+            list(pool.map(do, chosen[at * BATCH : (at + 1) * BATCH]))
 
 
 def _of_fields(stored: Any, fields: Object) -> Any:
@@ -245,13 +245,8 @@ def _coded(key: bytes) -> str:
 
 def scale(cluster: Cluster, chosen: Sequence[str], run: Run) -> None:
     """Scale LeaderWorkerSets: events of which the controller must see that there is nothing to do."""
-    with ThreadPoolExecutor(CONNECTIONS) as pool, ExitStack() as stack:
-        lines = [stack.enter_context(kept(cluster.api)) for _ in range(CONNECTIONS)]
-        for at in run.rounds(-(-len(chosen) // BATCH), "scaling"):
-            batch = chosen[at * BATCH : (at + 1) * BATCH]
-            list(pool.map(_scale, lines, (batch[share::CONNECTIONS] for share in range(CONNECTIONS))))
 
+    def scaled(name: str) -> None:
+        call(cluster.api, "PATCH", place("leaderworkersets", name), SCALED, MERGE_PATCH)
 
-def _scale(line: Kept, chosen: Sequence[str]) -> None:
-    for name in chosen:
-        line.send("PATCH", place("leaderworkersets", name), SCALED, MERGE_PATCH)
+    _each(chosen, scaled, run, "scaling")

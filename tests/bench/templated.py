@@ -11,12 +11,11 @@ from typing import Final
 from intent import Object
 from intent.annotations import SERVICE
 from tests.bench.histogram import together
-from tests.bench.kept import Kept
 from tests.bench.report import Row, row
 from tests.bench.stages import engine_template
 from tests.bench.writes import DRY, PLACE, Round, Write, create
 from tests.builders.templates import template
-from tests.cluster.testbed.api import path
+from tests.cluster.testbed.api import Api, call, path
 
 NAME: Final = "engine"
 NAMED: Final = "a CREATE with a template"
@@ -24,13 +23,13 @@ WRITTEN_OUT: Final = "a CREATE written out"
 MUTATE: Final = "mutate.fusioninfer.io"
 
 
-def templated(line: Kept) -> tuple[Write, Write]:
+def templated(server: Api) -> tuple[Write, Write]:
     """Store a template; return the CREATE of an object that names it, and that of the same written out."""
     content = template({"template": engine_template()}, name=NAME)
-    line.call("POST", path("inferencetemplates", "default"), content)
+    call(server, "POST", path("inferencetemplates", "default"), content)
     named = _leaderworkerset({}, {"fusioninfer.io/base-refs": NAME})
     written_out = _leaderworkerset(engine_template(), {})
-    expected = pods(line.call("POST", PLACE + DRY, written_out))
+    expected = pods(call(server, "POST", PLACE + DRY, written_out))
     return create(NAMED, named, pods, expected), create(WRITTEN_OUT, written_out, pods, expected)
 
 

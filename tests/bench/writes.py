@@ -10,15 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
 from intent import Object
 from tests.bench.histogram import Seen, between, read
-from tests.bench.kept import Kept
 from tests.bench.process import cpu_seconds
 from tests.bench.report import expect
 from tests.bench.run import Run
-from tests.cluster.testbed.api import path
+from tests.cluster.testbed.api import Api, call, get, path
 from tests.cluster.testbed.cluster import Cluster
 
 PLACE: Final = path("leaderworkersets", "default")
@@ -66,7 +63,6 @@ class Bench:
     """Where writes are sent, and the processes whose CPU is counted."""
 
     cluster: Cluster
-    line: Kept
     processes: Sequence[str]
 
     def rounds(self, writes: Sequence[Write], run: Run, what: str) -> Mapping[str, list[Round]]:
@@ -91,14 +87,13 @@ class Bench:
 
     def _send(self, write: Write, count: int) -> None:
         """Send so many, and compare what comes back with what must be in it."""
-        sent = orjson.dumps(write.sent)
         for _ in range(count):
-            answer = orjson.loads(self.line.send(write.method, write.target, sent))
+            answer = call(self.cluster.api, write.method, write.target, write.sent)
             expect(write.part(answer), write.expected, write.name)
             expect(answer["spec"]["replicas"], write.sent["spec"]["replicas"], write.name)
 
     def _seen(self, write: Write) -> Seen:
-        return read(self.line.send("GET", "/metrics").decode(), write.operation)
+        return read(get(self.cluster.api, "/metrics")["message"], write.operation)  # it is no JSON
 
     def _cpu(self) -> Cpu:
         return {name: cpu_seconds(self.cluster.processes[name].pid) for name in self.processes}
@@ -124,13 +119,13 @@ def update(name: str, stored: Object, part: Callable[[Object], object]) -> Write
     return Write(name, "UPDATE", "PUT", target, changed, part, part(stored))
 
 
-def store(line: Kept, live: Object, name: str) -> Object:
+def store(server: Api, live: Object, name: str) -> Object:
     """Store an object without replicas, so without pods; return it once its controller is done with it."""
     body = {**live, "metadata": live["metadata"] | {"name": name}, "spec": live["spec"] | {"replicas": 0}}
-    stored, unchanged = line.call("POST", PLACE, body), 0
+    stored, unchanged = call(server, "POST", PLACE, body), 0
     while unchanged < STILL:
         time.sleep(REST)
-        now = line.call("GET", f"{PLACE}/{name}")
+        now = get(server, f"{PLACE}/{name}")
         is_same = now["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
         stored, unchanged = now, unchanged + 1 if is_same else 0
     return stored
