@@ -65,6 +65,7 @@ def _measured(cluster: Cluster, names: list[str], empty: Spent, run: Run) -> Ite
     """Measure one piece of work after the other: of the controller alone, then of LWS's manager beside it."""
     _started(cluster)
     _wait_looks(cluster, len(names) + 1)
+    until(lambda: _count(cluster, "podgroups") > len(names), "all PodGroups", seconds=PATIENCE, every=0.5)
     making = _stopped(cluster)
     _expect_pod_groups(cluster, names)
 
@@ -117,8 +118,13 @@ def _fill(cluster: Cluster, names: list[str], run: Run) -> None:
         store.copy(cluster, known, resource, chosen, run)
         store.expect_copies(cluster, known, resource, chosen)
     store.apply_services(cluster, known, names, run)
-    found = get(cluster.api, path("pods"), limit="1")["metadata"]
-    expect(found.get("remainingItemCount", 0) + 1, store.PODS * (len(names) + 1), "pods")
+    expect(_count(cluster, "pods"), store.PODS * (len(names) + 1), "pods")
+
+
+def _count(cluster: Cluster, resource: str) -> int:
+    """Count the objects of a resource, of which there is one at least."""
+    found = get(cluster.api, path(resource), limit="1")["metadata"]
+    return int(found.get("remainingItemCount", 0)) + 1
 
 
 # --- the controller ---------------------------------------------------------------------------------------

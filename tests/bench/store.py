@@ -77,12 +77,13 @@ def place(resource: str, name: str, of: str = "") -> str:
 def member(name: str) -> Object:
     """Make the only LeaderWorkerSet of a service, expanded: its gang can start at once."""
     live = small()
-    live["metadata"] = {"name": name, "namespace": namespace(name), "annotations": {SERVICE: name}}
+    live["metadata"] = {"name": name, "annotations": {SERVICE: name}}
     live["spec"]["leaderWorkerTemplate"]["size"] = PODS
     engine = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
     engine["args"] = [*engine["args"][:2], "--tensor-parallel-size", "8", f"--pipeline-parallel-size={PODS}"]
     engine["env"] = [{"name": f"VARIABLE_{at}", "value": "value " * 3} for at in range(24)]
-    return patched(live, review.mutate(body(live)))
+    expanded = patched(live, review.mutate(body(live)))
+    return expanded | {"metadata": expanded["metadata"] | {"namespace": namespace(name)}}
 
 
 def first(cluster: Cluster) -> None:
