@@ -2,43 +2,62 @@
 
     recognised(leader, workers, size)     a `GroupLaunch`, or a `Stays` with the reason
 
-Each template runs one of these, in a list of arguments or in the script of a shell:
+Each template runs one of these, in a list of arguments or in the script of a shell (`importer.script`):
 
 - Ray: `multi-node-serving.sh` of vLLM's images (earlier `ray_init.sh`), `ray start`, `ray symmetric-run`
-- vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`
+- vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`; `--data-parallel-address` and ranks
 - SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
 
-A launch is only recognised if every word is: ranks, addresses and sizes that are not those of LWS, or any
-other command in the script, leave it as it is. What a launcher of ours writes otherwise, such as another port
-of Ray, is `GroupLaunch.changed`.
+A launch is only recognised if every word is, in each pod of the group: ranks, addresses and sizes that are
+not those of LWS, or any other command in the script, leave it as it is. What a launcher of ours writes
+otherwise, such as another port of Ray, is `GroupLaunch.changed`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
+from importer.script import (
+    OF_LWS,
+    POD_IP,
+    GroupPod,
+    ScriptCommand,
+    UnknownScriptError,
+    Word,
+    commands,
+    is_endless,
+    references,
+)
 from intent import Object
 from intent.accelerators import is_accelerator
 from intent.command_line.command import Command, read_command
-from intent.command_line.flags import BACKEND, END, MODEL, Flag
+from intent.command_line.flags import (
+    ADDRESS,
+    BACKEND,
+    DATA,
+    DATA_BACKEND,
+    END,
+    HEADLESS,
+    LOCAL_DATA,
+    MODEL,
+    NNODES,
+    NODE_RANK,
+    RANK,
+    START_RANK,
+    Flag,
+)
 from intent.command_line.merge import setting
-from intent.command_line.shell import steps
 from intent.image import facts, read_image
-from intent.shapes import mapping, strings, text
+from intent.ranks import ASKED
+from intent.shapes import listed, mapping, strings, text
 
 GroupRole = Literal["leader", "worker", "any"]
 RAY_START: Final = "ray-start"
 RAY_SYMMETRIC: Final = "ray-symmetric"
 VLLM_NATIVE: Final = "vllm-native"
 SGLANG: Final = "sglang"
-
-
-class Word(NamedTuple):
-    """An argument, and the item of command and args that it stands in."""
-
-    text: str
-    item: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,8 @@ class GroupLaunch:
     args: tuple[Word, ...]
     changed: tuple[tuple[Word, ...], tuple[Word, ...]] = ((), ())
     """Words of leader and workers for which the launcher writes another value, or nothing."""
+    env: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    """The variables that the scripts of leader and workers set for the engine."""
 
 
 class Stays(NamedTuple):
@@ -59,43 +80,123 @@ class Stays(NamedTuple):
     why: str
 
 
+class _Ranks(NamedTuple):
+    """What a pod says about its data-parallel ranks."""
+
+    data: int
+    local: int
+    start: int
+    serves: bool
+    """Whether a flag says that each pod has an API."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What one template starts: a node of Ray, an engine, or both."""
+    """What one pod starts: a node of Ray, an engine, or both."""
 
     part: GroupRole
     launcher: str
     engine: tuple[Word, ...] = ()
     command: Command | None = None
     changed: tuple[Word, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    """The variables of its container."""
+    ranks: _Ranks | None = None
 
 
 class _StaysError(Exception):
     """The launch is not recognised. The message is the reason."""
 
 
+MOST_PODS: Final = 64
+"""A group with more pods is not read: each of them is read by itself."""
+
+
 def recognised(leader: Object, workers: Object, size: int) -> GroupLaunch | Stays:
     """Return what the engine containers of a group run; `leader` may be that of the workers."""
+    templates = [leader, *[workers] * (min(size, MOST_PODS) - 1)]
     try:
-        first = _start(leader, size, leads=True)
-        others = first if leader is workers else _start(workers, size, leads=False)
-        return _runnable(_together(first, others, is_one=leader is workers), text(leader.get("image")))
-    except _StaysError as error:
+        known = [_pod(one, index, size) for index, one in enumerate(templates)]
+        pods = [
+            replace(_start(one, pod), known=frozenset(pod.env))
+            for one, pod in zip(templates, known, strict=True)
+        ]
+        _check_pods(pods, size, is_one=leader is workers)
+        return _runnable(_together(*pods[:2]), text(leader.get("image")))
+    except (_StaysError, UnknownScriptError) as error:
         return Stays(str(error))
 
 
-def _together(first: _Start, others: _Start, *, is_one: bool) -> GroupLaunch:
+def _check_pods(pods: Sequence[_Start], size: int, *, is_one: bool) -> None:
+    """Check that all workers start the same, and that what differs between pods is what LWS says of them."""
+    if len(pods) < size:
+        raise _StaysError(f"the group has more than {MOST_PODS} pods")
+    first, other = (replace(one, ranks=None) for one in pods[:2])
+    if any(replace(one, ranks=None) != other for one in pods[2:]):
+        raise _StaysError("the workers do not all start the same")
+    if is_one and first.env != other.env:
+        raise _StaysError("the script sets other variables for the leader than for the workers")
+    _check_ranks(pods)
+
+
+def _pod(container: Object, index: int, size: int) -> GroupPod:
+    """Return what the manifest says about the variables of a container in a pod."""
+    env = [mapping(one) for one in listed(container.get("env"))]
+    fields = {
+        text(one.get("name")): text(mapping(mapping(one.get("valueFrom")).get("fieldRef")).get("fieldPath"))
+        for one in env
+    }
+    values = {text(one.get("name")): None if "valueFrom" in one else text(one.get("value")) for one in env}
+    sizes = [name for name, path in fields.items() if path == _SIZE_OF_LWS]
+    known = values | dict.fromkeys(sizes, str(size))
+    addresses = frozenset(name for name, path in fields.items() if path in {"status.podIP", "status.hostIP"})
+    return GroupPod(index, size, known, addresses)
+
+
+_SIZE_OF_LWS: Final = "metadata.annotations['leaderworkerset.sigs.k8s.io/size']"
+
+
+def _together(first: _Start, others: _Start) -> GroupLaunch:
     if first.launcher != others.launcher:
         raise _StaysError(f"the leader is launched with {first.launcher}, the workers with {others.launcher}")
-    if is_one and first.part != "any":
-        raise _StaysError("all pods of a group run the same, and it is for one part of them")
+    if not first.launcher:
+        raise _StaysError("nothing joins the nodes: each starts an engine of its own")
     if first.part == "worker" or others.part == "leader" or first.command is None:
         raise _StaysError("the leader joins and the workers lead: the other way round is expected")
     changed = others.changed
     if others.command is not None:
+        _check_references(first.engine, others.known)
         changed += tuple(others.engine[flag.at] for flag in _of_workers(first.command, others.command))
     at = first.command.arguments
-    return GroupLaunch(first.launcher, first.engine[:at], first.engine[at:], (first.changed, changed))
+    words = first.engine[:at], first.engine[at:]
+    return GroupLaunch(first.launcher, *words, (first.changed, changed), (first.env, others.env))
+
+
+def _check_references(engine: Sequence[Word], known: frozenset[str]) -> None:
+    """Check that workers that run the engine have the variables in the leader's words, which they get."""
+    named = {name for word in engine for name in references(word.text)}
+    if lacks := sorted(named - known - OF_LWS):
+        raise _StaysError(f"the workers have no variable {lacks[0]}")
+
+
+def _check_ranks(pods: Sequence[_Start]) -> None:
+    """Check that the data-parallel ranks of pods follow one another, and that one API serves those of all."""
+    ranks = [one.ranks for one in pods if one.ranks is not None]
+    if not ranks:
+        return
+    if len(ranks) < len(pods):
+        raise _StaysError("only some pods have --data-parallel-address")
+    begins = list(accumulate((one.local for one in ranks), initial=0))
+    for index, (one, expected) in enumerate(zip(ranks, begins, strict=False)):
+        if one.start != expected:
+            raise _StaysError(f"the ranks of pod {index} begin at {one.start}, and {expected} is expected")
+        if index and pods[index].part != "worker" and not one.serves:
+            raise _StaysError(
+                "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so"
+            )
+    if begins[-1] != ranks[0].data:
+        raise _StaysError(f"--data-parallel-size is {ranks[0].data}, and the pods have {begins[-1]} ranks")
 
 
 def _runnable(made: GroupLaunch, image: str) -> GroupLaunch:
@@ -144,26 +245,32 @@ def _settings(command: Command) -> dict[str, tuple[str, ...]]:
 # --- one template -------------------------------------------------------------------------------------
 
 
-def _start(container: Object, size: int, *, leads: bool) -> _Start:
-    """Read what a container starts."""
+def _start(container: Object, pod: GroupPod) -> _Start:
+    """Read what a container starts in a pod."""
     command, args = strings(container.get("command")), strings(container.get("args"))
     image = text(container.get("image"))
     words = tuple(Word(one, at) for at, one in enumerate((*command, *args)))
     read = read_command(command, args, read_image(image))
-    group = _Group(image, size, leads, _devices(container))
+    group = _Group(image, pod, _devices(container))
     if read.shell is None:
         return _of_command(words, group, has_command=bool(command))
     at = read.shell.index
-    if len(words) > at + 1:
+    if any(map(_LOGIN.fullmatch, (one.text for one in words[:at]))):
+        raise _StaysError("a login shell reads files of the image first: without -l, the script is read")
+    if len(words) > at + 2 and '"$@"' not in words[at].text and '"${@}"' not in words[at].text:
         raise _StaysError("arguments follow the script of a shell")
-    lines = steps(words[at].text)
-    if lines is None:
-        raise _StaysError("the script is more than commands one after the other, or the shell expands a word")
-    return _joined([one for line in lines if (one := _of_line(line, at, group))])
+    return _joined(commands(words[at].text, at, words[at + 2 :], pod), group)
 
 
-def _joined(found: Sequence[_Start]) -> _Start:
+_LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
+
+
+def _joined(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
     """Return what the commands of a script start together: Ray, then on the leader the engine."""
+    found: list[_Start] = []
+    for line in lines:
+        if not is_endless([one.text for one in line.words]) or not found or found[-1].engine:
+            found.append(replace(_of_command(line.words, group, has_command=True), env=line.env))
     nodes = [one for one in found if not one.engine]
     engines = [one for one in found if one.engine]
     if len(nodes) > 1 or len(engines) > 1 or not found:
@@ -176,30 +283,15 @@ def _joined(found: Sequence[_Start]) -> _Start:
         return nodes[0]
     if nodes[0].part != "leader" or engines[0].launcher:
         raise _StaysError("the script launches the nodes in two ways")
-    changed = (*nodes[0].changed, *engines[0].changed)
-    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
-
-
-WITHOUT_EFFECT: Final = frozenset({"set", "true", ":"})
-"""Commands of scripts on which nothing depends: `set` ends a script at an error."""
-_WAIT: Final = re.compile(r"sleep [0-9.]+[sm]?|ray status")
-"""Commands that wait for Ray, as a launcher does."""
-
-
-def _of_line(line: tuple[str, ...], item: int, group: "_Group") -> _Start | None:
-    if line[0] in WITHOUT_EFFECT or _WAIT.fullmatch(" ".join(line)) or line[:2] == ("ray", "status"):
-        return None
-    own = line[1:] if line[0] == "exec" else line
-    words = tuple(Word(one, item) for one in own)
-    return _of_command(words, group, has_command=True)
+    changed, env = (*nodes[0].changed, *engines[0].changed), {**nodes[0].env, **engines[0].env}
+    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed, env=env)
 
 
 class _Group(NamedTuple):
     """What of a container's group its launch is compared with."""
 
     image: str
-    size: int
-    leads: bool
+    pod: GroupPod
     devices: tuple[str, ...]
     """The counts of accelerators that the container asks for."""
 
@@ -212,7 +304,7 @@ def _devices(container: Object) -> tuple[str, ...]:
 def _of_command(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> _Start:
     """Read a command: of Ray, or of an engine."""
     texts = tuple(one.text for one in words)
-    if texts[:1] and texts[0] in {"bash", "sh"} and texts[1:] and texts[1].endswith(_SERVING):
+    if len(texts) > 1 and texts[0] in {"bash", "sh", "/bin/bash", "/bin/sh"} and texts[1].endswith(_SERVING):
         texts, words = texts[1:], words[1:]
     if texts[:1] and texts[0].endswith(_SERVING):
         return _ray_node(texts[1:2] == ("leader",), words[2:], _SERVING_FLAGS, group)
@@ -231,28 +323,38 @@ def _of_command(words: tuple[Word, ...], group: _Group, *, has_command: bool) ->
 _SERVING: Final = ("multi-node-serving.sh", "ray_init.sh")
 """The script of vLLM's images that starts Ray, with its earlier name."""
 _ADDRESS: Final = r"\$\(LWS_LEADER_ADDRESS\)(?::\d{1,5})?"
-_SIZE: Final = r"\$\(LWS_GROUP_SIZE\)|\d{1,6}"
-_NUMBER: Final = r"\d{1,6}"
+_OWN_ADDRESS: Final = "own"
+"""The form of a variable that is the address of the pod, which Ray takes by itself."""
+_NUMBER: Final = r"\d{1,12}"
+_OF_SIZE: Final = frozenset({"--ray_cluster_size", "--min-nodes", NNODES})
+"""Flags whose value is the size of the group."""
 _ANYTHING: Final = r".*"
+_MASTER_PORT: Final = "29501"
 _NOTHING: Final = r"(?!)"
 FlagValues = Mapping[str, str]
 """The flags that a command may have, by the form of their values; an empty form is a flag without one."""
 
+_RAY_FLAGS: Final[FlagValues] = {
+    **dict.fromkeys(("--head", "--block", "--disable-usage-stats"), ""),
+    **dict.fromkeys(
+        ("--port", "--num-gpus", "--num-cpus", "--dashboard-port", "--object-store-memory"), _NUMBER
+    ),
+    **dict.fromkeys(("--metrics-export-port", "--ray-client-server-port", "--node-manager-port"), _NUMBER),
+    **dict.fromkeys(("--object-manager-port", "--min-worker-port", "--max-worker-port"), _NUMBER),
+    **dict.fromkeys(("--dashboard-host", "--include-dashboard", "--temp-dir", "--resources"), _ANYTHING),
+    "--address": _ADDRESS,
+    "--node-ip-address": _OWN_ADDRESS,
+}
 _SERVING_FLAGS: Final[FlagValues] = {
-    "--ray_cluster_size": _SIZE,
+    **_RAY_FLAGS,
+    "--ray_cluster_size": _NUMBER,
     "--ray_port": _NUMBER,
     "--ray_init_timeout": _NUMBER,
     "--ray_address": _ADDRESS,
 }
-_RAY_FLAGS: Final[FlagValues] = {
-    **dict.fromkeys(("--head", "--block", "--disable-usage-stats"), ""),
-    **dict.fromkeys(("--port", "--num-gpus", "--num-cpus", "--dashboard-port"), _NUMBER),
-    **dict.fromkeys(("--dashboard-host", "--include-dashboard"), _ANYTHING),
-    "--address": _ADDRESS,
-}
 _SYMMETRIC_FLAGS: Final[FlagValues] = {
     "--address": _ADDRESS,
-    "--min-nodes": _SIZE,
+    "--min-nodes": _NUMBER,
     **dict.fromkeys(("--num-gpus", "--num-cpus"), _NUMBER),
     **dict.fromkeys(("--disable-usage-stats", "--block"), ""),
 }
@@ -264,10 +366,10 @@ _WRITTEN: Final[FlagValues] = {
     ),
     **dict.fromkeys(("--port", "--ray_port"), "6379"),
     **dict.fromkeys(("--address", "--ray_address"), r"[^:]*(:6379)?"),
-    "master-port": "29501",
+    "master-port": _MASTER_PORT,
     "master-addr": r"[^:]*",
     "dist-init-addr": r"[^:]*:20000",
-    **dict.fromkeys(("nnodes", "node-rank", "headless"), _ANYTHING),
+    **dict.fromkeys((NNODES, NODE_RANK, HEADLESS, ADDRESS, START_RANK, "--node-ip-address"), _ANYTHING),
 }
 """The values with which a launcher of ours does the same, of the flags that are not an engine's own."""
 
@@ -289,10 +391,11 @@ def _changed(words: tuple[Word, ...], shape: FlagValues, group: _Group) -> tuple
         form = shape.get(name)
         if form and not value:
             value, at = "".join(one.text for one in words[at + 1 : at + 2]), at + 1
-        if form is None or not re.fullmatch(form, value):
+        value = value if form == _ADDRESS else group.pod.value(value)
+        if form is None or not _has_form(value, form, group.pod):
             raise _StaysError(f"{words[begun].text[:60]} of Ray is not recognised")
-        if form == _SIZE and value.isdecimal() and int(value) != group.size:
-            raise _StaysError(f"{name} is {value}, and the size of the group {group.size}")
+        if name in _OF_SIZE and int(value) != group.pod.size:
+            raise _StaysError(f"{name} is {value}, and the size of the group {group.pod.size}")
         is_same = (
             value in group.devices
             if name == "--num-gpus"
@@ -304,30 +407,39 @@ def _changed(words: tuple[Word, ...], shape: FlagValues, group: _Group) -> tuple
     return tuple(found)
 
 
+def _has_form(value: str, form: str, pod: GroupPod) -> bool:
+    if form == _OWN_ADDRESS:
+        return value == POD_IP or value[2:-1] in pod.addresses
+    return re.fullmatch(form, value) is not None
+
+
 # --- engines ------------------------------------------------------------------------------------------
 
 _NATIVE: Final[Mapping[str, FlagValues]] = {
     "vllm": {
-        "nnodes": _SIZE,
-        "node-rank": r"\$\(LWS_WORKER_INDEX\)|\d{1,6}",
+        NNODES: _NUMBER,
+        NODE_RANK: _NUMBER,
         "master-addr": _ADDRESS,
-        "master-port": _NUMBER,
-        "headless": "",
+        "master-port": _MASTER_PORT,
+        HEADLESS: "",
+        ADDRESS: _ADDRESS,
+        START_RANK: _NUMBER,
     },
-    "sglang": {
-        "nnodes": _SIZE,
-        "node-rank": r"\$\(LWS_WORKER_INDEX\)|\d{1,6}",
-        "dist-init-addr": _ADDRESS,
-    },
+    "sglang": {NNODES: _NUMBER, NODE_RANK: _NUMBER, "dist-init-addr": _ADDRESS},
 }
 """The flags with which an engine launches the nodes itself: a launcher of ours adds the same."""
+_KEPT: Final = frozenset({"master-port"})
+"""Those of them that the launcher leaves to the author: another value than its own stays."""
 _LAUNCHERS: Final = {"vllm": VLLM_NATIVE, "sglang": SGLANG}
-_BY_RANK: Final = frozenset({"data-parallel-address", "data-parallel-start-rank", "data-parallel-rank"})
 
 
 def _engine(words: tuple[Word, ...], image: str, *, has_command: bool) -> _Start:
     texts = tuple(one.text for one in words)
     read = read_command(texts if has_command else (), () if has_command else texts, read_image(image))
+    if unknown := next((one for one in texts if POD_IP in one), ""):
+        raise _StaysError(
+            f"{unknown[:60]} is the address of the pod: name a variable of the container for it"
+        )
     if read.shell or (not read.engine and not read.within):
         raise _StaysError(f"{' '.join(texts[:2])[:60] or 'the entrypoint of the image'} is no known engine")
     return _Start("any", "", words, read)
@@ -339,39 +451,54 @@ def _native(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> _St
     read = start.command
     if read is None or read.kind != "distributed":
         return start
-    shape = _NATIVE.get(read.within)
-    dropped = [flag for flag in read.flags.given if shape and flag.name in shape]
-    foreign = next((flag for flag in read.flags.given if flag.name in _BY_RANK), None)
-    if shape is None or foreign or read.flags.last("nnodes") is None:
-        named = foreign.name if foreign else "the launch"
-        raise _StaysError(
-            f"{named} is not recognised: it starts data-parallel ranks, or is of another engine"
-        )
+    shape, flags = _NATIVE.get(read.within, {}), read.flags
+    if not (flags.last(NNODES) or flags.last(ADDRESS)) or flags.last(DATA_BACKEND):
+        raise _StaysError("the flags by which the engine launches the nodes are not recognised")
+    dropped = [
+        flag
+        for flag in flags.given
+        if flag.name in shape and not (flag.name in _KEPT and flag.value != _WRITTEN[flag.name])
+    ]
     for flag in dropped:
-        _check_native(flag, shape[flag.name], group.size, leads=group.leads)
+        _check_native(flag, shape[flag.name], group.pod)
     gone = {at for flag in dropped for at in range(flag.at, flag.at + flag.width)}
     kept = tuple(one for at, one in enumerate(words) if at not in gone)
     plain = _engine(kept, group.image, has_command=has_command)
     if plain.command is None or plain.command.kind == "distributed":
         raise _StaysError("flags remain by which the engine launches the nodes itself")
-    part: GroupRole = "worker" if read.flags.last("headless") else "any"
+    part: GroupRole = "worker" if flags.last(HEADLESS) else "any"
     changed = tuple(
         Word(f"--{flag.name}={flag.value}", words[flag.at].item)
         for flag in dropped
         if not re.fullmatch(_WRITTEN[flag.name], flag.value or "")
     )
-    return replace(plain, part=part, launcher=_LAUNCHERS[read.within], changed=changed)
+    ranks = _ranks(read, group.pod) if flags.last(ADDRESS) else None
+    return replace(plain, part=part, launcher=_LAUNCHERS[read.within], changed=changed, ranks=ranks)
 
 
-def _check_native(flag: Flag, form: str, size: int, *, leads: bool) -> None:
+def _check_native(flag: Flag, form: str, pod: GroupPod) -> None:
     value = flag.value or ""
+    value = value if form == _ADDRESS else pod.value(value)
     if not re.fullmatch(form, value):
         raise _StaysError(f"--{flag.name} {value[:60]} is not what LWS sets")
-    if flag.name == "nnodes" and value.isdecimal() and int(value) != size:
-        raise _StaysError(f"--nnodes is {value}, and the size of the group {size}")
-    rank = "0" if leads else "1"
-    if flag.name == "node-rank" and value.isdecimal() and (value != rank or (size != 2 and not leads)):
+    if flag.name == NNODES and int(value) != pod.size:
+        raise _StaysError(f"--nnodes is {value}, and the size of the group {pod.size}")
+    if flag.name == NODE_RANK and int(value) != pod.index:
         raise _StaysError(f"--node-rank {value} is the rank of one pod: write $(LWS_WORKER_INDEX)")
+
+
+def _ranks(command: Command, pod: GroupPod) -> _Ranks:
+    """Read the data-parallel ranks of a pod; without a local size, all pods have the same number."""
+    flags = command.flags
+    serves = any(flags.last(name) for name in ASKED)
+    texts = {name: flags.last(name) for name in (DATA, LOCAL_DATA, START_RANK, RANK)}
+    found = {name: pod.value(flag.value or "") for name, flag in texts.items() if flag}
+    if wrong := next((name for name, value in found.items() if not re.fullmatch(_NUMBER, value)), None):
+        raise _StaysError(f"--{wrong} {found[wrong][:60]} is not a number that the manifest tells")
+    sizes = {name: int(value) for name, value in found.items()}
+    data = sizes.get(DATA, 1)
+    local = 1 if RANK in sizes else sizes.get(LOCAL_DATA, data // pod.size)
+    return _Ranks(data, local, sizes.get(RANK, sizes.get(START_RANK, 0)), serves)
 
 
 def is_launch(container: Object) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from importer.launches import SGLANG, GroupLaunch, Stays, Word, is_launch, recognised
-from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, without, written
+from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, recognised
+from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, value_at, without, written
 from importer.report import (
     KEPT_LAUNCH,
     NO_COUNTERPART,
+    OVERRIDDEN,
     UNREADABLE,
     ByHand,
     Imported,
@@ -22,6 +23,7 @@ from importer.report import (
     default,
     dropped,
 )
+from importer.script import POD_IP, Word
 from importer.stored import manifest
 from intent import Object
 from intent.annotations import (
@@ -251,20 +253,41 @@ def _replaced(
         for key, words in (("command", launch.command), ("args", launch.args))
         if words
     }
-    for path in paths:
-        old = {key: one for key, one in at(tree, *path).items() if key not in {"command", "args"}}
-        tree = put(tree, path, _beside_image({**old, **new}))
     rules = [OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args")]
-    for path, words, container in zip(paths, launch.changed, containers, strict=False):
+    changed = launch.changed if len(paths) > 1 else (launch.changed[0] + launch.changed[1],)
+    for path, env, words, container in zip(paths, launch.env, changed, containers, strict=False):
+        own = at(tree, *path)
+        scripts = [*items_at(own, "command"), *items_at(own, "args")]
+        old = {key: one for key, one in own.items() if key not in {"command", "args"}}
+        if env:
+            old["env"] = _with_variables(own, env, max(scripts, key=lambda one: len(one.value)))
+            rules.append(OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
+        tree = put(tree, path, _beside_image({**old, **new}))
         rules += _changed(path, words, len(strings(container.get("command"))))
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
+
+
+def _with_variables(container: Tree, env: Mapping[str, str], script: Leaf) -> Tree:
+    """Return the variables of a container with those that its script sets."""
+    own = [one for one in items_at(container, "env") if value_at(one, "name") not in env]
+    return [*own, *(_variable(name, value, script) for name, value in env.items())]
+
+
+def _variable(name: str, value: str, script: Leaf) -> Tree:
+    if value == POD_IP:
+        field = {"fieldRef": {"fieldPath": script.having(value[2:-1])}}
+        return {"name": script.having(name), "valueFrom": field}
+    return {"name": script.having(name), "value": script.having(value)}
+
+
+_SET_BY_SCRIPT: Final = dropped(OVERRIDDEN, "the script sets another value before the engine starts")
 
 
 def _changed(path: LeafPath, words: Sequence[Word], commands: int) -> Iterator[OutcomeRule]:
     """Yield the outcome of the items of command and args that have words which the launcher changes."""
     for item in dict.fromkeys(word.item for word in words):
         where = ("command", item) if item < commands else ("args", item - commands)
-        own = ", ".join(word.text for word in words if word.item == item)
+        own = ", ".join(dict.fromkeys(word.text for word in words if word.item == item))
         reason = f"the launcher has its own value for {own}, or none"
         yield OutcomeRule(
             (*path, *where), Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)

@@ -44,8 +44,6 @@ _QUOTED: Final = re.compile(r"""'([^']*+)'|"((?:[^"\\]|\\.)*+)"|\\(.)""", re.DOT
 _LITERAL: Final = re.compile(r"""'[^']*+'|\\.|"((?:[^"\\]|\\.)*+)\"""", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _ESCAPED: Final = re.compile(r'\\(["\\$`\n])')
-_OF_LWS: Final = re.compile(r"\$(?:\((LWS_[A-Z_]+)\)|\{(LWS_[A-Z_]+)\}|(LWS_[A-Z_]+)(?![A-Za-z0-9_]))")
-"""A variable that LWS sets in every container: a number, or a name of the DNS."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _POSITIONAL: Final = re.compile(r"\$\{?[@*1-9]")
 
@@ -72,6 +70,16 @@ class _Simple(NamedTuple):
     depth: int
     redirected: bool
     ends: str
+
+
+class ControlGroup(NamedTuple):
+    """What stands between two control operators of a script, with its quotes."""
+
+    words: tuple[str, ...]
+    redirects: tuple[str, ...]
+    """Operators with their targets: `2>&1`."""
+    ends: str
+    """The operator after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,30 +141,17 @@ def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
     return [(at, index) for at, index in found if at is not None]
 
 
-def steps(text: str) -> tuple[tuple[str, ...], ...] | None:
-    """Return the words of each command of a script that runs one after the other; None for any other script.
-
-    Variables of LWS, which are the same in every form, are written as the kubelet reads them: `$(NAME)`.
-    """
-    _, commands = _parsed(text)
-    if commands is None:
-        return None
-    plain = all(
-        not command.depth and not command.redirected and command.ends in {"", ";", "\n", "&&"}
-        for command in commands
-    )
-    words = [[_known(word.text) for word in command.argv] for command in commands if command.argv]
-    if not plain or any(word is None for command in words for word in command):
-        return None
-    return tuple(tuple(word for word in command if word is not None) for command in words)
+def control_groups(text: str) -> tuple[ControlGroup, ...] | None:
+    """Return the words of a script between its control operators; None if it is too complex."""
+    tokens, commands = _parsed(text)
+    return None if commands is None else tuple(_control_group(*one) for one in _groups(tokens))
 
 
-def _known(word: str) -> str | None:
-    """Return a word without quotes; None if the shell expands it to what the text does not tell."""
-    if "$" in word and ("'" in word or "\\" in word):
-        return None
-    named = _OF_LWS.sub(lambda found: f"$({found[1] or found[2] or found[3]})", word)
-    return unquoted(named) if _PLAIN.fullmatch(_OF_LWS.sub("", named)) or not _OF_LWS.sub("", named) else None
+def _control_group(group: list[_Token], ends: str) -> ControlGroup:
+    targets = {left: right for left, right in pairwise(group) if left.kind == "redirect"}
+    words = (one.text for one in group if one.kind == "word" and one not in targets.values())
+    redirects = (f"{left.text}{right.text}" for left, right in targets.items())
+    return ControlGroup(tuple(words), tuple(redirects), ends)
 
 
 def insert(script: Script, before: str, behind: str) -> str:

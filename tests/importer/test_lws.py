@@ -8,7 +8,7 @@ import yaml
 
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
-from importer.report import KEPT_LAUNCH
+from importer.report import KEPT_LAUNCH, OVERRIDDEN
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
@@ -49,6 +49,26 @@ DIST: Final = ["--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"]
 SG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "m/n", "--tp", "16"]
 WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
 
+SHARED: Final = "--data-parallel-size 16 --data-parallel-size-local 8 --data-parallel-rpc-port 5555"
+RANKS: Final = f"vllm serve m {SHARED} --data-parallel-address $LWS_LEADER_ADDRESS"
+START: Final = "--data-parallel-start-rank $((LWS_WORKER_INDEX * 8))"
+BRANCHES: Final = f"""\
+START_RANK=$(( ${{LWS_WORKER_INDEX:-0}} * 8 ))
+if [ "${{LWS_WORKER_INDEX:-0}}" -eq 0 ]; then
+  {RANKS} --api-server-count 4 --data-parallel-start-rank $START_RANK
+else
+  {RANKS} --data-parallel-start-rank $START_RANK --headless
+fi
+"""
+WAITS: Final = """\
+ray start --head --port=6379 --block &
+for i in $(seq 1 60); do
+  nodes=$(ray status 2>/dev/null | grep -c node_ || true)
+  echo "$nodes nodes"
+  if [ "$nodes" -ge 2 ]; then break; fi
+  sleep 5
+done
+"""
 RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
     "multi-node-serving.sh": (
         lws(
@@ -140,19 +160,86 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         SG,
         "",
     ),
+    "ranks, and workers without an API": (
+        lws(script(RANKS), script(f"{RANKS} {START} --headless"), size=2),
+        ["vllm", "serve", "m", *SHARED.split()],
+        "vllm-native",
+    ),
+    "ranks, and an API in each pod": (
+        lws(None, script(f"{RANKS} {START} --data-parallel-hybrid-lb"), size=2),
+        ["vllm", "serve", "m", *SHARED.split(), "--data-parallel-hybrid-lb"],
+        "vllm-native",
+    ),
+    "ranks in branches of a script": (
+        lws(None, script(BRANCHES), size=2),
+        ["vllm", "serve", "m", *SHARED.split(), "--api-server-count", "4"],
+        "vllm-native",
+    ),
+    "a loop that waits for Ray": (
+        lws(script(f"until ray status; do sleep 1; done; ray start --head; {SERVE}"), script(WORKER)),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "a loop that counts nodes": (
+        lws(
+            script(WAITS + SERVE),
+            script(f"while ! nc -z $LWS_LEADER_ADDRESS 6379; do sleep 1; done\n{WORKER}"),
+        ),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
+    "a port of the rendezvous": (
+        lws(None, container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS[:2], "--master-port=12345"])),
+        ["vllm", "serve", *MODEL, "--master-port=12345"],
+        "vllm-native",
+    ),
+    "workers that sleep beside Ray": (
+        lws(
+            script(f"ray start --head; {SERVE}"), script(f"{WORKER.removesuffix(' --block')}; sleep infinity")
+        ),
+        ["vllm", "serve", *MODEL],
+        "ray-start",
+    ),
 }
 KEPT: Final[dict[str, tuple[Object, str]]] = {
     "another command": (
         lws(script(f"pip install x; ray start --head; {SERVE}"), script(WORKER)),
         "pip install is no known engine",
     ),
-    "a loop": (
-        lws(script(f"until ray status; do sleep 1; done; ray start --head; {SERVE}"), script(WORKER)),
-        "the script is more than commands one after the other, or the shell expands a word",
+    "a loop that does more": (
+        lws(script(f"until ray status; do touch x; done; ray start --head; {SERVE}"), script(WORKER)),
+        "`until` does more than wait",
     ),
     "a variable": (
         lws(script(f"ray start --head; {SERVE} --port $PORT"), script(WORKER)),
-        "the script is more than commands one after the other, or the shell expands a word",
+        "PORT is set neither in the script nor in the container",
+    ),
+    "a login shell": (
+        lws(container(["bash", "-lc", f"ray start --head; {SERVE}"]), script(WORKER)),
+        "a login shell reads files of the image first: without -l, the script is read",
+    ),
+    "workers that differ": (
+        lws(
+            None,
+            script(f"{RANKS} {START} --headless --seed $((LWS_WORKER_INDEX / 2))"),
+            size=3,
+        ),
+        "the workers do not all start the same",
+    ),
+    "a rank of all pods": (
+        lws(script(RANKS), script(f"{RANKS} --headless --data-parallel-start-rank 0"), size=2),
+        "the ranks of pod 1 begin at 0, and 8 is expected",
+    ),
+    "too few ranks": (
+        lws(script(RANKS), script(f"{RANKS} {START} --headless"), size=3),
+        "--data-parallel-size is 16, and the pods have 24 ranks",
+    ),
+    "a variable that workers lack": (
+        lws(
+            script(f'{RANKS} --api-key "$KEY"', env=[{"name": "KEY", "value": "k"}]),
+            script(f"{RANKS} {START} --headless"),
+        ),
+        "the workers have no variable KEY",
     ),
     "another size": (
         lws(
@@ -177,7 +264,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     ),
     "data-parallel ranks": (
         lws(None, container(["vllm", "serve", *MODEL, "--data-parallel-address", "$(LWS_LEADER_ADDRESS)"])),
-        "data-parallel-address is not recognised: it starts data-parallel ranks, or is of another engine",
+        "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so",
     ),
     "a head alone": (
         lws(script("ray start --head --block"), script(WORKER)),
@@ -276,10 +363,6 @@ CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
         ),
         ["--address=$(LWS_LEADER_ADDRESS):7777"],
     ),
-    "--master-port": (
-        lws(None, container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS[:2], "--master-port=12345"])),
-        ["--master-port=12345"],
-    ),
     "--dist-init-addr": (
         lws(None, container([*SG, *NATIVE, "--dist-init-addr", "$(LWS_LEADER_ADDRESS):5000"], image=SGLANG)),
         ["--dist-init-addr=$(LWS_LEADER_ADDRESS):5000"],
@@ -296,6 +379,33 @@ def test_a_word_that_the_launcher_writes_otherwise_is_lost(obj: Object, words: l
     assert said == {f"the launcher has its own value for {each}, or none" for each in words}
     assert annotations(made)[SERVICE] == "llama"
     assert not made.report.by_hand
+
+
+def test_variables_of_a_script_become_those_of_its_container() -> None:
+    exports = "export NCCL_DEBUG=INFO VLLM_HOST_IP=$(hostname -I | awk '{print $1}')"
+    leader = script(
+        f"{exports}\nray start --head; A=b {SERVE}",
+        env=[{"name": "NCCL_DEBUG", "value": "WARN"}, {"name": "B", "value": "c"}],
+    )
+    made = import_all([lws(leader, script(f"export NCCL_DEBUG=TRACE; {WORKER}"))])
+    group = made.objects[0]["spec"]["leaderWorkerTemplate"]
+    address = {"fieldRef": {"fieldPath": "status.podIP"}}
+
+    assert [group[key]["spec"]["containers"][0]["env"] for key in ("leaderTemplate", "workerTemplate")] == [
+        [
+            {"name": "B", "value": "c"},
+            {"name": "NCCL_DEBUG", "value": "INFO"},
+            {"name": "VLLM_HOST_IP", "valueFrom": address},
+            {"name": "A", "value": "b"},
+        ],
+        [{"name": "NCCL_DEBUG", "value": "TRACE"}],
+    ]
+    gone = [one for one in made.report.lines if one.outcome.kind == "dropped"]
+    assert {(one.value, one.outcome.code) for one in gone} == {
+        ("NCCL_DEBUG", OVERRIDDEN),
+        ("WARN", OVERRIDDEN),
+    }
+    assert not made.report.lost
 
 
 def test_a_script_that_ends_in_an_endless_sleep_stays() -> None:

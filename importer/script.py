@@ -1,0 +1,505 @@
+"""The commands that the script of a shell runs in one pod of a group, with their words and their environment.
+
+    commands(text, words, pod)     the commands in their order, or `UnknownScriptError` with the reason
+
+Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
+container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
+or of LWS that stays in a word is written as the kubelet reads it: `$(NAME)`.
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from intent.command_line.programs import ASSIGNMENT
+from intent.command_line.shell import ControlGroup, control_groups
+
+POD_IP: Final = "$(status.podIP)"
+"""The value of a variable that is the address of the pod."""
+ADDRESS: Final = "LWS_LEADER_ADDRESS"
+OF_LWS: Final = frozenset({ADDRESS, "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"})
+"""Variables that LWS sets in every container."""
+
+
+class Word(NamedTuple):
+    """An argument, and the item of command and args that it stands in."""
+
+    text: str
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPod:
+    """What the commands of a container are read with."""
+
+    index: int
+    size: int
+    """Of its group."""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    """The variables of the container; None for a value that its manifest does not have."""
+    addresses: frozenset[str] = frozenset()
+    """Variables whose value is the address of the pod."""
+
+    def value(self, text: str) -> str:
+        """Return a text with the references to known variables replaced."""
+        known = {**self.env, "LWS_WORKER_INDEX": str(self.index), "LWS_GROUP_SIZE": str(self.size)}
+        for _ in range(_NESTED):
+            text = _REFERENCE.sub(lambda found: _first(known.get(found[1]), found[0]), text)
+        return text
+
+
+def references(text: str) -> list[str]:
+    """Return the names of the variables that the kubelet replaces in a text."""
+    return _REFERENCE.findall(text)
+
+
+def _first(value: str | None, default: str) -> str:
+    return default if value is None else value
+
+
+class ScriptCommand(NamedTuple):
+    """A command that does something, and the variables that the script sets for it."""
+
+    words: tuple[Word, ...]
+    env: Mapping[str, str]
+
+
+class UnknownScriptError(Exception):
+    """What the script does is not known. The message says what of it."""
+
+
+def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple[ScriptCommand, ...]:
+    r"""Return the commands of a script in an item of command and args; `rest` are the items of its `"$@"`.
+
+    Raises:
+        UnknownScriptError: the script has a construct, or a word, whose effect is not known.
+    """
+    groups = control_groups(text)
+    if groups is None:
+        raise UnknownScriptError("the script has a function, a here-document, or a nested command")
+    run = _Run(pod, item, tuple(rest), tuple(_items(groups)))
+    if run.block(live=True):
+        raise UnknownScriptError("the script ends a block that does not begin")
+    return tuple(run.found)
+
+
+# --- the structure ------------------------------------------------------------------------------------
+
+_LOOPS: Final = frozenset({"while", "until", "for"})
+_OPENS: Final = _LOOPS | {"if"}
+_CLOSES: Final = frozenset({"fi", "done"})
+_KEYWORDS: Final = _OPENS | _CLOSES | {"then", "do", "elif", "else"}
+_ITSELF: Final = re.compile(r"[0-9]?>&[0-9]")
+_QUIET: Final = re.compile(rf"{_ITSELF.pattern}|(?:[0-9]?>|&>)/dev/null")
+
+
+def _is_quiet(redirect: str) -> bool:
+    """Return whether a redirection writes to no file."""
+    return _QUIET.fullmatch(redirect) is not None
+
+
+class _Item(NamedTuple):
+    """A keyword, or a command with its words as they are written."""
+
+    keyword: str
+    words: tuple[str, ...] = ()
+    redirects: tuple[str, ...] = ()
+    ends: str = ""
+
+
+def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
+    """Yield the keywords and commands of a script; the words of a `for` are a command that does nothing."""
+    is_head = False
+    for words, redirects, ends in groups:
+        at = 0
+        is_head = is_head and words[:1] != ("do",)
+        while not is_head and at < len(words) and words[at] in _KEYWORDS:
+            is_head = words[at] == "for"
+            yield _Item(words[at])
+            at += 1
+        if is_head:
+            yield _Item("", (":", *words[at:]))
+            continue
+        if ends in {"(", ")"} or (at == len(words) and ends not in {"", ";", "\n", "&&"}):
+            raise UnknownScriptError("the script has a group of commands, or a block in the background")
+        if words[at:]:
+            yield _Item("", words[at:], redirects, ends)
+        elif not all(map(_is_quiet, redirects)):
+            raise UnknownScriptError(f"the script writes to a file: {redirects[0][:60]}")
+
+
+@dataclass(slots=True)
+class _Run:
+    """The state of a script while its commands are read."""
+
+    pod: GroupPod
+    item: int
+    rest: tuple[Word, ...]
+    items: tuple[_Item, ...]
+    at: int = 0
+    variables: dict[str, str | None] = field(default_factory=dict)
+    """What the script has assigned; None if its value is not known."""
+    exported: set[str] = field(default_factory=set)
+    found: list[ScriptCommand] = field(default_factory=list)
+    depends: str = ""
+    """The command on whose success or output the next one depends."""
+
+    def block(self, *, live: bool) -> str:
+        """Read commands up to the keyword that ends their block, and return it; empty at the end."""
+        while self.at < len(self.items):
+            item = self.items[self.at]
+            self.at += 1
+            if item.keyword in _OPENS:
+                self._compound(item.keyword, live=live)
+            elif item.keyword:
+                return item.keyword
+            elif live:
+                self._command(item)
+        return ""
+
+    def _compound(self, keyword: str, *, live: bool) -> None:
+        """Leave out a loop that only waits, or read the branch of a condition that the pod takes."""
+        begins, stop = self.at, self._end()
+        inside = self.items[begins:stop]
+        only_reads = all(one.keyword or _only_reads(one, inside=True) for one in inside)
+        variables = dict(self.variables)
+        if keyword in _LOOPS and live and not only_reads:
+            raise UnknownScriptError(f"`{keyword}` does more than wait")
+        if live and keyword not in _LOOPS:
+            try:
+                self._branches()
+            except UnknownScriptError:
+                if not only_reads:
+                    raise
+            else:
+                return
+        assigned = [name for one in inside for name in _assigned(one.words)] if live else []
+        self.variables = variables | dict.fromkeys(assigned)
+        self.at = stop
+
+    def _end(self) -> int:
+        """Return the index behind the keyword that closes the construct which has just begun."""
+        depth = 1
+        for at in range(self.at, len(self.items)):
+            depth += (self.items[at].keyword in _OPENS) - (self.items[at].keyword in _CLOSES)
+            if not depth:
+                return at + 1
+        raise UnknownScriptError("a loop or a condition of the script does not end")
+
+    def _branches(self) -> None:
+        taken, keyword = False, "if"
+        while keyword in {"if", "elif"}:
+            condition = self.items[self.at]
+            if condition.keyword or self.items[self.at + 1].keyword != "then":
+                raise UnknownScriptError("a condition of the script is more than one command")
+            self.at += 2
+            holds = not taken and self._holds(condition)
+            keyword = self.block(live=holds)
+            taken = taken or holds
+        if keyword == "else":
+            keyword = self.block(live=not taken)
+        if keyword != "fi":
+            raise UnknownScriptError("a condition of the script does not end")
+
+    # --- one command ----------------------------------------------------------------------------------
+
+    def _command(self, item: _Item) -> None:
+        depends = self.depends
+        if item.ends in {"||", "|", "|&"} or (item.ends == "&&" and item.words[0] in _DECIDE):
+            self.depends = depends or _shown(item.words)
+        elif item.ends != "&&":
+            self.depends = ""
+        if _only_reads(item) or (depends and item.words[:1] == ("exit",)):
+            return
+        if depends or item.ends in {"|", "|&"}:
+            raise UnknownScriptError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
+        own: dict[str, str | None] = {}
+        words = list(item.words)
+        while words and ASSIGNMENT.match(words[0]):
+            name, _, value = words.pop(0).partition("=")
+            own[name] = self._assigned(name, value)
+        if not words:
+            self.variables |= own
+        elif words[0] in {"export", "unset"}:
+            self._export(words)
+        else:
+            self._start([one for word in words for one in self._split(word)], own, item)
+
+    def _start(self, words: list[Word], own: dict[str, str | None], item: _Item) -> None:
+        """Record a command with the variables that the script sets for it."""
+        words = words[1:] if words[0].text == "exec" else words
+        texts = [one.text for one in words]
+        is_node = texts[:2] == ["ray", "start"]
+        if not all(_is_quiet(one) if is_node else _ITSELF.fullmatch(one) for one in item.redirects):
+            raise UnknownScriptError(f"the output of `{' '.join(texts[:2])}` goes to a file")
+        if item.ends == "&" and not is_node:
+            raise UnknownScriptError(f"`{' '.join(texts[:2])}` runs in the background")
+        names = self.exported | (self.variables.keys() & self.pod.env.keys())
+        env = {name: self.variables[name] for name in sorted(names) if name in self.variables} | own
+        for name, value in env.items():
+            if value is None or (POD_IP in value and value != POD_IP):
+                raise UnknownScriptError(f"the value of {name} is not known")
+            if any(name in references(one or "") for one in self.pod.env.values()):
+                raise UnknownScriptError(
+                    f"the script sets {name}, and another variable of the container names it"
+                )
+        self.found.append(ScriptCommand(tuple(words), {name: value or "" for name, value in env.items()}))
+
+    def _export(self, words: list[str]) -> None:
+        for word in words[1:]:
+            name, has_value, value = word.partition("=")
+            if words[0] == "unset":
+                if name not in self.variables or name in self.pod.env:
+                    raise UnknownScriptError(f"the script unsets {name}")
+                del self.variables[name]
+            elif not re.fullmatch(r"[A-Za-z_]\w*", name):
+                raise UnknownScriptError(f"`export {word[:60]}` is not read")
+            else:
+                self.exported.add(name)
+                if has_value:
+                    self.variables[name] = self._assigned(name, value)
+
+    def _assigned(self, name: str, word: str) -> str | None:
+        """Return the value of an assignment."""
+        if _ADDRESS_OF_POD.fullmatch(word.strip('"')):
+            return POD_IP
+        if _COMMAND.search(_INNER.sub("", word)) and _output_reads(word) and "$((" not in word:
+            return None
+        value = "".join(self._parts(word, quoted=False, split=False))
+        if f"$({name})" in value:
+            value = self.pod.value(value)
+        if f"$({name})" in value:
+            raise UnknownScriptError(f"the value of {name} is not known")
+        return value
+
+    def _holds(self, item: _Item) -> bool:
+        """Return whether a test holds."""
+        words = [self.pod.value(one if one in _OF_TESTS else self._text(one)) for one in item.words]
+        is_negated = words[:1] == ["!"]
+        words = words[is_negated:]
+        if words[:1] == ["test"]:
+            words = words[1:]
+        elif tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}:
+            words = words[1:-1]
+        else:
+            raise UnknownScriptError(f"the condition `{_shown(item.words)}` is not known")
+        if item.redirects or any("$(" in one for one in words):
+            raise UnknownScriptError(f"the condition `{_shown(item.words)}` is not known")
+        return _compared(words) is not is_negated
+
+    # --- words ----------------------------------------------------------------------------------------
+
+    def _split(self, word: str) -> Iterator[Word]:
+        """Yield the words that a word expands to: several if it is a variable without quotes."""
+        if word in {'"$@"', '"${@}"'}:
+            yield from self.rest
+        elif found := _WHOLE.fullmatch(word):
+            yield from (Word(one, self.item) for one in self._words_of(found[found.lastindex or 0], word))
+        else:
+            yield Word(self._text(word), self.item)
+
+    def _words_of(self, name: str, word: str) -> Sequence[str]:
+        """Return the words to which the shell splits a variable without quotes."""
+        known: Mapping[str, str | None] = self.pod.env
+        if name in self.variables and not word.startswith("$("):
+            known = self.variables
+        value = known.get(name)
+        if value is None or (known is self.pod.env and len(value.split()) == 1):
+            return [self._text(word)]
+        if len(self._plain(name, value).split()) != len(value.split()):
+            value = self._plain(name, value)
+        if re.search(r"[*?\[]", value):
+            raise UnknownScriptError(f"the shell may replace a part of {name} by names of files")
+        return value.split()
+
+    def _plain(self, name: str, value: str) -> str:
+        """Return the value of a variable whose words matter, without references to the container's."""
+        if any(self.pod.env.get(one, "") is None for one in references(value)):
+            raise UnknownScriptError(f"{name} may be several words, or none: write it in quotes")
+        return self.pod.value(value)
+
+    def _text(self, word: str) -> str:
+        """Return a word without quotes and expansions."""
+        return "".join(self._parts(word, quoted=False))
+
+    def _parts(self, word: str, *, quoted: bool, split: bool = True) -> Iterator[str]:
+        """Yield the parts of a word without quotes; `split`: variables outside of quotes may become words."""
+        at, form = 0, _QUOTED_PART if quoted else _PART
+        while at < len(word):
+            part = form.match(word, at)
+            if part is None:
+                raise UnknownScriptError(f"the shell expands `{word[:60]}`")
+            at, found = part.end(), part.groupdict()
+            if found.get("single"):
+                yield part[0][1:-1]
+            elif found.get("double"):
+                yield from self._parts(part[0][1:-1], quoted=True)
+            elif escaped := found["escaped"]:
+                yield escaped if quoted and escaped[1] not in '"\\`\n' else escaped[1].strip("\n")
+            elif found["sum"]:
+                yield str(self._number(part[0][3:-2]))
+            elif name := found["name"] or found["braced"] or found["kubelet"]:
+                if found["kubelet"] in self.variables:
+                    raise UnknownScriptError(
+                        f"the script sets {name}, and {part[0]} is the value before that"
+                    )
+                yield self._variable(name, found["default"], quoted=quoted or not split)
+            else:
+                yield part[0]
+
+    def _variable(self, name: str, default: str | None, *, quoted: bool) -> str:
+        """Return the value of a variable, as the kubelet reads it if it is the container's."""
+        if name in self.variables:
+            value = self.variables[name]
+            if value is None or (not quoted and len(self._plain(name, value).split()) > 1):
+                raise UnknownScriptError(f"the value of {name} is not known, or is several words")
+            return value or self._text(default or "")
+        if name in OF_LWS or name in self.pod.addresses:
+            return f"$({name})"
+        if name not in self.pod.env:
+            raise UnknownScriptError(f"{name} is set neither in the script nor in the container")
+        value = self.pod.env[name]
+        if value == "" and default is not None:
+            return self._text(default)
+        if not quoted and (value is None or len(value.split()) != 1):
+            raise UnknownScriptError(f"{name} may be several words, or none: write it in quotes")
+        return f"$({name})"
+
+    def _number(self, text: str) -> int:
+        """Return the result of an arithmetic expression."""
+        named = _OPERAND.sub(self._operand, text)
+        try:
+            return _folded(ast.parse(named.strip(), mode="eval").body)
+        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError) as error:
+            raise UnknownScriptError(f"the result of `{text.strip()[:60]}` is not known") from error
+
+    def _operand(self, found: re.Match[str]) -> str:
+        name = found["name"] or found["braced"] or found["kubelet"]
+        return self.pod.value(self._variable(name, found["default"], quoted=True))
+
+
+_NESTED: Final = 3
+"""How many references to variables in variables are followed."""
+_BRACED: Final = r"\$\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^{}]*))?\}"
+_EXPANDED: Final = rf"""
+    (?P<escaped>\\[^$]) | (?P<sum>\$\(\((?:[^()]|\([^()]*\))*\)\)) | \$\((?P<kubelet>[A-Za-z_]\w*)\)
+  | {_BRACED} | \$(?P<name>[A-Za-z_]\w*)"""
+"""What a shell replaces. Not among them: the output of a command, and parameters of other forms."""
+_QUOTED_PART: Final = re.compile(rf"{_EXPANDED} | [^$`\\]", re.VERBOSE | re.DOTALL)
+_PART: Final = re.compile(
+    rf"""(?P<single>'[^']*') | (?P<double>"(?:[^"\\]|\\.)*") | {_EXPANDED} | [^$`\\*?\[\]{{}}~!"']""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME: Final = r"[A-Za-z_]\w*"
+_WHOLE: Final = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|\(({_NAME})\))")
+_OPERAND: Final = re.compile(rf"{_BRACED}|\$\((?P<kubelet>{_NAME})\)|\$?(?P<name>{_NAME})")
+_REFERENCE: Final = re.compile(r"\$\(([A-Za-z_]\w*)\)")
+_ADDRESS_OF_POD: Final = re.compile(
+    r"""\$\(hostname\ +-[iI]
+        (?:\ *\|\ *(?:awk\ +'\{\ *print\ \$1;?\ *\}' | cut\ +-d\ *['"]\ ['"]\ +-f\ *1))?\ *\)""",
+    re.VERBOSE,
+)
+_BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
+_OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _folded(node: ast.expr) -> int:
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_folded(node.left), _folded(node.right))
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    raise ValueError
+
+
+_COMPARISONS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_OF_TESTS: Final = _BRACKETS | _COMPARISONS.keys()
+_OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+
+def _compared(words: Sequence[str]) -> bool:
+    """Return whether a test holds, of words without brackets."""
+    if len(words) == 2 and words[0] in {"-n", "-z"}:
+        return bool(words[1]) is (words[0] == "-n")
+    if len(words) == 3 and words[1] in _COMPARISONS:
+        return _COMPARISONS[words[1]](words[0], words[2])
+    if len(words) == 3 and words[1] in _OF_NUMBERS and words[0].isdecimal() and words[2].isdecimal():
+        return _OF_NUMBERS[words[1]](int(words[0]), int(words[2]))
+    raise UnknownScriptError(f"the condition `{' '.join(words)[:60]}` is not known")
+
+
+# --- commands that change nothing ---------------------------------------------------------------------
+
+_PRINT: Final = ("echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq")
+_DECIDE: Final = (
+    *(*_BRACKETS, "test", "false", "grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which"),
+    *("nc", "getent", "nslookup"),
+)
+"""Programs that only look: what follows one of them with `&&` depends on what it sees."""
+_READS: Final[Mapping[str, re.Pattern[str]]] = {
+    **dict.fromkeys((*_PRINT, *_DECIDE), re.compile(".*", re.DOTALL)),
+    "set": re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+"),
+    "ray": re.compile(r"(?:status|health-check|list nodes|stop)\b.*", re.DOTALL),
+}
+"""Programs that only wait, print or look, with the form of their arguments.
+
+`ray stop` is among them, since no Ray runs before a script starts it.
+"""
+_LEAVES: Final = frozenset({"break", "continue", "exit"})
+_COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
+_INNER: Final = re.compile(r"'[^']*'")
+_ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
+
+
+def is_endless(words: Sequence[str]) -> bool:
+    """Return whether a command only keeps its container alive."""
+    return _ENDLESS.fullmatch(" ".join(words)) is not None
+
+
+def _only_reads(item: _Item, *, inside: bool = False) -> bool:
+    """Return whether a command, and those whose output it has, change nothing.
+
+    Inside of a loop or a condition, it may set variables, and end what it is in.
+    """
+    if not all(map(_is_quiet, item.redirects)):
+        return False
+    words = [word for word in item.words if not ASSIGNMENT.match(word)]
+    if not all(map(_output_reads, item.words)):
+        return False
+    return (inside and (not words or words[0] in _LEAVES)) or (bool(words) and _reads(words))
+
+
+def _reads(words: Sequence[str]) -> bool:
+    own = words[1:] if words[0] == "!" and len(words) > 1 else words
+    form = _READS.get(own[0])
+    return not is_endless(own) and form is not None and form.fullmatch(" ".join(own[1:])) is not None
+
+
+def _output_reads(word: str) -> bool:
+    """Return whether the commands whose output stands in a word only read."""
+    inner = [one[0] or one[1] for one in _COMMAND.findall(_INNER.sub("", word))]
+    named = [one for one in inner if one not in OF_LWS and not one.startswith("(")]
+    parts = [part.split() for one in named for part in re.split(r"\|\|?|;|&&", one)]
+    return all(part and _reads([one for one in part if not re.match(r"[0-9]?>", one)]) for part in parts)
+
+
+def _assigned(words: Sequence[str]) -> list[str]:
+    return [word.partition("=")[0] for word in words if ASSIGNMENT.match(word)]
+
+
+def _shown(words: Sequence[str]) -> str:
+    return " ".join(words)[:60]

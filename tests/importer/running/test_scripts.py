@@ -1,0 +1,151 @@
+"""The reader of scripts against a real shell, with stand-ins that print their arguments and variables."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from importer.script import POD_IP, GroupPod, UnknownScriptError, Word, commands, is_endless
+
+STAND_IN: Final = """#!/bin/bash
+if [ "$1" = status ]; then printf 'node_1\\nnode_2\\nnode_3\\n'; exit 0; fi
+if [ "$1" = stop ]; then exit 0; fi
+{ printf '%s\\1' "${0##*/}" "$@"; printf '\\2'
+printf '%s\\1' "A=$A" "B=$B" "PORT=$PORT" "HOST=$HOST"; printf '\\3'
+} >> "$STARTED"
+"""
+QUIET: Final = "#!/bin/bash\nexit 0\n"
+ADDRESS: Final = "#!/bin/bash\necho 10.0.0.1 10.0.0.2\n"
+ENV: Final = {"PORT": "9000", "ARGS": "--x 1  --y", "EMPTY": "", "LOCAL": "8", "REF": "$(LWS_WORKER_INDEX)"}
+LINES: Final = (
+    *("export A=1", "A=2", "export A", "B=x A=3", "export B=$A", "A=$((LOCAL * 2))", "unset A", "PORT=8000"),
+    *(
+        "A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL + 1 ))",
+        'A="b  c"',
+        "A='d $B'",
+        "A=$ARGS",
+        'A="$(ray status | wc -l)"',
+    ),
+    *(
+        "export HOST=$(hostname -I | awk '{print $1}')",
+        "set -e",
+        "echo $A; sleep 1",
+        "ray stop --force || true",
+    ),
+    *("until ray status; do sleep 1; done", "for i in 1 2; do A=$i; done", "while false; do B=1; done"),
+    *('until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; done', "[ -n x ] && A=4"),
+    *('if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi', "if ray status; then B=y; fi"),
+    *(
+        'if [ -z "$EMPTY" ]; then export B=none; elif [ 1 -lt 2 ]; then B=z; fi',
+        "true && A=5",
+        "false || B=6",
+    ),
+    *(
+        "ray start --head --port=6379",
+        "A=7 ray start --address $LWS_LEADER_ADDRESS",
+    ),
+    *(
+        "vllm serve m --port $PORT",
+        'vllm serve m --a "$A" --b ${B} $ARGS',
+        "exec vllm serve $A",
+        "vllm serve '$A'",
+    ),
+    *(
+        'vllm serve --i $LWS_WORKER_INDEX --s "${LWS_GROUP_SIZE}" --r $REF',
+        "B=8 vllm serve ${A:-0} ${EMPTY:-e}",
+    ),
+    *(
+        'vllm serve "\'$A\'" "a\\"b" x\\ y',
+        'if [ "$LWS_WORKER_INDEX" != 0 ]; then vllm serve w; fi',
+        'vllm serve "$@"',
+    ),
+    *(
+        "vllm serve {a,b} *.py",
+        "vllm serve $EMPTY",
+        "vllm serve ~/m",
+        "vllm serve $(PORT) '$(LOCAL)'",
+    ),
+)
+"""Lines of clumsy scripts: some are read, some are not."""
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of stand-ins for the programs that scripts start."""
+    folder = tmp_path_factory.mktemp("programs")
+    texts = dict.fromkeys(("ray", "vllm"), STAND_IN) | dict.fromkeys(("sleep", "nc", "getent"), QUIET)
+    for name, text in {**texts, "hostname": ADDRESS}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def ran(script: str, pod: GroupPod, folder: Path) -> list[tuple[list[str], dict[str, str]]]:
+    """Return the words and the variables of each program that a real shell starts."""
+    output = folder / "started"
+    output.write_text("")
+    own = {
+        "LWS_LEADER_ADDRESS": "lws-0.lws",
+        "LWS_GROUP_SIZE": str(pod.size),
+        "LWS_WORKER_INDEX": str(pod.index),
+    }
+    env = {name: pod.value(value or "") for name, value in pod.env.items()}
+    text = pod.value(script.replace("$(LWS_LEADER_ADDRESS)", own["LWS_LEADER_ADDRESS"]))
+    subprocess.run(
+        ["/bin/bash", "-c", text, "bash", "rest", "of it"],
+        env={"PATH": f"{folder}:{os.environ['PATH']}", "STARTED": str(output), **own, **env},
+        cwd=folder,
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    found = []
+    for one in output.read_text().split("\3")[:-1]:
+        words, variables = (part.split("\1")[:-1] for part in one.split("\2"))
+        found.append((words, dict(each.split("=", 1) for each in variables)))
+    return found
+
+
+def read(script: str, pod: GroupPod) -> list[tuple[list[str], dict[str, str]]]:
+    """Return the same, as the reader has it."""
+
+    def known(text: str) -> str:
+        return pod.value(text).replace("$(LWS_LEADER_ADDRESS)", "lws-0.lws").replace(POD_IP, "10.0.0.1")
+
+    env = {name: pod.value(value or "") for name, value in pod.env.items()}
+    rest = (Word("rest", 4), Word("of it", 5))
+    return [
+        (
+            [known(word.text) for word in one.words],
+            {name: known({**env, **one.env}.get(name, "")) for name in ("A", "B", "PORT", "HOST")},
+        )
+        for one in commands(script, 2, rest, pod)
+        if not is_endless([word.text for word in one.words])
+    ]
+
+
+@given(lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=6), index=st.integers(0, 2))
+def test_a_script_that_is_read_starts_the_same_in_a_shell(lines: list[str], index: int, shell: Path) -> None:
+    script, pod = "\n".join(lines), GroupPod(index, 3, ENV)
+    try:
+        found = read(script, pod)
+    except UnknownScriptError:
+        return
+    stops = next((at for at, one in enumerate(lines) if one.startswith("exec")), len(lines))
+    expected = ran(script, pod, shell)
+    assert found[: len(expected)] == expected, script
+    assert len(found) == len(expected) or stops < len(lines)
+
+
+def test_most_lines_are_read() -> None:
+    refused = []
+    for line in LINES:
+        try:
+            read(f"A=1\nB=2\n{line}", GroupPod(0, 3, ENV))
+        except UnknownScriptError:
+            refused.append(line)
+    assert refused == ["[ -n x ] && A=4", "false || B=6", "vllm serve {a,b} *.py", "vllm serve ~/m"]
