@@ -501,6 +501,13 @@ def _ranks(command: Command, pod: GroupPod) -> _Ranks:
     return _Ranks(data, local, sizes.get(RANK, sizes.get(START_RANK, 0)), serves)
 
 
+def loaded(container: Object) -> tuple[str, ...]:
+    """Return the model that the engine of a container loads; empty if it is not known."""
+    command, args = strings(container.get("command")), strings(container.get("args"))
+    read = read_command(command, args, read_image(text(container.get("image"))))
+    return _settings(read)["the model"] if read.started else ()
+
+
 def is_launch(container: Object) -> bool:
     """Return whether a container launches several nodes, or has parts of such a launch."""
     command, args = strings(container.get("command")), strings(container.get("args"))

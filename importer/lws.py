@@ -4,11 +4,13 @@ The objects stay what they are. Annotations make them members of a service, and 
 recognised, the engine's containers get the plain command of one node; the launcher adds the rest again.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
-from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, recognised
+from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, loaded, recognised
 from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, value_at, without, written
 from importer.report import (
     KEPT_LAUNCH,
@@ -48,7 +50,16 @@ NO_PART: Final = "FI976"
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
 PAIR: Final = ("prefill", "decode")
-"""The roles of a service of two LeaderWorkerSets, in their names."""
+"""The roles of a service of two LeaderWorkerSets."""
+ROLES: Final[Mapping[str, str]] = {
+    **{word: role for role in PAIR for word in (role, f"{role}r", f"{role}er")},
+    "kv_producer": "prefill",
+    "kv_consumer": "decode",
+}
+"""The words for them: in names, in labels, and in flags of engines."""
+_SIDE: Final = re.compile(
+    r"""--disaggregation[-_]mode[=\s'"]+(prefill|decode)\b|kv_role[\\"']*\s*:\s*[\\"']*(kv_producer|kv_consumer)\b"""
+)
 _LAUNCHED: Final = default(
     "the launcher starts the nodes and the engine on them, and adds the arguments for it"
 )
@@ -93,24 +104,77 @@ def translate(objects: Mapping[int, Object]) -> Imported:
 
 
 def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
-    """Return the annotations of LeaderWorkerSets that are prefill and decode of one service, by their names.
+    """Return the annotations of LeaderWorkerSets that are prefill and decode of one service.
 
-    `r1-prefill` and `r1-decode` of a namespace are the service `r1`, if there is one of each.
+    Their flags, else a label, else a part of the name say the role. `r1-prefill` and `r1-decode` of a
+    namespace are the service `r1`, if there is one of each. So are two whose names do not say it, if they
+    are the only ones of the namespace and their engines load the same model.
     """
-    found: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for number, one in objects.items():
-        parts = text(metadata(one).get("name")).split("-")
-        roles = [part for part in parts if part in PAIR]
-        if len(roles) == 1 and not is_disaggregated_set(one):
-            service = "-".join(part for part in parts if part not in PAIR)
-            key = text(metadata(one).get("namespace")), service
-            found.setdefault(key, {}).setdefault(roles[0], []).append(number)
-    return {
-        numbers[0]: {SERVICE: service, COMPONENT_TYPE: TYPES[role], ROLE_NAME: role}
-        for (_, service), roles in found.items()
-        if is_dns_1035_label(service) and sorted(map(len, roles.values())) == [1] * len(PAIR)
-        for role, numbers in roles.items()
+    roles = {
+        number: role
+        for number, one in objects.items()
+        if not is_disaggregated_set(one) and (role := _role(one))
     }
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for number in roles:
+        own = metadata(objects[number])
+        name = text(own.get("name"))
+        service = "-".join(part for part in name.split("-") if part not in ROLES)
+        model = _model(objects[number]) if service == name else ""
+        key = text(own.get("namespace")), "" if model else service, model
+        found.setdefault(key, []).append(number)
+    pairs = [
+        (
+            _shared([text(metadata(objects[number]).get("name")) for number in numbers])
+            if model
+            else service,
+            numbers,
+        )
+        for (_, service, model), numbers in found.items()
+        if sorted(roles[number] for number in numbers) == sorted(PAIR)
+    ]
+    return {
+        number: {SERVICE: service, COMPONENT_TYPE: TYPES[roles[number]], ROLE_NAME: roles[number]}
+        for service, numbers in pairs
+        if is_dns_1035_label(service)
+        for number in numbers
+    }
+
+
+def _shared(names: Sequence[str]) -> str:
+    """Return the parts with which all names begin, or the first name."""
+    parts = takewhile(
+        lambda each: len(set(each)) == 1, zip(*(name.split("-") for name in names), strict=False)
+    )
+    return "-".join(first for first, *_ in parts) or min(names)
+
+
+def _role(obj: Object) -> str:
+    """Return the side of prefill and decode that an object is; empty if it says none, or both."""
+    group = at(obj, *GROUP)
+    templates = [mapping(mapping(group).get(field)) for field in TEMPLATES]
+    words = " ".join(
+        word for one in templates for container in _containers(one) for word in _words(container)
+    )
+    flags = {ROLES[found[1] or found[2]] for found in _SIDE.finditer(words)}
+    labels = {
+        ROLES[value]
+        for one in (obj, *templates)
+        for value in mapping(metadata(one).get("labels")).values()
+        if isinstance(value, str) and value in ROLES
+    }
+    parts = {ROLES[part] for part in text(metadata(obj).get("name")).split("-") if part in ROLES}
+    said = next((one for one in (flags, labels, parts) if one), set())
+    return said.pop() if len(said) == 1 else ""
+
+
+def _model(obj: Object) -> str:
+    """Return the model that the engine of an object loads; empty if it is not known."""
+    template = mapping(
+        mapping(at(obj, *GROUP)).get(TEMPLATES[0]) or mapping(at(obj, *GROUP)).get(TEMPLATES[1])
+    )
+    engine = _engine(template)
+    return "" if engine is None else " ".join(loaded(_containers(template)[engine]))
 
 
 def _set(tree: Tree, name: str) -> _Member:
@@ -308,12 +372,20 @@ def _stays(tree: Tree, paths: Sequence[LeafPath], why: str) -> _Group:
 _LAUNCHES: Final[tuple[LeafPath, ...]] = (("command",), ("args",))
 
 
+def _containers(template: Object) -> list[Object]:
+    return [mapping(one) for one in listed(mapping(template.get("spec")).get("containers"))]
+
+
+def _words(container: Object) -> tuple[str, ...]:
+    return (*strings(container.get("command")), *strings(container.get("args")))
+
+
 def _engine(template: Object) -> int | None:
     """Return the index of the container that runs the engine."""
-    containers = listed(mapping(template.get("spec")).get("containers"))
-    found = [at for at, one in enumerate(containers) if isinstance(one, dict) and _is_known(one)]
+    containers = _containers(template)
+    found = [at for at, one in enumerate(containers) if _is_known(one)]
     if len(found) != 1:
-        found = [0] if len(containers) == 1 and isinstance(containers[0], dict) else []
+        found = [0] if len(containers) == 1 and containers[0] else []
     return found[0] if found and _has_texts(containers[found[0]]) else None
 
 

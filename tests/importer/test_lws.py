@@ -538,3 +538,60 @@ def test_prefill_and_decode_of_one_name_are_one_service(names: tuple[str, str], 
     assert [one[SERVICE] for one in notes] == services
     expected = ["prefiller", "decoder"] if services[0] == "r1" else [None, None]
     assert [one.get(COMPONENT_TYPE) for one in notes] == expected
+
+
+TRANSFER: Final = '{{"kv_connector": "NixlConnector", "kv_role": "{}"}}'
+SIDES: Final[dict[str, tuple[Object, Object]]] = {
+    "SGLang's mode": (
+        lws(None, container([*SG, "--disaggregation-mode", "decode"], image=SGLANG)),
+        lws(None, container([*SG, "--disaggregation-mode=prefill"], image=SGLANG)),
+    ),
+    "vLLM's transfer": (
+        lws(
+            None, container(["vllm", "serve", *MODEL, "--kv-transfer-config", TRANSFER.format("kv_consumer")])
+        ),
+        lws(None, script(f"{SERVE} --kv_transfer_config '{TRANSFER.format('kv_producer')}'")),
+    ),
+    "a label": (
+        lws(None, container(["vllm", "serve", *MODEL])) | {"labels": {"llm-d.ai/role": "decode"}},
+        lws(None, container(["vllm", "serve", *MODEL])) | {"labels": {"component": "prefiller"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "service"), [(("m-d", "m-p"), "m"), (("x", "y"), "x"), (("r1-decode", "r1-prefill"), "r1")]
+)
+@pytest.mark.parametrize("pair", SIDES.values(), ids=SIDES)
+def test_objects_that_say_their_side_are_one_service(
+    pair: tuple[Object, Object], names: tuple[str, str], service: str
+) -> None:
+    objects = deepcopy(list(pair))
+    for one, name in zip(objects, names, strict=True):
+        one["metadata"] = {"name": name, "labels": one.pop("labels", {})}
+
+    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
+
+    assert [one[SERVICE] for one in notes] == [service] * 2
+    assert [one[COMPONENT_TYPE] for one in notes] == ["decoder", "prefiller"]
+
+
+@pytest.mark.parametrize("change", ["model", "namespace", "both sides", "a third"])
+def test_objects_that_are_no_pair_are_services_of_their_own(change: str) -> None:
+    decode, prefill = deepcopy(SIDES["SGLang's mode"])
+    decode["metadata"], prefill["metadata"] = {"name": "a"}, {"name": "b"}
+    words = prefill["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["command"]
+    objects = [decode, prefill]
+    if change == "model":
+        words[words.index("m/n")] = "other"
+    elif change == "namespace":
+        prefill["metadata"]["namespace"] = "other"
+    elif change == "both sides":
+        words.append("--disaggregation-mode=decode")
+    else:
+        objects.append(prefill | {"metadata": {"name": "c"}})
+
+    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
+
+    assert [one[SERVICE] for one in notes] == ["a", "b", "c"][: len(objects)]
+    assert not any(COMPONENT_TYPE in one for one in notes)
