@@ -79,10 +79,12 @@ class OutcomeRule:
     path: LeafPath
     """`*` is any key or index."""
     outcome: Outcome
+    only: bool = False
+    """Whether it is for the path alone: for an empty map there, and for no field in it."""
 
     def covers(self, path: LeafPath) -> bool:
         """Return whether a leaf is at or below the path."""
-        if len(path) < len(self.path):
+        if len(path) < len(self.path) or (self.only and len(path) > len(self.path)):
             return False
         for step, one in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
             if step not in (one, ANY):
@@ -93,6 +95,11 @@ class OutcomeRule:
 def rule(path: str, outcome: Outcome) -> OutcomeRule:
     """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `OutcomeRule`."""
     return OutcomeRule(tuple(path.split(".")), outcome)
+
+
+def empty(path: str, outcome: Outcome) -> OutcomeRule:
+    """Return a rule for an empty map or list at a path, and for nothing below."""
+    return OutcomeRule(tuple(path.split(".")), outcome, only=True)
 
 
 OF_SERVER: Final = tuple(

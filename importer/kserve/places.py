@@ -3,24 +3,51 @@
 Source: kserve `pkg/apis/serving/v1alpha2/llm_inference_service_types.go` v0.20.0; of pods, upstream's schema.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from importer.leaves import LeafPath, Tree, at
+from importer.leaves import LeafPath, Tree, at, items_at, written
+from importer.report import ANY
 from intent.errors import nearest, suggested
 from intent.inferenceservice import crd
 from intent.shapes import mapping
 
-WORKLOAD: Final = frozenset(
-    {"replicas", "parallelism", "template", "worker", "labels", "annotations", "scaling", "kvCacheOffloading"}
-)
-SPEC: Final = WORKLOAD | {"model", "prefill", "router", "tracing", "storageInitializer", "baseRefs"}
-_PLACES: Final[tuple[LeafPath, ...]] = (
-    (),
-    ("prefill",),
-    *((*above, field) for above in ((), ("prefill",)) for field in ("template", "worker")),
-)
+_WORKLOAD: Final = frozenset({
+    *("replicas", "parallelism", "template", "worker", "labels", "annotations", "scaling"),
+    *("kvCacheOffloading", "rolloutStrategy"),
+})  # fmt: skip
+_MODEL: Final = frozenset({"uri", "name", "criticality", "lora", "confidential"})
+_SIZES: Final = frozenset({"tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"})
+_POD: Final = frozenset[str]()
+"""Stands for the fields of a PodSpec."""
+_PLACES: Final[Mapping[LeafPath, frozenset[str]]] = {
+    (): _WORKLOAD | {"model", "prefill", "router", "tracing", "storageInitializer", "baseRefs"},
+    ("prefill",): _WORKLOAD,
+    **{(*above, field): _POD for above in ((), ("prefill",)) for field in ("template", "worker")},
+    **{(*above, "parallelism"): _SIZES for above in ((), ("prefill",))},
+    **{
+        (*above, "kvCacheOffloading"): frozenset({"cpu", "evictionPolicy", "secondary"})
+        for above in ((), ("prefill",))
+    },
+    **{
+        (*above, "kvCacheOffloading", "secondary", ANY): frozenset({"fileSystem"})
+        for above in ((), ("prefill",))
+    },
+    **{
+        (*above, "rolloutStrategy"): frozenset({"maxUnavailable", "maxSurge"})
+        for above in ((), ("prefill",))
+    },
+    ("model",): _MODEL,
+    ("model", "lora"): frozenset({"adapters", "maxRank", "maxAdapters", "maxCpuAdapters"}),
+    ("model", "lora", "adapters", ANY): _MODEL,
+    ("router",): frozenset({"route", "gateway", "ingress", "scheduler"}),
+    ("router", "route"): frozenset({"http", "group", "weight"}),
+    ("router", "scheduler"): frozenset({
+        *("pool", "labels", "annotations", "template", "config", "replicas", "tokenizer"),
+    }),
+}  # fmt: skip
+"""The fields of each place."""
 
 
 @cache
@@ -34,26 +61,34 @@ def _pod_fields() -> frozenset[str]:
 
 
 def _fields(place: LeafPath) -> frozenset[str]:
-    if not place:
-        return SPEC
-    return WORKLOAD if place == ("prefill",) else _pod_fields()
+    return _PLACES[place] or _pod_fields()
 
 
 def misplaced(spec: Tree) -> Iterator[tuple[LeafPath, str]]:
     """Yield the path in a spec of each field that KServe does not have there, and what is right."""
     for place in _PLACES:
-        tree = at(spec, *place)
-        for name, below in tree.items() if isinstance(tree, dict) else ():
-            if name not in _fields(place):
-                yield (*place, name), _remedy(place, name, below)
+        for path in _paths(spec, place):
+            tree = at(spec, *path)
+            for name, below in tree.items() if isinstance(tree, dict) else ():
+                if name not in _fields(place):
+                    yield (*path, name), _remedy(place, path, name, below)
 
 
-def _remedy(place: LeafPath, name: str, below: Tree) -> str:
-    where = ".".join(("spec", *map(str, place)))
+def _paths(spec: Tree, place: LeafPath) -> Iterator[LeafPath]:
+    """Yield a place with the index of each item in place of `ANY`."""
+    *above, last = place or (None,)
+    if last == ANY:
+        yield from ((*above, index) for index in range(len(items_at(spec, *above))))
+    else:
+        yield place
+
+
+def _remedy(place: LeafPath, path: LeafPath, name: str, below: Tree) -> str:
+    where = written(("spec", *path))
     drops = f"KServe has no field {name} in {where}, and drops it"
     inner = [key for key in below if key in _fields(place)] if isinstance(below, dict) else []
     if inner:
         return f"{drops}: write {', '.join(inner)} one level up, in {where}"
-    if homes := [home for home in _PLACES[:4] if name in _fields(home)]:
+    if homes := [home for home in _PLACES if ANY not in home and name in _fields(home)]:
         return f"{drops}: write it in {'.'.join(('spec', *map(str, homes[0])))}"
     return f"{drops}{suggested(nearest(name, sorted(_fields(place)), 0.6))}"

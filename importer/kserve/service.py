@@ -152,6 +152,8 @@ def _role(name: str, component: str, workload: Tree, service: Merged, account: A
     replicas = at(workload, "replicas")
     if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
         role["replicas"] = replicas
+    if isinstance(rollout := at(workload, "rolloutStrategy"), dict):
+        role["rolloutStrategy"] = {"rollingUpdateConfiguration": rollout}
     if is_plain and (sizes := _sizes(workload, has_workers=has_workers)):
         role["parallelism"] = sizes
     if has_workers:

@@ -36,6 +36,8 @@ HOME: Final = "default"
 """The namespace of a service that names none."""
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "a later base, or the service, has another value")
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
+_NOT_SHIPPED: Final = "-worker-pipeline-parallel"
+"""The end of the names of presets that KServe asks for, and does not install."""
 _IS_PRESET: Final = f"{PREFIX}config-llm-"
 
 
@@ -152,6 +154,11 @@ def _spec(config: Tree) -> Tree:
 def _not_in_files(names: list[str]) -> str:
     """Return the message about all bases and presets that are missing."""
     of_system = [name for name in names if name.startswith(_IS_PRESET)]
+    if lacking := [name for name in of_system if name.endswith(_NOT_SHIPPED)]:
+        return (
+            f"`pipeline` with `worker` needs the LLMInferenceServiceConfig {lacking[0]}, which no release of "
+            "KServe has: add your own, or remove `pipeline` here and set it in the InferenceService"
+        )
     presets = ("llminferenceserviceconfig", "-n", "kserve", *map(named, of_system))
     get = command("kubectl", "get", *presets, "-o", "yaml")
     bases = len(names) - len(of_system)

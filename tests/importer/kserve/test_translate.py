@@ -425,6 +425,52 @@ def test_a_base_without_a_name_is_named_by_no_reference(damaged: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "spec"),
+    [
+        ("spec.model.lora.adapters[1].rank", {"model": {**MODEL, "lora": {"adapters": [{}, {"rank": 8}]}}}),
+        ("spec.model.lora.rank", {"model": {**MODEL, "lora": {"rank": 8}}}),
+        ("spec.router.scheduler.strategy", {"router": {"scheduler": {"strategy": 8}}}),
+        (
+            "spec.kvCacheOffloading.secondary[0].objectStore",
+            {"kvCacheOffloading": {"cpu": "1Gi", "secondary": [{"objectStore": 8}]}},
+        ),
+        ("spec.prefill.parallelism.context", {"prefill": {"parallelism": {"context": 8}}, "router": ROUTER}),
+    ],
+)
+def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object) -> None:
+    (lost,) = run(service({"model": MODEL, "template": main(), **spec})).report.lost
+    place, _, name = field.rpartition(".")
+
+    assert (lost.path, lost.value, lost.outcome.code) == (field, 8, UNKNOWN)
+    assert lost.outcome.reason.startswith(f"KServe has no field {name} in {place}, and drops it")
+
+
+def test_an_empty_base_loses_nothing() -> None:
+    found = import_all(
+        [service({"baseRefs": [{"name": "own"}], **ONE["spec"]}), config("own", {}, "llm"), *PRESETS]
+    )
+
+    assert not found.report.lost
+
+
+def test_pipeline_without_workers_is_told_and_with_workers_asks_for_a_preset_that_kserve_lacks() -> None:
+    spec = {"model": MODEL, "parallelism": {"tensor": 8, "pipeline": 2}, "template": main()}
+    (line,) = [one for one in run(service(spec)).report.lines if one.path == "spec.parallelism.pipeline"]
+    (problem,) = run(service({**spec, "worker": main()})).problems
+
+    assert (line.outcome.code, line.outcome.note) == (IGNORED, True)
+    assert "which no release of KServe has" in problem.error.message
+    assert "kubectl" not in problem.error.message
+
+
+def test_the_rollout_of_a_role_is_that_of_its_leaderworkerset() -> None:
+    rollout = {"maxUnavailable": 0, "maxSurge": "25%"}
+    found = role(made(service({"model": MODEL, "template": main(), "rolloutStrategy": rollout})), "worker")
+
+    assert found["rolloutStrategy"] == {"rollingUpdateConfiguration": rollout}
+
+
 def test_everything_that_is_missing_is_named_at_once() -> None:
     refs = {"baseRefs": [{"name": "one"}, {"name": "two"}], "router": {"scheduler": {}, "route": {}}}
     (problem,) = import_all([service(refs)]).problems
