@@ -14,6 +14,7 @@ otherwise, such as another port of Ray, is `GroupLaunch.changed`.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -72,6 +73,8 @@ class GroupLaunch:
     """Words of leader and workers for which the launcher writes another value, or nothing."""
     env: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     """The variables that the scripts of leader and workers set for the engine."""
+    setup: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Commands of the scripts of leader and workers that stay before the engine."""
 
 
 class Stays(NamedTuple):
@@ -102,6 +105,7 @@ class _Start:
     env: Mapping[str, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     """The variables of its container."""
+    setup: tuple[str, ...] = ()
     ranks: _Ranks | None = None
 
 
@@ -135,8 +139,8 @@ def _check_pods(pods: Sequence[_Start], size: int, *, is_one: bool) -> None:
     first, other = (replace(one, ranks=None) for one in pods[:2])
     if any(replace(one, ranks=None) != other for one in pods[2:]):
         raise _StaysError("the workers do not all start the same")
-    if is_one and first.env != other.env:
-        raise _StaysError("the script sets other variables for the leader than for the workers")
+    if is_one and (first.env, first.setup) != (other.env, other.setup):
+        raise _StaysError("the script prepares the leader otherwise than the workers")
     _check_ranks(pods)
 
 
@@ -170,7 +174,13 @@ def _together(first: _Start, others: _Start) -> GroupLaunch:
         changed += tuple(others.engine[flag.at] for flag in _of_workers(first.command, others.command))
     at = first.command.arguments
     words = first.engine[:at], first.engine[at:]
-    return GroupLaunch(first.launcher, *words, (first.changed, changed), (first.env, others.env))
+    return GroupLaunch(
+        first.launcher,
+        *words,
+        (first.changed, changed),
+        (first.env, others.env),
+        (first.setup, others.setup),
+    )
 
 
 def _check_references(engine: Sequence[Word], known: frozenset[str]) -> None:
@@ -266,7 +276,22 @@ _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
 
 
 def _joined(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
-    """Return what the commands of a script start together: Ray, then on the leader the engine."""
+    """Return what the commands of a script start together, behind the commands that prepare it."""
+    begins = next((at for at, line in enumerate(lines) if not _prepares(line)), len(lines))
+    start = _together_started([one for one in lines[begins:] if one.words[0].text != "set"], group)
+    before = lines[:begins]
+    setup = tuple(shlex.join(word.text for word in line.words) for line in before)
+    if all(one.startswith("set ") for one in setup):
+        return start
+    if any(line.env.items() - start.env.items() for line in before):
+        raise _StaysError("a command before the engine has variables of its own")
+    if any(POD_IP in one for one in setup):
+        raise _StaysError("a command before the engine has the address of the pod")
+    return replace(start, setup=setup)
+
+
+def _together_started(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
+    """Return what commands start: Ray, then on the leader the engine."""
     found: list[_Start] = []
     for line in lines:
         if not is_endless([one.text for one in line.words]) or not found or found[-1].engine:
@@ -285,6 +310,14 @@ def _joined(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
         raise _StaysError("the script launches the nodes in two ways")
     changed, env = (*nodes[0].changed, *engines[0].changed), {**nodes[0].env, **engines[0].env}
     return replace(engines[0], part="leader", launcher=RAY_START, changed=changed, env=env)
+
+
+def _prepares(line: ScriptCommand) -> bool:
+    """Return whether a command is neither a launch nor an engine, and may stay before one."""
+    texts = tuple(one.text for one in line.words)
+    is_node = any(one.endswith(_SERVING) for one in texts[:2])
+    read = read_command(texts, (), read_image(""))
+    return not (is_node or is_endless(texts)) and read.kind == "unknown" and read.shell is None
 
 
 class _Group(NamedTuple):

@@ -319,16 +319,28 @@ def _replaced(
     }
     rules = [OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args")]
     changed = launch.changed if len(paths) > 1 else (launch.changed[0] + launch.changed[1],)
-    for path, env, words, container in zip(paths, launch.env, changed, containers, strict=False):
+    for path, env, setup, words, container in zip(
+        paths, launch.env, launch.setup, changed, containers, strict=False
+    ):
         own = at(tree, *path)
         scripts = [*items_at(own, "command"), *items_at(own, "args")]
         old = {key: one for key, one in own.items() if key not in {"command", "args"}}
+        script = max(scripts, key=lambda one: len(one.value))
+        started = _behind_setup(setup, scripts, new) if setup else new
         if env:
-            old["env"] = _with_variables(own, env, max(scripts, key=lambda one: len(one.value)))
+            old["env"] = _with_variables(own, env, script)
             rules.append(OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
-        tree = put(tree, path, _beside_image({**old, **new}))
+        tree = put(tree, path, _beside_image({**old, **started}))
         rules += _changed(path, words, len(strings(container.get("command"))))
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
+
+
+def _behind_setup(setup: Sequence[str], own: Sequence[Leaf], plain: Mapping[str, list[Leaf]]) -> Tree:
+    """Return command and args of an engine that starts behind the commands which prepare it."""
+    at, script = max(enumerate(own), key=lambda one: len(one[1].value))
+    shell = next(one for one in reversed(own[:at]) if not one.value.startswith("-"))
+    words = [shell, *map(script.having, ("-c", "\n".join((*setup, 'exec "$@"')), "sh"))]
+    return {"command": words, "args": [*plain.get("command", ()), *plain.get("args", ())]}
 
 
 def _with_variables(container: Tree, env: Mapping[str, str], script: Leaf) -> Tree:

@@ -225,6 +225,8 @@ class _Run:
             self.variables |= own
         elif words[0] in {"export", "unset"}:
             self._export(words)
+        elif words[0] == "set" and not _SET.fullmatch(" ".join(words[1:])):
+            raise UnknownScriptError(f"`{_shown(words)}` is not read")
         else:
             self._start([one for word in words for one in self._split(word)], own, item)
 
@@ -253,8 +255,8 @@ class _Run:
             name, has_value, value = word.partition("=")
             if words[0] == "unset":
                 if name not in self.variables or name in self.pod.env:
-                    raise UnknownScriptError(f"the script unsets {name}")
-                del self.variables[name]
+                    self.found.append(ScriptCommand((Word("unset", self.item), Word(word, self.item)), {}))
+                self.variables.pop(name, None)
             elif not re.fullmatch(r"[A-Za-z_]\w*", name):
                 raise UnknownScriptError(f"`export {word[:60]}` is not read")
             else:
@@ -452,13 +454,14 @@ _DECIDE: Final = (
 """Programs that only look: what follows one of them with `&&` depends on what it sees."""
 _READS: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys((*_PRINT, *_DECIDE), re.compile(".*", re.DOTALL)),
-    "set": re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+"),
     "ray": re.compile(r"(?:status|health-check|list nodes|stop)\b.*", re.DOTALL),
 }
 """Programs that only wait, print or look, with the form of their arguments.
 
 `ray stop` is among them, since no Ray runs before a script starts it.
 """
+_SET: Final = re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+")
+"""Options of a shell that end a script at an error, or print its commands."""
 _LEAVES: Final = frozenset({"break", "continue", "exit"})
 _COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _INNER: Final = re.compile(r"'[^']*'")

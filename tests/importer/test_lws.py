@@ -203,8 +203,20 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
 }
 KEPT: Final[dict[str, tuple[Object, str]]] = {
     "another command": (
-        lws(script(f"pip install x; ray start --head; {SERVE}"), script(WORKER)),
+        lws(script(f"ray start --head; pip install x; {SERVE}"), script(WORKER)),
         "pip install is no known engine",
+    ),
+    "another engine": (
+        lws(script("ray start --head; python3 -m dynamo.vllm --model m"), script(WORKER)),
+        "python3 -m is no known engine",
+    ),
+    "a variable of a command before the launch": (
+        lws(script(f"A=b pip install x; ray start --head; {SERVE}"), script(WORKER)),
+        "a command before the engine has variables of its own",
+    ),
+    "an option of the shell": (
+        lws(script(f"set -a; ray start --head; {SERVE}"), script(WORKER)),
+        "`set -a` is not read",
     ),
     "a loop that does more": (
         lws(script(f"until ray status; do touch x; done; ray start --head; {SERVE}"), script(WORKER)),
@@ -406,6 +418,26 @@ def test_variables_of_a_script_become_those_of_its_container() -> None:
         ("WARN", OVERRIDDEN),
     }
     assert not made.report.lost
+
+
+def test_commands_before_the_launch_stay_before_the_engine() -> None:
+    leader = script(f"set -e\nexport A=b\nfind /dev/shm -type f -delete\nray start --head; {SERVE}")
+    made = import_all([lws(leader, script(f"set -e; source '/my venv'; {WORKER}"))])
+    (composed,) = [
+        one
+        for one in offline.compose([Document("file", 1, made.objects[0])], Settings()).objects
+        if one["kind"] == "LeaderWorkerSet"
+    ]
+    group = composed["spec"]["leaderWorkerTemplate"]
+    expanded = group["leaderTemplate"]["spec"]["containers"][0]
+
+    assert starts(made) == [
+        ["sh", "-c", 'set -e\nfind /dev/shm -type f -delete\nexec "$@"', "sh", "vllm", "serve", *MODEL],
+        ["sh", "-c", "set -e\nsource '/my venv'\nexec \"$@\"", "sh", "vllm", "serve", *MODEL],
+    ]
+    assert "find /dev/shm -type f -delete\nexec /bin/sh -c" in expanded["command"][2]
+    assert (made.report.lost, made.report.by_hand) == ((), ())
+    assert not findings(made)
 
 
 def test_a_script_that_ends_in_an_endless_sleep_stays() -> None:
