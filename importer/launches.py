@@ -257,11 +257,10 @@ def _settings(command: Command) -> dict[str, tuple[str, ...]]:
 
 def _start(container: Object, pod: GroupPod) -> _Start:
     """Read what a container starts in a pod."""
-    command, args = strings(container.get("command")), strings(container.get("args"))
-    image = text(container.get("image"))
-    words = tuple(Word(one, at) for at, one in enumerate((*command, *args)))
-    read = read_command(command, args, read_image(image))
-    group = _Group(image, pod, _devices(container))
+    command = strings(container.get("command"))
+    words = tuple(Word(one, at) for at, one in enumerate((*command, *strings(container.get("args")))))
+    read = _command(container)
+    group = _Group(text(container.get("image")), pod, _devices(container))
     if read.shell is None:
         return _of_command(words, group, has_command=bool(command))
     at = read.shell.index
@@ -534,14 +533,17 @@ def _ranks(command: Command, pod: GroupPod) -> _Ranks:
     return _Ranks(data, local, sizes.get(RANK, sizes.get(START_RANK, 0)), serves)
 
 
+def _command(container: Object) -> Command:
+    command, args = strings(container.get("command")), strings(container.get("args"))
+    return read_command(command, args, read_image(text(container.get("image"))))
+
+
 def loaded(container: Object) -> tuple[str, ...]:
     """Return the model that the engine of a container loads; empty if it is not known."""
-    command, args = strings(container.get("command")), strings(container.get("args"))
-    read = read_command(command, args, read_image(text(container.get("image"))))
+    read = _command(container)
     return _settings(read)["the model"] if read.started else ()
 
 
 def is_launch(container: Object) -> bool:
     """Return whether a container launches several nodes, or has parts of such a launch."""
-    command, args = strings(container.get("command")), strings(container.get("args"))
-    return read_command(command, args, read_image(text(container.get("image")))).kind == "distributed"
+    return _command(container).kind == "distributed"

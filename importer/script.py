@@ -19,8 +19,7 @@ from intent.command_line.shell import ControlGroup, control_groups
 
 POD_IP: Final = "$(status.podIP)"
 """The value of a variable that is the address of the pod."""
-ADDRESS: Final = "LWS_LEADER_ADDRESS"
-OF_LWS: Final = frozenset({ADDRESS, "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"})
+OF_LWS: Final = frozenset({"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"})
 """Variables that LWS sets in every container."""
 
 
@@ -45,19 +44,16 @@ class GroupPod:
 
     def value(self, text: str) -> str:
         """Return a text with the references to known variables replaced."""
-        known = {**self.env, "LWS_WORKER_INDEX": str(self.index), "LWS_GROUP_SIZE": str(self.size)}
+        own = {"LWS_WORKER_INDEX": str(self.index), "LWS_GROUP_SIZE": str(self.size)}
+        known = {name: value for name, value in {**self.env, **own}.items() if value is not None}
         for _ in range(_NESTED):
-            text = _REFERENCE.sub(lambda found: _first(known.get(found[1]), found[0]), text)
+            text = _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
         return text
 
 
 def references(text: str) -> list[str]:
     """Return the names of the variables that the kubelet replaces in a text."""
     return _REFERENCE.findall(text)
-
-
-def _first(value: str | None, default: str) -> str:
-    return default if value is None else value
 
 
 class ScriptCommand(NamedTuple):
@@ -422,11 +418,7 @@ def _folded(node: ast.expr) -> int:
     raise ValueError
 
 
-_COMPARISONS: Final[Mapping[str, Callable[[str, str], bool]]] = {
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
+_COMPARISONS: Final = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
 _OF_TESTS: Final = _BRACKETS | _COMPARISONS.keys()
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
@@ -438,7 +430,7 @@ def _compared(words: Sequence[str]) -> bool:
     if len(words) == 2 and words[0] in {"-n", "-z"}:
         return bool(words[1]) is (words[0] == "-n")
     if len(words) == 3 and words[1] in _COMPARISONS:
-        return _COMPARISONS[words[1]](words[0], words[2])
+        return bool(_COMPARISONS[words[1]](words[0], words[2]))
     if len(words) == 3 and words[1] in _OF_NUMBERS and words[0].isdecimal() and words[2].isdecimal():
         return _OF_NUMBERS[words[1]](int(words[0]), int(words[2]))
     raise UnknownScriptError(f"the condition `{' '.join(words)[:60]}` is not known")

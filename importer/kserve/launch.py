@@ -14,6 +14,7 @@ from typing import Final
 
 from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
+from importer.script import OF_LWS
 from intent.image import read_image
 from intent.shapes import text
 
@@ -146,6 +147,8 @@ def _value(word: str, reference: re.Match[str], known: _Known) -> Iterator[_Word
     name = reference["name"]
     if name in known.chosen:
         yield from (_Word(one, of=name) for one in _split(known.script.having(known.chosen[name]), {}))
+    elif name in OF_LWS:
+        yield _Word(known.script.having(f"$({name})"))
     elif name in RESOLVED:
         yield _Word(known.script.having(word))
     elif name in known.variables:
@@ -172,10 +175,11 @@ def _replaced(part: str, variables: Mapping[str, Tree]) -> str:
     """Return a part of a text with its references; nothing is replaced between single quotes."""
     if part.startswith("'"):
         return part
-    if unknown := next((one for one in _VARIABLE.finditer(part) if one["name"] not in variables), None):
+    names = OF_LWS | variables.keys()
+    if unknown := next((one for one in _VARIABLE.finditer(part) if one["name"] not in names), None):
         raise UnknownScriptError(f"only a shell can tell what {unknown[0][:40]} is")
     replaced = _VARIABLE.sub(lambda found: f"$({found['name']})", part)
-    if _META.search(_OF_KUBELET.sub(lambda found: "" if found["name"] in variables else found[0], replaced)):
+    if _META.search(_OF_KUBELET.sub(lambda found: "" if found["name"] in names else found[0], replaced)):
         raise UnknownScriptError("an argument has characters that a shell acts upon")
     return replaced
 
