@@ -228,7 +228,9 @@ class _Run:
 
     def _start(self, words: list[Word], own: dict[str, str | None], item: _Item) -> None:
         """Record a command with the variables that the script sets for it."""
-        words = words[1:] if words[0].text == "exec" else words
+        words = words[1:] if words[:1] and words[0].text == "exec" else words
+        if not words:
+            raise UnknownScriptError(f"`{_shown(item.words)}` starts no program")
         texts = [one.text for one in words]
         is_node = texts[:2] == ["ray", "start"]
         if not all(_is_quiet(one) if is_node else _ITSELF.fullmatch(one) for one in item.redirects):
@@ -489,7 +491,8 @@ def _output_reads(word: str) -> bool:
     inner = [one[0] or one[1] for one in _COMMAND.findall(_INNER.sub("", word))]
     named = [one for one in inner if one not in OF_LWS and not one.startswith("(")]
     parts = [part.split() for one in named for part in re.split(r"\|\|?|;|&&", one)]
-    return all(part and _reads([one for one in part if not re.match(r"[0-9]?>", one)]) for part in parts)
+    plain = [[one for one in part if not _is_quiet(one)] for part in parts]
+    return all(part and ">" not in "".join(part) and _reads(part) for part in plain)
 
 
 def _assigned(words: Sequence[str]) -> list[str]:

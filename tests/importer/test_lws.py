@@ -226,6 +226,21 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(script(f"ray start --head; {SERVE} --port $PORT"), script(WORKER)),
         "PORT is set neither in the script nor in the container",
     ),
+    "a loop that writes a file": (
+        lws(
+            script(f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}'),
+            script(WORKER),
+        ),
+        "`until` does more than wait",
+    ),
+    "a variable of no command": (
+        lws(script(f"X=$(> /x); ray start --head; {SERVE}"), script(WORKER)),
+        "the shell expands `$(> /x)`",
+    ),
+    "no program": (
+        lws(script(f"exec; ray start --head; {SERVE}"), script(WORKER)),
+        "`exec` starts no program",
+    ),
     "a login shell": (
         lws(container(["bash", "-lc", f"ray start --head; {SERVE}"]), script(WORKER)),
         "a login shell reads files of the image first: without -l, the script is read",
