@@ -18,8 +18,7 @@ from intent.model import REFERENCE, SCHEMES, Model, cache_fault, read_model, uri
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.priority import ACCEPTED, PRIORITIES, is_priority
-from intent.sidecar import FORM, NO_OPTIONS, SidecarOptions, is_options
-from intent.sidecar import parse as read_sidecar_options
+from intent.sidecar import FORM, NO_OPTIONS, SidecarOptions, read_options
 from intent.template import TEMPLATES_LIMIT
 
 ComponentType = Literal["worker", "prefiller", "decoder", "encoder"]
@@ -441,9 +440,9 @@ class Annotations:
         SIDECAR,
         "options of the routing sidecar of a decoder: `connector=sglang,tls=prefiller+decoder,"
         "insecureSkipVerify=prefiller,secretName=NAME`",
-        _must(is_options, FORM),
+        _must(read_options, FORM),
         absent="`nixlv2` without TLS",
-        parse=read_sidecar_options,
+        parse=read_options,
         service="spec.roles[{role}].sidecar",
         default=NO_OPTIONS,
     )
@@ -568,13 +567,13 @@ def _parsed(good: dict[str, str]) -> Annotations:
 
 def _unknown(key: str, meant: str) -> FieldError:
     """Report a key that no field declares; `meant` is the most similar known key, or empty."""
-    hint = f"did you mean {PREFIX}{meant}?" if meant else f"known are {', '.join(KEYS)}"
-    return FieldError(path(PREFIX + key), None, f"unknown annotation; {hint}", "FI102")
+    hint = suggested(meant and PREFIX + meant, f"known are {', '.join(KEYS)}")
+    return FieldError(path(PREFIX + key), None, f"unknown annotation{hint}", "FI102")
 
 
 def _unknown_parts(text: str) -> Iterator[FieldError]:
     """Report items of `skip` that name no part, each with the most similar part."""
     unknown = [part for part in names(text) if part not in PARTS]
     for part, meant in zip(unknown, each_nearest((part, PARTS) for part in unknown), strict=True):
-        hint = f"did you mean {meant}?" if meant else f"parts are {', '.join(PARTS)}"
-        yield FieldError(path(SKIP), text, f"{part} is not a part; {hint}", "FI104")
+        hint = suggested(meant, f"parts are {', '.join(PARTS)}")
+        yield FieldError(path(SKIP), text, f"{part} is not a part{hint}", "FI104")

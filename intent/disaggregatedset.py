@@ -17,7 +17,7 @@ from intent.annotations import REFRESH, REVISION, SLICE
 from intent.errors import FieldError
 from intent.lws import API_VERSION as LWS_API_VERSION
 from intent.lws import KIND as LWS
-from intent.shapes import listed, mapping, text
+from intent.shapes import annotations, listed, mapping, text
 
 KIND: Final = "DisaggregatedSet"
 ROLE_SCALER: Final = "DisaggregatedSetRoleScaler"
@@ -82,7 +82,7 @@ def late_annotations(obj: Object) -> FieldError | None:
     Other annotations are in the first revision too, so a file does not tell whether they were edited.
     """
     for at, role in enumerate(map(mapping, _roles(obj))):
-        if REFRESH in mapping(mapping(role.get("metadata")).get("annotations")):
+        if REFRESH in annotations(role):
             message = (
                 "takes effect when the leaderWorkerTemplate of a role changes: "
                 "an edit of annotations alone makes no new revision"

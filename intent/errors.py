@@ -134,6 +134,7 @@ def suggested_rename(field: str, given: Iterable[object]) -> str:
     return f": rename {written} to {field}" if written else ""
 
 
-def suggested(meant: str) -> str:
-    """Format a suggestion as the end of a message; empty for no suggestion."""
-    return f"; did you mean {meant}?" if meant else ""
+def suggested(meant: str, otherwise: str = "") -> str:
+    """Format a suggestion as the end of a message; without one, what there is to say `otherwise`."""
+    hint = f"did you mean {meant}?" if meant else otherwise
+    return f"; {hint}" if hint else ""

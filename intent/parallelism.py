@@ -80,7 +80,7 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
 
 def _wrong(name: str, value: str) -> str:
     if name not in NAMES:
-        hint = suggested(nearest(name, NAMES)) or f"; names are {', '.join(NAMES)}"
+        hint = suggested(nearest(name, NAMES), f"names are {', '.join(NAMES)}")
         return f"{name[:40] or 'an empty item'} is not a kind of parallelism{hint}"
     if name == EXPERT:
         return "" if value in {"true", "false"} else "expert takes no value, or true or false"

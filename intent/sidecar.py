@@ -50,30 +50,15 @@ def ordered(stages: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(one for one in STAGES if one in stages)
 
 
-def is_options(text: str) -> bool:
-    """Return whether a text is options of a sidecar."""
-    pairs = [(name.strip(), value.strip()) for name, _, value in _split(text)]
-    names = [name for name, _ in pairs]
-    return len(set(names)) == len(names) and all(_is_option(name, value) for name, value in pairs)
-
-
-def parse(text: str) -> SidecarOptions:
-    """Parse the value of the annotation, which is valid."""
-    found = {name.strip(): value.strip() for name, _, value in _split(text)}
-    return SidecarOptions(
-        connector=found.get("connector", ""),
-        tls=_stages(found.get("tls", "")),
-        unverified=_stages(found.get("insecureSkipVerify", "")),
-        secret=found.get("secretName", ""),
-    )
-
-
-def _stages(text: str) -> tuple[str, ...]:
-    return ordered(tuple(text.split("+")))
-
-
-def _split(text: str) -> list[tuple[str, str, str]]:
-    return [item.partition("=") for item in text.split(",")]
+def read_options(text: str) -> SidecarOptions | None:
+    """Parse the value of the annotation; None if it is invalid."""
+    split = [item.partition("=") for item in text.split(",")]
+    pairs = [(name.strip(), value.strip()) for name, _, value in split]
+    options = dict(pairs)
+    if len(options) < len(pairs) or not all(_is_option(name, value) for name, value in pairs):
+        return None
+    tls, unverified = (ordered(tuple(options.get(name, "").split("+"))) for name in STAGED)
+    return SidecarOptions(options.get("connector", ""), tls, unverified, options.get("secretName", ""))
 
 
 def _is_option(name: str, value: str) -> bool:

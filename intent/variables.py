@@ -78,7 +78,7 @@ def unknown(path: str, name: str) -> FieldError:
     if name in NAMES:
         message = f"$({name}) is {NAMES[name]}, which is not set: set it, or write $({name}|…)"
     else:
-        hint = suggested(nearest(name, NAMES)) or f"; known are {', '.join(NAMES)}"
+        hint = suggested(nearest(name, NAMES), f"known are {', '.join(NAMES)}")
         message = f"$({name}) is no variable{hint}; for this text itself write $$({name})"
     return FieldError(path, None, message, CODE)
 

@@ -13,7 +13,7 @@ from typing import Final
 from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.command_line.programs import ASSIGNMENT, Program, behind_prefixes, program
-from intent.command_line.shell import Script, count, count_beside, read_script
+from intent.command_line.shell import Script, count, read_script
 from intent.image import Image, read_image
 
 ENGINES: Final[dict[Program, str]] = {
@@ -125,20 +125,12 @@ def names_engine(command: Command) -> bool:
     return command.shell is not None and _SCRIPT_ENGINES.search(command.argv[command.shell.index]) is not None
 
 
-def engines_of(command: Command) -> int:
-    """Return the number of commands in a script that start an engine; 0 if it cannot be parsed."""
+def engines_of(command: Command) -> tuple[int, int]:
+    """Return how many engines a script starts, and how many run beside each other (`count`)."""
     if command.shell is None:
-        return 0
+        return 0, 0
     at = command.shell.index
     return count(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
-
-
-def engines_beside(command: Command) -> int:
-    """Return the number of engines that a script runs beside each other."""
-    if command.shell is None:
-        return 0
-    at = command.shell.index
-    return count_beside(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
@@ -152,10 +144,8 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     head = behind_prefixes(words)
     if (at := _script_index(words, head)) is not None:
         return _in_shell(words, head, at)
-    kind, arguments = program(words, head)
-    if kind == "unknown" and not command and image.is_vllm:
-        return _for_entrypoint(words)
-    return _with_flags(kind, words, head, arguments)
+    direct = _direct(words, head)
+    return _for_entrypoint(words) if direct.kind == "unknown" and not command and image.is_vllm else direct
 
 
 def _launches(words: tuple[str, ...]) -> bool:

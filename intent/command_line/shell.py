@@ -117,22 +117,21 @@ def read_script(text: str, find: Find) -> Script | None:
     return _script(text, commands[index], at, alone=_is_alone(commands, index))
 
 
-def count(text: str, find: Find) -> int:
-    """Return the number of simple commands that start the engine; 0 if the script cannot be parsed."""
-    return len(_engines(_parsed(text)[1] or [], find))
-
-
 def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
     """Return the tokens of a script, and its simple commands; None if it cannot be parsed."""
     tokens = _tokens(text) if len(text) <= LONGEST else []
     return tokens, _commands(tokens) if tokens else None
 
 
-def count_beside(text: str, find: Find) -> int:
-    """Return the number of engines that a script runs beside each other: one in the background, no branch."""
+def count(text: str, find: Find) -> tuple[int, int]:
+    """Return the number of simple commands that start the engine, and of those that run beside each other.
+
+    The latter are in no branch, and one is in the background. Both are 0 if the script cannot be parsed.
+    """
     commands = _parsed(text)[1] or []
-    found = [at for _, at in _engines(commands, find) if not commands[at].depth]
-    return len(found) if any(_in_background(commands, at) for at in found) else 0
+    engines = [index for _, index in _engines(commands, find)]
+    plain = [index for index in engines if not commands[index].depth]
+    return len(engines), len(plain) if any(_in_background(commands, index) for index in plain) else 0
 
 
 def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:

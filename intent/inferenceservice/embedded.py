@@ -20,7 +20,7 @@ from catalog.schemas import (
     schemas,
 )
 from intent import Object
-from intent.errors import FieldError, each_nearest
+from intent.errors import FieldError, each_nearest, suggested
 from intent.rollout import OF_ROLLOUT
 from intent.schema import Rules, Violation, violations
 from intent.shapes import listed, mapping
@@ -87,7 +87,7 @@ def findings(service: Object | None) -> Iterator[FieldError]:
     meant = each_nearest((one.unknown, one.known) for _, one in found if one.unknown)
     for row, one in found:
         if one.unknown:
-            yield FieldError(one.path, None, f"{one.message}; {_remedy(row, one, next(meant))}", UNKNOWN)
+            yield FieldError(one.path, None, one.message + _remedy(row, one, next(meant)), UNKNOWN)
         else:
             yield FieldError(one.path, one.value, one.message, row.code)
 
@@ -95,8 +95,8 @@ def findings(service: Object | None) -> Iterator[FieldError]:
 def _remedy(row: Embedded, one: Violation, meant: str) -> str:
     """Return what to write in place of an unknown field; `meant` is the most similar known one."""
     if one.unknown in row.left_out:
-        return row.left_out[one.unknown]
-    return f"did you mean {meant}?" if meant else f"{row.schema.source} has none of this name"
+        return f"; {row.left_out[one.unknown]}"
+    return suggested(meant, f"{row.schema.source} has none of this name")
 
 
 def _violations(service: Any) -> Iterator[tuple[Embedded, Violation]]:

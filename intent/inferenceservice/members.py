@@ -27,7 +27,7 @@ from intent.inferenceservice.affinity import restrict
 from intent.inferenceservice.read import CARRIED, InferenceServiceIntent, RoleIntent
 from intent.inferenceservice.topology import ELSEWHERE, ROUTERS
 from intent.lws import LWT
-from intent.shapes import mapping
+from intent.shapes import annotations
 
 
 def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
@@ -97,7 +97,7 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
 
 
 def _of_template(role: RoleIntent) -> Object:
-    return mapping(mapping(role.template.get("metadata")).get("annotations"))
+    return annotations(role.template)
 
 
 def _copy(whole: Object) -> Object:

@@ -6,7 +6,7 @@ from intent import Object, accelerators
 from intent.annotations import ENGINE_CONTAINER
 from intent.parallelism import Parallelism
 from intent.rollout import MOST_PODS
-from intent.shapes import listed, mapping
+from intent.shapes import annotations, listed, mapping
 
 _NO_PATH: Final = ""
 
@@ -26,7 +26,7 @@ def pods_of(sizes: Parallelism, template: Object) -> int:
 
 def _in_pod(template: Object) -> int:
     """Return the accelerators that the engine container requests; 0 if it requests none or is not clear."""
-    named = mapping(mapping(template.get("metadata")).get("annotations")).get(ENGINE_CONTAINER)
+    named = annotations(template).get(ENGINE_CONTAINER)
     containers = [mapping(one) for one in listed(mapping(template.get("spec")).get("containers"))]
     asked = [one for one in containers if named is None or one.get("name") == named]
     counts = [accelerators.read(one.get("resources"), _NO_PATH, []).count for one in asked]

@@ -25,7 +25,7 @@ from intent.annotations import (
     Routing,
 )
 from intent.annotations import read as read_annotations
-from intent.errors import FieldError, Subject, each_nearest
+from intent.errors import FieldError, Subject, each_nearest, suggested
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.affinity import NodeLabels
 from intent.inferenceservice.crd import fields_at
@@ -354,7 +354,8 @@ def violations(found: ValidationError) -> Iterator[FieldError]:
     for one in errors:
         path, where = one["loc"], shown(one["loc"])
         if one["type"] == "extra_forbidden":
-            yield FieldError(where, None, f"unknown field; {_hint(path, next(meant))}", "FI702")
+            hint = suggested(next(meant), f"known are {', '.join(fields_at(path[:-1]))}")
+            yield FieldError(where, None, f"unknown field{hint}", "FI702")
         elif one["type"] == "string_pattern_mismatch":
             yield FieldError(where, one["input"], _LABEL, "FI105")
         else:
@@ -375,7 +376,3 @@ def _message(kind: str, values: Mapping[str, Any]) -> str:
 def _value(given: Any) -> Any:
     """Return a scalar to show in the message; None for objects and lists."""
     return None if isinstance(given, dict | list) else given
-
-
-def _hint(path: SpecPath, meant: str) -> str:
-    return f"did you mean {meant}?" if meant else f"known are {', '.join(fields_at(path[:-1]))}"

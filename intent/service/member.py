@@ -29,7 +29,7 @@ from intent.gang import ENCODER, NO_GANG, pod_group_name, revision_of
 from intent.lws import API_VERSION, KIND, read_revision
 from intent.names import is_label_value, is_subdomain
 from intent.served import LEADERS, KVTransfer, Serving, recorded
-from intent.shapes import EMPTY, mapping, text
+from intent.shapes import EMPTY, annotations, labels, mapping, text
 
 ServiceKey = tuple[str, str]
 """Namespace and name of a service."""
@@ -117,17 +117,16 @@ def member(lws: Object) -> Member | None:
 
     A member has the record of its expansion, and equal label and annotation `fusioninfer.io/service`.
     """
-    annotations, labels = _marks(lws)
-    service = text(labels.get(SERVICE))
-    if not _is_member(annotations, labels):
+    if not _is_member(lws):
         return None
-    served = recorded(annotations.get(EXPANSION))
-    one = _workload(lws, service, labels)
-    asked = read_annotations(annotations)[0]
+    written, service = annotations(lws), labels(lws)[SERVICE]
+    served = recorded(written.get(EXPANSION))
+    one = _workload(lws, service, labels(lws))
+    asked = read_annotations(written)[0]
     return replace(
         one if revision_of(service, one.group) is not None else replace(one, group="", scheduler=""),
-        roles=_roles(annotations.get(ROLES)),
-        queue=text(annotations.get(QUEUE_NAME)),
+        roles=_roles(written.get(ROLES)),
+        queue=text(written.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
         port=served.port,
@@ -143,40 +142,34 @@ def ejected(lws: Object) -> Member | None:
     So it is after our annotations and the record were removed together. Its own labels may be gone too: the
     templates count, whose pods need the PodGroup and the routes. `service` is empty without their label.
     """
-    if _is_member(*_marks(lws)):
+    if _is_member(lws):
         return None
-    labels = [mapping(mapping(template.get("metadata")).get("labels")) for template in _templates(lws)]
-    service = agreed(text(one.get(SERVICE)) for one in labels)
+    of_templates = list(map(labels, _templates(lws)))
+    service = agreed(text(one.get(SERVICE)) for one in of_templates)
     service = service if is_label_value(service) else ""  # nobody checks the labels of templates
-    one = _workload(lws, service, labels[0] if labels else EMPTY)
+    one = _workload(lws, service, of_templates[0] if of_templates else EMPTY)
     return one if service or one.scheduler else None
 
 
-def _marks(lws: Object) -> tuple[Object, Object]:
-    """Return annotations and labels."""
-    metadata = mapping(lws.get("metadata"))
-    return mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
+def _is_member(lws: Object) -> bool:
+    service, written = text(labels(lws).get(SERVICE)), annotations(lws)
+    return bool(service and written.get(SERVICE) == service and written.get(EXPANSION))
 
 
-def _is_member(annotations: Object, labels: Object) -> bool:
-    service = text(labels.get(SERVICE))
-    return bool(service and annotations.get(SERVICE) == service and annotations.get(EXPANSION))
-
-
-def _workload(lws: Object, service: str, labels: Object) -> Member:
-    """Read what counts for the gang, whether the object is annotated or not."""
+def _workload(lws: Object, service: str, own: Object) -> Member:
+    """Read what counts for the gang, whether the object is annotated or not; `own` are its labels."""
     metadata, spec = mapping(lws.get("metadata")), mapping(lws.get("spec"))
-    templates, component_type = _templates(lws), _component_type(labels)
+    templates, component_type = _templates(lws), _component_type(own)
     group = group_of(lws)
     return Member(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
         service=service,
         component_type=component_type,
-        role_name=text(labels.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
+        role_name=text(own.get(ROLE_NAME)) or DEFAULT_ROLE[component_type],
         scheduler=_scheduler(templates) if group else "",
         group=group,
-        revision=revision_of(service, group) or read_revision(labels),
+        revision=revision_of(service, group) or read_revision(own),
         priority_classes=_priority_classes(templates),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
@@ -221,16 +214,16 @@ def _templates(lws: Object) -> tuple[Object, ...]:
 
 def _serves_everywhere(lws: Object) -> bool:
     """Return whether the pods of all templates will say so: selectors find them by this label alone."""
-    labels = [mapping(mapping(one.get("metadata")).get("labels")) for one in _templates(lws)]
-    return bool(labels) and all(SERVING_LABELS.items() <= one.items() for one in labels)
+    templates = _templates(lws)
+    return bool(templates) and all(SERVING_LABELS.items() <= labels(one).items() for one in templates)
 
 
 def _spec(template: Object) -> Object:
     return mapping(template.get("spec"))
 
 
-def _component_type(labels: Object) -> ComponentType:
-    value = labels.get(COMPONENT)
+def _component_type(own: Object) -> ComponentType:
+    value = own.get(COMPONENT)
     return next((known for known in COMPONENT_TYPES if known == value), "worker")
 
 
@@ -240,8 +233,7 @@ def _roles(value: Any) -> frozenset[str]:
 
 def group_of(lws: Object) -> str:
     """Return the PodGroup that all templates name; empty if they name none, several, or no possible name."""
-    metadata = (mapping(template.get("metadata")) for template in _templates(lws))
-    group = agreed(text(mapping(one.get("annotations")).get(GROUP_NAME)) for one in metadata)
+    group = agreed(text(annotations(one).get(GROUP_NAME)) for one in _templates(lws))
     return group if is_subdomain(group) else ""
 
 

@@ -48,9 +48,7 @@ def test_only_the_first_known_names_are_compared() -> None:
     ],
     ids=["keys", "parts"],
 )
-def test_only_the_first_of_many_typing_errors_get_suggestions(
-    wrong: dict[str, str],
-) -> None:
+def test_only_the_first_of_many_typing_errors_get_suggestions(wrong: dict[str, str]) -> None:
     _wishes, errors = annotations.read(wrong)
 
     assert (len(errors), sum("did you mean" in one.message for one in errors)) == (500, SOUGHT)

@@ -8,7 +8,6 @@ from typing import Final
 from catalog.engines import PRODUCTS, unsupported
 from intent.annotations import LAUNCHER, path
 from intent.command_line.command import (
-    engines_beside,
     engines_of,
     fused_program,
     in_ray,
@@ -229,7 +228,7 @@ def _one_item(launches: tuple[Launch, ...]) -> Iterator[FieldError]:
 
 def _several(launch: Launch) -> Iterator[FieldError]:
     """FI547: a script starts several engines in one pod; the pods of a service serve one API."""
-    count = engines_beside(launch.command) if launch.command.kind == "complex" else 0
+    _, count = engines_of(launch.command) if launch.command.kind == "complex" else (0, 0)
     if launch.command.shell and count > 1:
         message = (
             f"starts {count} engines in each pod, the service calls one: write a LeaderWorkerSet for each, "
@@ -247,7 +246,7 @@ def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[Fi
         return
     if command.kind == "unknown" and fused_program(launch.engine.command):
         return
-    if command.kind == "complex" and engines_beside(command) > 1:
+    if command.kind == "complex" and engines_of(command)[1] > 1:
         return
     if command.kind == "unknown" and not (launch.engine.command or launch.engine.image):
         return
@@ -284,7 +283,7 @@ def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
 
 def _too_complex(launch: Launch) -> str:
     """Return why the script of a shell is not rewritten."""
-    count = engines_of(launch.command)
+    count, _ = engines_of(launch.command)
     return f"the shell script starts {count} engines, a launcher starts one" if count > 1 else _COMPLEX
 
 

@@ -3,7 +3,7 @@
 The engines' own parsers accept these (`tests/engine_parser`): an unambiguous abbreviation, `=`, `_` for vLLM.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -25,6 +25,18 @@ def asked(*words: str, **annotations: str) -> Object:
     return lws(2, template(container(image=IMAGE, args=[*SIZES, *words])), None, **(BLOCKS | annotations))
 
 
+SHARED: Final = {"model": "hf://org/M", "parallelism": "tensor=16,expert"}
+
+
+def of_sglang(*words: str, version: str = "0.5.9", **annotations: str) -> Object:
+    start: dict[str, Any] = {
+        "command": ["python3", "-m", "sglang.launch_server"],
+        "args": ["--host", "::", *words],
+    }
+    engine = container(image=f"lmsysorg/sglang:v{version}", resources=None, **start)
+    return lws(2, template(engine), None, **(SHARED | annotations))
+
+
 def written(live: Object) -> list[str]:
     made = expanded(live)["spec"]["leaderWorkerTemplate"]["workerTemplate"]
     args: list[str] = made["spec"]["containers"][0]["args"]
@@ -36,24 +48,30 @@ def errors(live: Object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "flag"),
+    ("build", "words", "flag"),
     [
-        (["--revis", "v1"], "--revision"),
-        (["--rev=v1"], "--revision"),
-        (["--served", "chat"], "--served-model-name"),
-        (["--served_model", "chat"], "--served-model-name"),
-        (["--lora-mod", "a=o/m"], "--lora-modules"),
-        (["--enable-lor"], "--enable-lora"),
-        (["--max-lora-r", "64"], "--max-lora-rank"),
-        (["--max_cpu=2"], "--max-cpu-loras"),
-        (["--enable-exp"], "--enable-expert-parallel"),
+        (asked, "--revis v1", "--revision"),
+        (asked, "--rev=v1", "--revision"),
+        (asked, "--served chat", "--served-model-name"),
+        (asked, "--served_model chat", "--served-model-name"),
+        (asked, "--lora-mod a=o/m", "--lora-modules"),
+        (asked, "--enable-lor", "--enable-lora"),
+        (asked, "--max-lora-r 64", "--max-lora-rank"),
+        (asked, "--max_cpu=2", "--max-cpu-loras"),
+        (asked, "--enable-exp", "--enable-expert-parallel"),
+        (of_sglang, "--tp-s 16", "--tp-size"),
+        (of_sglang, "--model-p=org/M", "--model-path"),
+        (of_sglang, "--ep 16", "--ep-size"),
+        (of_sglang, "--expert-para 4", "--ep-size"),
+        (of_sglang, "--ep=2", "--ep-size"),
     ],
-    ids=lambda one: one[0] if isinstance(one, list) else "",
 )
-def test_a_flag_that_is_there_abbreviated_is_not_added_again(words: list[str], flag: str) -> None:
-    assert flag in written(asked())
-    assert flag not in written(asked(*words))
-    assert errors(asked(*words)) == []
+def test_a_flag_that_is_there_abbreviated_is_not_added_again(
+    build: Callable[..., Object], words: str, flag: str
+) -> None:
+    assert flag in written(build())
+    assert flag not in written(build(*words.split()))
+    assert errors(build(*words.split())) == []
 
 
 @pytest.mark.parametrize(
@@ -88,52 +106,18 @@ def test_an_error_of_one_block_is_not_followed_by_what_the_others_did_not_write(
     assert errors(live) == [code]
 
 
-@pytest.mark.parametrize("launcher", ["auto", "none"])
-@pytest.mark.parametrize(
-    "word",
-    [
-        "--enable-expert-parallel=false",
-        "--enable-exp=",
-        "-ep=true",
-        "--enable_lora=true",
-        "--no-enable-lora=x",
-    ],
+SWITCHES: Final = (
+    "--enable-expert-parallel=false --enable-exp= -ep=true --enable_lora=true --no-enable-lora=x"
 )
-def test_a_switch_with_a_value_is_reported_once(word: str, launcher: str) -> None:
-    found = errors(asked(word, launcher=launcher))
 
-    assert found.count("FI326") == 1
+
+@pytest.mark.parametrize("launcher", ["auto", "none"])
+@pytest.mark.parametrize("word", SWITCHES.split())
+def test_a_switch_with_a_value_is_reported_once(word: str, launcher: str) -> None:
+    assert errors(asked(word, launcher=launcher)).count("FI326") == 1
 
 
 # --- SGLang ------------------------------------------------------------------------------------------
-
-SHARED: Final = {"model": "hf://org/M", "parallelism": "tensor=16,expert"}
-
-
-def of_sglang(*words: str, version: str = "0.5.9", **annotations: str) -> Object:
-    start: dict[str, Any] = {
-        "command": ["python3", "-m", "sglang.launch_server"],
-        "args": ["--host", "::", *words],
-    }
-    engine = container(image=f"lmsysorg/sglang:v{version}", resources=None, **start)
-    return lws(2, template(engine), None, **(SHARED | annotations))
-
-
-@pytest.mark.parametrize(
-    ("words", "flag"),
-    [
-        (["--tp-s", "16"], "--tp-size"),
-        (["--model-p=org/M"], "--model-path"),
-        (["--ep", "16"], "--ep-size"),
-        (["--expert-para", "4"], "--ep-size"),
-        (["--ep=2"], "--ep-size"),
-    ],
-    ids=lambda one: one[0] if isinstance(one, list) else "",
-)
-def test_a_flag_of_sglang_is_not_added_again(words: list[str], flag: str) -> None:
-    assert flag in written(of_sglang())
-    assert flag not in written(of_sglang(*words))
-    assert errors(of_sglang(*words)) == []
 
 
 @pytest.mark.parametrize(
