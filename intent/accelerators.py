@@ -7,7 +7,6 @@ from intent import Object
 from intent.errors import FieldError
 from intent.lws import Accelerators
 from intent.quantity import whole
-from intent.shapes import mapping
 
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.com/i915")
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""
@@ -39,29 +38,18 @@ def is_extended(resource: str) -> bool:
     return bool(slash) and domain != "kubernetes.io" and not domain.endswith(".kubernetes.io")
 
 
-def unknown(resources: Any) -> tuple[str, ...]:
-    """Return the extended resources of `resources` that are not known to be accelerators."""
-    if not isinstance(resources, dict):
-        return ()
-    tables = (resources.get(kind) for kind in ("limits", "requests"))
-    offered = [(table, name) for table in tables if isinstance(table, dict) for name in table if "/" in name]
-    known = [one for one in offered if _is_device(one[1]) and not is_accelerator(one[1])]
-    return tuple(sorted({name for table, name in known if whole(table[name]) != 0})) if known else ()
+def unknown(*tables: Object) -> tuple[str, ...]:
+    """Return the extended resources of limits and requests that are not known to be accelerators."""
+    others = [(table, name) for table in tables for name in table if not is_accelerator(name)]
+    devices = (one for one in others if is_extended(one[1]) or one[1].startswith(DEVICE_CLASS))
+    return tuple(sorted({name for table, name in devices if whole(table[name]) != 0}))
 
 
-def _is_device(resource: str) -> bool:
-    return is_extended(resource) or resource.startswith(DEVICE_CLASS)
-
-
-def unlimited(resources: Object) -> tuple[str, ...]:
+def unlimited(limits: Object, requests: Object) -> tuple[str, ...]:
     """Return the extended resources whose request has no equal limit: the API server refuses such pods."""
-    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+    extended = [name for name in requests if is_extended(name)]
     return tuple(
-        [
-            name
-            for name in requests
-            if is_extended(name) and (name not in limits or whole(limits[name]) != whole(requests[name]))
-        ]
+        name for name in extended if name not in limits or whole(limits[name]) != whole(requests[name])
     )
 
 

@@ -15,8 +15,7 @@ from intent import Object
 from intent.annotations import INJECT, PREFIX, ROLES, SERVICE
 from intent.errors import FieldError
 from intent.lws import LWT
-from intent.pod_rules import containers_of
-from intent.shapes import listed, mapping, strings
+from intent.shapes import annotations, containers_of, listed, mapping, strings
 
 CODE: Final = "FI904"
 _BREAKS: Final = " \t\n;&|()<>"
@@ -85,9 +84,8 @@ def of_leaderworkerset(lws: Object) -> FieldError | None:
 
     Without the annotation `service` the spec is not counted, so an object of any size can opt out.
     """
-    metadata = mapping(lws.get("metadata"))
-    asks = SERVICE in mapping(metadata.get("annotations"))
-    return _over(counted(lws if asks else {"metadata": metadata}), LWT)
+    asks = SERVICE in annotations(lws)
+    return _over(counted(lws if asks else {"metadata": lws.get("metadata")}), LWT)
 
 
 def of_expanded(lws: Object) -> FieldError | None:
@@ -163,11 +161,11 @@ _PATHS: Final = {**dict.fromkeys((KEYS, VALUES, NAMES), "metadata.annotations"),
 
 def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, int]]:
     """Yield each limit with its count, lazily: a caller stops at the first exceeded one."""
-    annotations = mapping(mapping(value.get("metadata")).get("annotations"))
-    ours = [(key, text) for key, text in annotations.items() if key.startswith(PREFIX)]
+    written = annotations(value)
+    ours = [(key, text) for key, text in written.items() if key.startswith(PREFIX)]
     yield KEYS, len(ours)
     yield VALUES, sum(len(key) + len(text) for key, text in ours if isinstance(text, str))
-    yield NAMES, str(annotations.get(ROLES, "")).count(",") + 1
+    yield NAMES, str(written.get(ROLES, "")).count(",") + 1
     containers = list(chain.from_iterable(map(_containers, templates)))
     yield CONTAINERS, len(containers)
     yield VARIABLES, sum(len(listed(one.get("env"))) + len(listed(one.get("envFrom"))) for one in containers)

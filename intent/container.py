@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -10,13 +11,12 @@ from catalog.engines import DEFAULT_PORT
 from catalog.pickers.generations import PICKERS, SIDECARS, release_of
 from intent import Object, accelerators
 from intent.errors import FieldError
-from intent.lws import Engine, Ports, Probe
+from intent.lws import Engine, Ports, Probe, Resources
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.pod_rules import containers_of
 from intent.quantity import bytes_of, parse
 from intent.served import HIGHEST
-from intent.shapes import listed, mapping, number, strings, text
+from intent.shapes import Later, containers_of, listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 HOOKS: Final = ("postStart", "preStop")
@@ -29,12 +29,14 @@ NODES: Final = ("cpu", "memory")
 """Resources that every node has and every container uses."""
 LISTENS: Final = "SGLANG_RUST_SERVER"
 """SGLang's variable of the server that listens on every node."""
+SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+"""vLLM's variable of the address that NIXL advertises."""
 WATCHED: Final = frozenset(
     {
         "CUDA_VISIBLE_DEVICES",
         "NVIDIA_VISIBLE_DEVICES",
         LISTENS,
-        "VLLM_NIXL_SIDE_CHANNEL_HOST",
+        SIDE_CHANNEL,
         "VLLM_TARGET_DEVICE",
         "VLLM_USE_V1",
     }
@@ -79,10 +81,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         pull_policy=text(container.get("imagePullPolicy")),
         security=_security(security),
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
-        unasked=_unasked(resources),
-        extended=accelerators.unknown(resources),
-        unlimited=accelerators.unlimited(resources),
-        over_limit=_over_limit(resources),
+        resources=Later(partial(_resources, resources)),
         memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
@@ -103,17 +102,16 @@ def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
             yield item["name"], text(item.get("value"))
 
 
-def _unasked(resources: Object) -> tuple[str, ...]:
-    """Return the resources without request and limit; a request defaults to the limit."""
-    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
-    return tuple([name for name in NODES if name not in limits and name not in requests])
-
-
-def _over_limit(resources: Object) -> tuple[str, ...]:
-    """Return CPU and memory, as far as more is requested than their limit: no API server takes such pods."""
+def _resources(resources: Object) -> Resources:
+    """Read the requests, which default to the limits. No API server takes pods with more than their limit."""
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
     both = [name for name in NODES if name in limits and name in requests]
-    return tuple([name for name in both if _is_less(limits[name], requests[name])])
+    return Resources(
+        unasked=tuple(name for name in NODES if name not in limits and name not in requests),
+        extended=accelerators.unknown(limits, requests),
+        unlimited=accelerators.unlimited(limits, requests),
+        over_limit=tuple(name for name in both if _is_less(limits[name], requests[name])),
+    )
 
 
 def _is_less(limit: Any, request: Any) -> bool:

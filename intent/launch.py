@@ -164,6 +164,11 @@ def value_of(launch: Launch, flag: Flag) -> str | None:
     return None if flag.value is None else resolve(flag.value, launch.engine.variables)
 
 
+def values_of(launch: Launch, flag: Flag) -> tuple[str, ...]:
+    """Return the values of a flag as written; one that is not read may have several."""
+    return launch.command.argv[flag.at + 1 : flag.at + flag.width] if flag.value is None else (flag.value,)
+
+
 SHOWN: Final = 40
 """The most characters of a word of the author in a message."""
 
@@ -325,6 +330,14 @@ def api_port(launch: Launch) -> int | str | None:
 def has_tls(launch: Launch) -> bool:
     """Return whether the API is served with TLS."""
     return any(flag.name.lstrip("-") == "ssl-certfile" for flag in launch.command.flags.given)
+
+
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
+
+
+def has_memory(launch: Launch) -> bool:
+    """Return whether the author's pod has a mount at `SHARED_MEMORY`, or shares the node's."""
+    return launch.template.host_ipc or any(one.rstrip("/") == SHARED_MEMORY for one in launch.engine.mounts)
 
 
 _CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")

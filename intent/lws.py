@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from intent import Object
 from intent.annotations import REVISION, SLICE, Annotations
+from intent.shapes import Later
 
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
 
@@ -58,7 +59,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """Fields of a pod template outside of the engine container; used for warnings only."""
+    """What validators read of a pod template outside of the engine container."""
 
     host_network: bool = False
     shared_processes: bool = False
@@ -79,6 +80,24 @@ class Pod:
     """Uses of claims (DRA) that the pod lacks, likewise."""
     imageless: tuple[str, ...] = ()
     """The paths below the spec of containers that name no image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What validators read of the resources of the engine container."""
+
+    unasked: tuple[str, ...] = ()
+    """CPU and memory, as far as it requests none."""
+    extended: tuple[str, ...] = ()
+    """Extended resources that are not known to be accelerators."""
+    unlimited: tuple[str, ...] = ()
+    """Extended resources whose request has no equal limit."""
+    over_limit: tuple[str, ...] = ()
+    """CPU and memory, as far as more is requested than their limit."""
+
+
+NO_RESOURCES: Final = Later(Resources)
+NO_POD: Final = Later(Pod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +124,7 @@ class Engine:
     """The fields of its securityContext that an injected container copies, as JSON."""
     values: tuple[tuple[str, str], ...] = ()
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
-    unasked: tuple[str, ...] = ()
-    """CPU and memory, as far as it requests none."""
-    extended: tuple[str, ...] = ()
-    """Extended resources that are not known to be accelerators."""
-    unlimited: tuple[str, ...] = ()
-    """Extended resources whose request has no equal limit."""
-    over_limit: tuple[str, ...] = ()
-    """CPU and memory, as far as more is requested than their limit."""
+    resources: Later[Resources] = NO_RESOURCES
     memory_limit: int = 0
     """In bytes; 0 without one."""
     read_only: bool = False
@@ -165,7 +177,7 @@ class Template:
     ports: Ports = Ports()
     proxied: int = 0
     """The `--port` of a sidecar that its author wrote under the name of ours; 0 if there is none."""
-    pod: Pod = Pod()
+    pod: Later[Pod] = NO_POD
     made: bool = False
     """Whether admission copies it from the worker template (`webhook.layout`)."""
     downloads: tuple[str, ...] | None = None

@@ -7,11 +7,11 @@ Source: Kubernetes v1.35.4 `pkg/apis/core/validation/validation.go`: `ValidateVo
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Final
 
 from intent import Object
-from intent.shapes import listed, mapping, strings, text
+from intent.shapes import containers_of, listed, mapping, strings, text
 
 NEEDS_VOLUME: Final = "must be the name of a volume: add {} to spec.volumes of this template"
 NEEDS_CLAIM: Final = "must be the name of a claim: add {} to spec.resourceClaims of this template"
@@ -43,13 +43,6 @@ def _names_fabric(expression: Any) -> bool:
     if found.get("operator") == "In":
         return is_key or (bool(of_values) and all(of_values))
     return is_key and found.get("operator") == "Exists"
-
-
-def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
-    """Yield all containers, with their paths below the spec of the pod."""
-    for field in ("containers", "initContainers"):
-        for at, container in enumerate(listed(spec.get(field))):
-            yield f"{field}[{at}]", mapping(container)
 
 
 def without_volume(spec: Object, others: Collection[str] = ()) -> tuple[tuple[str, str], ...]:

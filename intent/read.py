@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -19,19 +20,20 @@ from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import own_download, proxied_port, read_container, read_ports
 from intent.errors import FieldError, suggested_rename
-from intent.lws import (
-    LWT,
-    Accelerators,
-    Engine,
-    Intent,
-    Pod,
-    Ports,
-    Template,
-    TemplateField,
-    read_revision,
-)
+from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
 from intent.pod_rules import on_fabric, without_claim, without_image, without_volume
-from intent.shapes import checked, listed, mapping, number, strings, text
+from intent.shapes import (
+    Later,
+    annotations,
+    checked,
+    labels,
+    listed,
+    mapping,
+    metadata,
+    number,
+    strings,
+    text,
+)
 
 SHM: Final = "dshm"
 """The name, or prefix of the name, of the volume at `/dev/shm`."""
@@ -70,19 +72,19 @@ class _Context:
 
 def read(lws: Object) -> Reading:
     """Read a LeaderWorkerSet as written by its author."""
-    annotations = mapping(mapping(lws.get("metadata")).get("annotations"))
-    if not any(key.startswith(PREFIX) for key in annotations):
+    written = annotations(lws)
+    if not any(key.startswith(PREFIX) for key in written):
         return NOTHING
     over = budget.of_leaderworkerset(lws)
     if over is not None:
         return Reading(None, (over,))
-    asked, errors = read_annotations(annotations)
+    asked, errors = read_annotations(written)
     if not asked.service:
         return Reading(None, tuple(errors))
     spec = checked(lws.get("spec"), "spec", errors)
     group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
-    claims = tuple([_name(one) for one in listed(group.get("volumeClaimTemplates"))])
+    claims = tuple([text(metadata(one).get("name")) for one in listed(group.get("volumeClaimTemplates"))])
     templates = tuple(_templates(group, _Context(asked, size, errors, claims)))
     return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
@@ -90,25 +92,23 @@ def read(lws: Object) -> Reading:
 def _intent(
     lws: Object, asked: Annotations, spec: Object, size: int, templates: tuple[Template, ...]
 ) -> Intent:
-    metadata = mapping(lws.get("metadata"))
-    annotations, labels = mapping(metadata.get("annotations")), mapping(metadata.get("labels"))
-    group = mapping(spec.get("leaderWorkerTemplate"))
-    kueue = labels if labels.get(KUEUE_QUEUE) else annotations
+    here, group = labels(lws), mapping(spec.get("leaderWorkerTemplate"))
+    kueue = "labels" if here.get(KUEUE_QUEUE) else "annotations"
     return Intent(
         **dict(zip(_ANNOTATIONS, _values(asked), strict=True)),
         size=size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
-        exclusive_topology=text(annotations.get(EXCLUSIVE_TOPOLOGY)),
+        exclusive_topology=text(annotations(lws).get(EXCLUSIVE_TOPOLOGY)),
         own_scheduling=bool(spec.get("scheduling")),
-        kueue_queue=text(kueue.get(KUEUE_QUEUE)),
-        kueue_path=f"metadata.{'labels' if kueue is labels else 'annotations'}[{KUEUE_QUEUE}]",
+        kueue_queue=text(mapping(metadata(lws).get(kueue)).get(KUEUE_QUEUE)),
+        kueue_path=f"metadata.{kueue}[{KUEUE_QUEUE}]",
         sized=group.get("size") is not None,
-        labels=_our_labels(metadata),
+        labels=_our_labels(lws),
         templates=templates,
         restart_policy=text(group.get("restartPolicy")),
         subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
-        name=text(metadata.get("name")),
-        revision=read_revision(labels),
+        name=text(metadata(lws).get("name")),
+        revision=read_revision(here),
         replicas=_replicas(spec),
     )
 
@@ -117,15 +117,11 @@ def pods_of(lws: Object) -> tuple[str, int, int]:
     """Return the name, the size and the replicas of an object, of which nothing else need be read."""
     spec = mapping(lws.get("spec"))
     size = _size(mapping(spec.get("leaderWorkerTemplate")).get("size"), [])
-    return text(mapping(lws.get("metadata")).get("name")), size, _replicas(spec)
+    return text(metadata(lws).get("name")), size, _replicas(spec)
 
 
 def _replicas(spec: Object) -> int:
     return spec["replicas"] if type(spec.get("replicas")) is int else 1
-
-
-def _name(obj: Any) -> str:
-    return text(mapping(mapping(obj).get("metadata")).get("name"))
 
 
 def _size(value: Any, errors: list[FieldError]) -> int:
@@ -150,25 +146,25 @@ def _templates(group: Object, context: _Context) -> Iterator[Template]:
 def _template(field: TemplateField, value: Any, context: _Context) -> Template:
     path, errors = f"{LWT}.{field}", context.errors
     template = checked(value, path, errors)
-    metadata = checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
-    annotations = checked(metadata.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
+    meta = checked(template.get("metadata"), f"{path}.metadata", errors, required=False)
+    written = checked(meta.get("annotations"), f"{path}.metadata.annotations", errors, required=False)
     spec = checked(template.get("spec"), f"{path}.spec", errors)
-    engine = _engine(spec.get("containers"), annotations, f"{path}.spec.containers", context)
+    engine = _engine(spec.get("containers"), written, f"{path}.spec.containers", context)
     volumes = _shared_memory(spec)
     return Template(
         field=field,
         engine=engine,
         scheduler_name=text(spec.get("schedulerName")),
-        group_name=text(annotations.get(GROUP_NAME)),
-        task_spec=text(annotations.get(TASK_SPEC)),
-        emptied=tuple([key for key, one in (spec | annotations).items() if one == "" and key in _OF_GANG]),
-        labels=_our_labels(metadata),
+        group_name=text(written.get(GROUP_NAME)),
+        task_spec=text(written.get(TASK_SPEC)),
+        emptied=tuple([key for key in _OF_GANG if "" in (spec.get(key), written.get(key))]),
+        labels=_our_labels(template),
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple([name for name, in_memory in volumes if not in_memory]),
         memory=tuple([name for name, in_memory in volumes if in_memory]),
         ports=_ports(spec, f"{path}.spec", engine) if context.annotations.sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") or listed(spec.get("containers"))[1:] else 0,
-        pod=_pod(spec, engine, context.claims),
+        pod=Later(partial(_pod, spec, context.claims)),
         downloads=own_download(spec) if spec.get("initContainers") else None,
     )
 
@@ -177,27 +173,25 @@ def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
     return read_ports(spec, path, engine.container if engine else "")
 
 
-def _pod(spec: Object, engine: Engine | None, claims: tuple[str, ...]) -> Pod:
-    """Read the pod; other containers are checked for accelerators only if the engine requests none."""
-    has_none = engine is not None and engine.accelerators == Accelerators()
-    grace = spec.get("terminationGracePeriodSeconds")
+def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:
+    grace, containers = spec.get("terminationGracePeriodSeconds"), listed(spec.get("containers"))
     return Pod(
         host_network=spec.get("hostNetwork") is True,
         shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
         grace=grace if type(grace) is int else 30,
         host_dns=spec.get("hostNetwork") is not True or text(spec.get("dnsPolicy")) in _OWN_DNS,
         fabric=on_fabric(spec),
-        containers=tuple([text(mapping(one).get("name")) for one in listed(spec.get("containers"))]),
-        accelerated=has_none and any(map(accelerators.asks, map(mapping, listed(spec.get("containers"))))),
+        containers=tuple(text(mapping(one).get("name")) for one in containers),
+        accelerated=any(map(accelerators.asks, map(mapping, containers))),
         unmounted=without_volume(spec, claims),
         unclaimed=without_claim(spec),
         imageless=without_image(spec),
     )
 
 
-_OF_GANG: Final = frozenset({"schedulerName", GROUP_NAME, TASK_SPEC})
 _OWN_DNS: Final = ("ClusterFirstWithHostNet", "None")
 """The policies with which a pod on the host's network does not ask the node's resolver."""
+_OF_GANG: Final = ("schedulerName", GROUP_NAME, TASK_SPEC)
 
 
 def _shared_memory(spec: Object) -> list[tuple[str, bool]]:
@@ -221,15 +215,14 @@ def _is_shm(name: Any) -> bool:
     return isinstance(name, str) and name.startswith(SHM)
 
 
-def _our_labels(metadata: Object) -> tuple[tuple[str, str], ...]:
-    labels = mapping(metadata.get("labels"))
-    return tuple(sorted([(key, text(value)) for key, value in labels.items() if key.startswith(PREFIX)]))
+def _our_labels(value: Object) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted([(key, text(one)) for key, one in labels(value).items() if key.startswith(PREFIX)]))
 
 
 # --- the engine container ---------------------------------------------------------------------------
 
 
-def _engine(containers: Any, annotations: Object, path: str, context: _Context) -> Engine | None:
+def _engine(containers: Any, written: Object, path: str, context: _Context) -> Engine | None:
     if not isinstance(containers, list):
         context.errors.append(FieldError(path, containers, "must be a list of containers", "FI108"))
         return None
@@ -239,7 +232,7 @@ def _engine(containers: Any, annotations: Object, path: str, context: _Context) 
         message = "must be a container with a name"
         context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
     asked = context.annotations.engine_container
-    index = engine_index(containers, annotations, asked)
+    index = engine_index(containers, written, asked)
     if index is None:
         context.errors.extend(_no_engine(containers, path, context))
         return None
@@ -257,8 +250,8 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
         yield FieldError(path, None, message, "FI301")
 
 
-def engine_index(containers: list[Any], annotations: Object, asked: str) -> int | None:
-    """Return the index of the engine container; None if it is ambiguous.
+def engine_index(containers: list[Any], written: Object, asked: str) -> int | None:
+    """Return the index of the engine container, by the annotations of its pod; None if it is ambiguous.
 
     The order of the choice: the name in `asked`, the only container with accelerators, the only known engine,
     the default container, the only container. Since a claim (DRA) may be for any device, a known engine
@@ -275,7 +268,7 @@ def engine_index(containers: list[Any], annotations: Object, asked: str) -> int 
     known = _known(valid)
     if known is not None:
         return known
-    default = annotations.get(DEFAULT_CONTAINER)
+    default = written.get(DEFAULT_CONTAINER)
     named = _only(at for at, item in valid if item["name"] == default)
     return valid[0][0] if named is None and len(valid) == 1 else named
 

@@ -1,11 +1,14 @@
 """Typed access to JSON: a value of another type becomes the empty value of the expected type."""
 
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
 
 from intent import Object
 from intent.errors import FieldError
 
 EMPTY: Final[Object] = {}
+_T = TypeVar("_T")
 _TEXT: Final = frozenset({str})
 
 
@@ -66,6 +69,13 @@ def labels(obj: Any) -> Object:
     return found if isinstance(found, dict) else EMPTY
 
 
+def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
+    """Yield all containers of a pod, with their paths below its spec."""
+    for field in ("containers", "initContainers"):
+        for at, container in enumerate(listed(spec.get(field))):
+            yield f"{field}[{at}]", mapping(container)
+
+
 def without_nulls(value: Any, depth: int = 32) -> Any:
     """Remove null fields, down to a depth that no field we read exceeds; null mostly means absent."""
     if not depth:
@@ -75,3 +85,21 @@ def without_nulls(value: Any, depth: int = 32) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: without_nulls(item, depth - 1) for key, item in value.items() if item is not None}
+
+
+class Later(Generic[_T]):
+    """What validators alone read, so that mutators need not: read when it is asked for, equal if that is."""
+
+    def __init__(self, read: Callable[[], _T]) -> None:
+        self._read = read
+
+    @cached_property
+    def value(self) -> _T:
+        """What is read."""
+        return self._read()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Later) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)

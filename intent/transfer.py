@@ -11,7 +11,7 @@ import orjson
 
 from intent import Object
 from intent.command_line.flags import BOOTSTRAP, TRANSFER, Flag
-from intent.launch import Launch, is_size, text_of, value_of
+from intent.launch import Launch, is_size, text_of, value_of, values_of
 from intent.served import BOOTSTRAP_PORT, HIGHEST
 from intent.shapes import listed, mapping
 
@@ -71,9 +71,7 @@ def _object(text: str) -> Object | None:
 
 def _value(launch: Launch, flag: Flag) -> Any:
     """Read the value of a dotted flag as vLLM does: as JSON, or as text if it is not JSON."""
-    text = flag.value
-    if text is None:
-        text = launch.command.argv[flag.at + 1] if flag.width > 1 else ""
+    text = next(iter(values_of(launch, flag)), "")
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -17,17 +17,16 @@ from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
-from intent.served import Serving
+from intent.served import HIGHEST, Serving
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
 from intent.transfer import read_transfer
-from webhook.launchers.container import in_script
+from webhook.launchers.container import in_script, with_words
 
 PORTS: Final = range(8200, 8300)
 """Ports for the engine's API: the first is that of llm-d's charts, the others are used where it is taken."""
 _IN_PORTS: Final = re.compile(r"--port[=\s]+['\"]?82[0-9]{2}\b")
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared
-_HIGHEST: Final = 65535
 
 
 def sidecar_of(intent: Intent, settings: Settings) -> SidecarRelease | None:
@@ -55,7 +54,7 @@ def engine_move(
     port, count = known_port(leader) if leader else None, len(serving.ports) or 1
     taken = {serving.supervisor}.union(*(one.ports.taken for one, _ in servers))
     to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
-    if port is None or not 0 < port <= _HIGHEST:
+    if port is None or not 0 < port <= HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
@@ -187,12 +186,7 @@ def _on_port(launch: Launch, port: int) -> Engine:
     """Return the engine with `--port`. In a script the flag is appended: the last of several counts."""
     engine, command = launch.engine, launch.command
     if in_shell(launch):
-        script = in_script(launch, (), (f"--{PORT}", str(port)))
-        return replace(
-            engine,
-            command=engine.command if script.command is None else script.command,
-            args=engine.args if script.args is None else script.args,
-        )
+        return with_words(engine, in_script(launch, (), (f"--{PORT}", str(port))))
     args = _with_port(launch, port)
     start = len(engine.command) if command.shell is None else command.arguments
     return replace(engine, command=args[:start], args=args[start:])

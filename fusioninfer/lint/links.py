@@ -7,9 +7,8 @@ from fusioninfer.lint.checked import Checked
 from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.errors import FieldError
-from intent.pod_rules import containers_of
 from intent.read import read
-from intent.shapes import listed, mapping, metadata, text
+from intent.shapes import containers_of, listed, mapping, metadata, text
 
 _VARIABLE: Final = "VLLM_PORT"
 """vLLM's own variable, a number. Of a Service `vllm` the kubelet makes it `tcp://…`, with which vLLM ends."""

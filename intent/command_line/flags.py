@@ -108,13 +108,12 @@ class Flags:
     """Indexes of arguments that are never the model: empty ones, and those after a `--`."""
     valued: frozenset[str] = frozenset()
     """The flags with a value."""
+    applied: Mapping[str, Flag] = field(default_factory=dict, compare=False)
+    """The last flag of each name."""
 
     def last(self, name: str) -> Flag | None:
         """Return the last flag of a name, which applies; None if there is none."""
-        for flag in reversed(self.given):
-            if flag.name == name:
-                return flag
-        return None
+        return self.applied.get(name)
 
 
 NO_FLAGS: Final = Flags()
@@ -134,8 +133,8 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
             bare.append(index)
             index += 1
     stray = [at for at in bare if not words[at]]
-    named = tuple(at for at in bare if words[at])
-    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), dialect.valued)
+    named, applied = tuple(at for at in bare if words[at]), {flag.name: flag for flag in given}
+    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), dialect.valued, applied)
 
 
 def end_of_flags(words: Sequence[str], start: int) -> int:

@@ -34,6 +34,8 @@ _ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
 """Beginnings of arguments that each release reads although no table has them."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
+_USUAL: Final = re.compile(r"-{0,2}\w")
+"""How flags and values begin that need no further look for odd dashes."""
 _NEGATED: Final = "--no-"
 _SHORTEST: Final = 5
 """Letters of the shortest word that may lack one or have another; shorter words are too alike."""
@@ -58,10 +60,15 @@ class Spelling:
 
     def accepts(self, spelled: str, version: Version = ()) -> bool:
         """Return whether a release parses a flag; of an unknown one, whether some release does."""
-        is_parsed = spelled.startswith(self.always)
-        return is_parsed or any(
-            not version or (version >= since and not self.table.lacks(flag, version))
-            for flag, since in self._read_as(spelled)
+        is_listed = spelled in self.table.spans and spelled not in self.others
+        is_parsed = is_listed and not (version and self.table.lacks(spelled, version))
+        return (
+            is_parsed
+            or spelled.startswith(self.always)
+            or any(
+                not version or (version >= since and not self.table.lacks(flag, version))
+                for flag, since in self._read_as(spelled)
+            )
         )
 
     def having(self, spelled: str) -> str:
@@ -217,7 +224,8 @@ class Dashed(NamedTuple):
 
 def dashed(engine: str, argv: tuple[str, ...], start: int, bare: tuple[int, ...]) -> Iterator[Dashed]:
     """Yield flags that begin with a typographic dash, or whose dashes are a word of their own."""
-    for at in (at for at in range(start, len(argv)) if _is_dash(argv[at][:1])):
+    odd = (at for at in range(start, len(argv)) if not _USUAL.match(argv[at]))
+    for at in (at for at in odd if _is_dash(argv[at][:1])):
         word, *others = argv[at][:LONGEST_ITEM].split(None, 2)
         following = others[0] if others else argv[at + 1] if at + 1 < len(argv) else ""
         name = _undashed(word)

@@ -23,15 +23,22 @@ class Asked(dict[str, Any]):
         return super().get(key, default)
 
 
+def read_whole(lws: Any) -> None:
+    intent = read(lws).intent
+    for each in intent.templates if intent else ():
+        assert each.pod.value
+        assert each.engine is None or each.engine.resources.value
+
+
 def test_a_pod_is_read_whatever_is_in_a_field_beside_one_that_is_on() -> None:
     noted = set[str]()
     whole = template()["spec"]
     values: tuple[Any, ...] = (7, "x", {}, [{}], {"a": []})
-    read(lws(worker={"spec": Asked({**whole, "hostNetwork": True}, noted)}))
+    read_whole(lws(worker={"spec": Asked({**whole, "hostNetwork": True}, noted)}))
 
     for on, field in permutations(sorted(noted), 2):
         for value in values:
-            read(lws(worker={"spec": {**whole, on: True, field: value}}))
+            read_whole(lws(worker={"spec": {**whole, on: True, field: value}}))
 
     assert noted > {"containers", "hostNetwork", "dnsPolicy", "affinity"}
 
@@ -122,4 +129,4 @@ def test_a_limit_is_a_request_too(resources: Any, unasked: tuple[str, ...]) -> N
 
     assert intent is not None
     assert intent.templates[0].engine is not None
-    assert intent.templates[0].engine.unasked == unasked
+    assert intent.templates[0].engine.resources.value.unasked == unasked

@@ -5,16 +5,19 @@ A block is one pure function of the launch that the author wrote. It returns wor
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from catalog.engines import shown
+from catalog.flags import is_absent
+from intent.annotations import path
 from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
-from intent.launch import Launch, in_shell
+from intent.launch import Launch, argument_path, in_shell
 from intent.lws import NO_ACCELERATORS, Accelerators, Engine, Intent, Template
 from intent.settings import Settings
-from webhook.launchers.container import Args, in_script, takes_items
+from webhook.launchers.container import Args, in_script, takes_items, with_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,20 @@ class AnnotationArguments(NamedTuple):
     words: BlockArguments
 
 
+def unsupported(launch: Launch, flag: str, key: str, name: str) -> Iterator[FieldError]:
+    """FI116: the release in the image has no flag for a part of an annotation."""
+    engine, version = launch.command.engine, launch.image.version
+    if version and is_absent(engine, flag, version):
+        message = f"{engine} {shown(version)} has no {flag}: remove {name}, or use a newer image"
+        yield FieldError(path(key), None, message, "FI116", part=name)
+
+
+def contradiction(launch: Launch, index: int | None, says: str, code: str) -> FieldError:
+    """Report an argument of the author's beside an annotation that asks for something else."""
+    where = launch.template.engine_path if index is None else argument_path(launch, index)
+    return FieldError(where, None, f"{says}: remove one of the two", code)
+
+
 def with_parts(launch: Launch, parts: tuple[AnnotationArguments, ...]) -> Template:
     """Return the template with the words of all blocks in the engine's command, and the accelerators."""
     first, flags = _keyed(parts, "first"), _keyed(parts, "flags")
@@ -93,12 +110,8 @@ def with_parts(launch: Launch, parts: tuple[AnnotationArguments, ...]) -> Templa
 def _engine(launch: Launch, first: Args, flags: Args) -> Engine:
     engine, command = launch.engine, launch.command
     if in_shell(launch):
-        made = in_script(launch, (), flags if takes_items(launch) else tuple(map(shlex.quote, flags)))
-        return replace(
-            engine,
-            command=engine.command if made.command is None else made.command,
-            args=engine.args if made.args is None else made.args,
-        )
+        after = flags if takes_items(launch) else tuple(map(shlex.quote, flags))
+        return with_words(engine, in_script(launch, (), after))
     argv, at = command.argv, command.arguments
     end, start = end_of_flags(argv, at), len(engine.command) if command.shell is None else at
     words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])

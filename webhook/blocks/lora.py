@@ -11,16 +11,15 @@ from typing import Final
 
 import orjson
 
-from catalog.flags import is_absent
 from intent import annotations as keys
 from intent.command_line.flags import SERVED_NAME, Flag, resolve
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, switched
+from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, switched, values_of
 from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
 from intent.shapes import mapping, text
-from webhook.blocks.block import Block, BlockArguments
+from webhook.blocks.block import Block, BlockArguments, contradiction, unsupported
 from webhook.launchers.container import Args
 
 
@@ -139,12 +138,9 @@ def _served(launch: Launch, intent: Intent) -> Iterator[str]:
 
 def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
     """FI116, FI118: the engine accepts the limits, and the release in the image has flags for them."""
-    engine, version, messages = launch.command.engine, launch.image.version, dict[str, str]()
+    engine, messages = launch.command.engine, dict[str, str]()
     for name, flag in row.limits.items():
-        if version and getattr(asked, LIMITS[name]) and is_absent(engine, flag, version):
-            shown = ".".join(map(str, version))
-            message = f"{engine} {shown} has no {flag}: remove {name}, or use a newer image"
-            yield FieldError(keys.path(keys.LORA), None, message, "FI116", part=name)
+        yield from unsupported(launch, flag, keys.LORA, name) if getattr(asked, LIMITS[name]) else ()
     if asked.max_rank and row.ranks and asked.max_rank not in row.ranks:
         higher = _above(row, asked.max_rank)
         messages["maxRank"] = f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}"
@@ -162,9 +158,9 @@ def _negated(launch: Launch, row: _Row) -> Iterator[FieldError]:
     flag = f"--no-{row.switch.removeprefix('--')}"
     for own in map(launch.command.flags.last, (row.switch, flag) if row.switch else ()):
         yield from switched(launch, own) if own else ()
-    if row.switch and (given := launch.command.flags.last(flag)):
-        message = f"{spelled(launch, given)} turns off the adapters of {keys.LORA}: remove one of the two"
-        yield FieldError(argument_path(launch, given.at), None, message, "FI124")
+    if row.switch and (negated := launch.command.flags.last(flag)):
+        says = f"{spelled(launch, negated)} turns off the adapters of {keys.LORA}"
+        yield contradiction(launch, negated.at, says, "FI124")
 
 
 def _other_modules(launch: Launch, row: _Row, listed: Mapping[str, str]) -> Iterator[FieldError]:
@@ -241,10 +237,7 @@ def _number(launch: Launch, name: str) -> int | None:
 
 def _words(launch: Launch, flag: Flag) -> Iterator[str]:
     """Yield the known values of a flag; variables whose values are not literal are left out."""
-    words = (
-        (flag.value,) if flag.value is not None else launch.command.argv[flag.at + 1 : flag.at + flag.width]
-    )
-    known = (resolve(word, launch.engine.variables) for word in words)
+    known = (resolve(word, launch.engine.variables) for word in values_of(launch, flag))
     yield from (word for word in known if word is not None)
 
 

@@ -9,12 +9,11 @@ from typing import Final, NamedTuple
 from intent import annotations as keys
 from intent.command_line.flags import Flag, may_be_model, resolve
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, argument_path, model_of
+from intent.launch import SHOWN, Launch, model_of, values_of
 from intent.lws import Intent
 from intent.model import Model
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments, Refinement
-from webhook.launchers.container import Args
+from webhook.blocks.block import Block, BlockArguments, Refinement, contradiction
 
 
 class _Words(NamedTuple):
@@ -77,8 +76,8 @@ def _contradictions(launch: Launch, asked: Model, words: _Words, intent: Intent)
     known = None if own is None else resolve(own, launch.engine.variables)
     if own is not None and known is not None and known.rstrip("/") != asked.argument:
         at = launch.command.argv.index(own) if own in launch.command.argv else None
-        message = f"{own[:SHOWN]} contradicts {keys.MODEL}, which gives {asked.argument[:SHOWN]}"
-        yield _contradiction(launch, at, message)
+        says = f"{own[:SHOWN]} contradicts {keys.MODEL}, which gives {asked.argument[:SHOWN]}"
+        yield contradiction(launch, at, says, "FI324")
     yield from _of_flag(launch, words.revision, asked.revision, asked.uri.text)
     if intent.model_name:
         yield from _of_flag(launch, words.name, intent.model_name, f"{keys.MODEL_NAME}")
@@ -92,31 +91,18 @@ def _of_flag(launch: Launch, name: str, value: str, source: str) -> Iterator[Fie
     flag = _given(launch, name) if name and value else None
     if flag is None:
         return
-    given = [resolve(one, launch.engine.variables) for one in _values(launch, flag)]
-    if value not in given and None not in given:
-        shown = " ".join(one for one in given if one)[:SHOWN]
-        yield _contradiction(
-            launch, flag.at, f"{name} {shown} contradicts {value[:SHOWN]} in {source[:SHOWN]}"
-        )
-
-
-def _contradiction(launch: Launch, at: int | None, message: str) -> FieldError:
-    where = launch.template.engine_path if at is None else argument_path(launch, at)
-    return FieldError(where, None, f"{message}: remove one of the two", "FI324")
+    own = [resolve(word, launch.engine.variables) for word in values_of(launch, flag)]
+    if value not in own and None not in own:
+        words = " ".join(filter(None, own))[:SHOWN]
+        says = f"{name} {words} contradicts {value[:SHOWN]} in {source[:SHOWN]}"
+        yield contradiction(launch, flag.at, says, "FI324")
 
 
 def _given(launch: Launch, name: str) -> Flag | None:
     """Return the author's own flag, the last of several. A flag that is not read keeps its dashes."""
     bare = name.lstrip("-")
-    found = (flag for flag in reversed(launch.command.flags.given) if flag.name.lstrip("-") == bare)
-    return next(found, None)
-
-
-def _values(launch: Launch, flag: Flag) -> Args:
-    """Return the values of a flag, which may have several."""
-    if flag.value is not None:
-        return (flag.value,)
-    return launch.command.argv[flag.at + 1 : flag.at + flag.width]
+    same = (flag for flag in reversed(launch.command.flags.given) if flag.name.lstrip("-") == bare)
+    return next(same, None)
 
 
 MODEL: Final = Block(

@@ -8,14 +8,12 @@ the product of the sizes.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from catalog.flags import is_absent
 from intent.annotations import PARALLELISM as KEY
 from intent.annotations import path
 from intent.command_line.flags import CONTEXT, DATA, EXPERT_PARALLEL, LOCAL_DATA, PIPELINE, RPC, TENSOR
 from intent.errors import FieldError
 from intent.launch import (
     Launch,
-    argument_path,
     known_port,
     on_cpu,
     quoted,
@@ -28,7 +26,8 @@ from intent.launch import (
 from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
 from intent.parallelism import Parallelism
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments
+from webhook.blocks.block import Block, BlockArguments, contradiction, unsupported
+from webhook.launchers.launcher import TORCH_PORTS
 
 
 class _Wish(NamedTuple):
@@ -124,28 +123,22 @@ def _words(wish: _Wish) -> tuple[str, ...]:
 
 def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
     """Report what the engine has no flag for, and flags of the author's with another value."""
-    engine, version = launch.command.engine, launch.image.version
     if not wish.flag:
-        message = f"{engine} has no setting for {wish.name}: {wish.instead}"
+        message = f"{launch.command.engine} has no setting for {wish.name}: {wish.instead}"
         yield FieldError(path(KEY), None, message, "FI116", part=wish.name)
         return
-    if not _is_given(launch, wish) and version and is_absent(engine, wish.flag, version):
-        shown = ".".join(map(str, version))
-        message = f"{engine} {shown} has no {wish.flag}: remove {wish.name}, or use a newer image"
-        yield FieldError(path(KEY), None, message, "FI116", part=wish.name)
-    for flag in (found for name in (*wish.names, wish.against) if (found := launch.command.flags.last(name))):
-        given = value_of(launch, flag)
+    if not _is_given(launch, wish):
+        yield from unsupported(launch, wish.flag, KEY, wish.name)
+    for flag in filter(None, map(launch.command.flags.last, (*wish.names, wish.against))):
+        value = value_of(launch, flag)
         yield from switched(launch, flag)
-        differs = given == wish.off if wish.off else given not in {None, str(wish.value)}
+        differs = value == wish.off if wish.off else value not in {None, str(wish.value)}
         if flag.name == wish.against or (not wish.switch and differs):
             asked = wish.name if wish.switch or wish.off else f"{wish.name}={wish.value}"
             shown = spelled(launch, flag) if wish.switch else quoted(launch, flag)
-            message = f"{shown} contradicts {asked} in {KEY}: remove one of them"
-            yield FieldError(argument_path(launch, flag.value_at), None, message, "FI117")
+            yield contradiction(launch, flag.value_at, f"{shown} contradicts {asked} in {KEY}", "FI117")
 
 
-_RENDEZVOUS: Final = range(29500, 29551)
-"""Ports of vLLM's ranks: `data_parallel_master_port` is 29500, `--master-port` 29501, or above."""
 _FREE: Final = 5555
 """KServe's default."""
 
@@ -153,7 +146,7 @@ _FREE: Final = 5555
 def _port(launch: Launch, sizes: Parallelism) -> Iterator[FieldError]:
     """Report a port of data-parallel ranks that the leader uses for something else."""
     taken = "the API" if sizes.rpc_port == known_port(launch) else "vLLM's ranks"
-    if sizes.rpc_port and (taken == "the API" or sizes.rpc_port in _RENDEZVOUS):
+    if sizes.rpc_port and (taken == "the API" or sizes.rpc_port in TORCH_PORTS):
         message = f"dataRPCPort={sizes.rpc_port} is a port of {taken}: choose another, for example {_FREE}"
         yield FieldError(path(KEY), None, message, "FI311", part="dataRPCPort")
 
@@ -165,8 +158,9 @@ def _accelerators(launch: Launch, sizes: Parallelism, pods: int, settings: Setti
     """Return what each pod requests for its share of the sizes, where it requests none itself."""
     engine, template = launch.engine, launch.template
     is_asked = bool(sizes.tensor or sizes.pipeline or sizes.data) and bool(settings.accelerator)
-    requests = engine.accelerators != NO_ACCELERATORS or bool(engine.extended) or template.pod.accelerated
-    if not is_asked or requests or on_cpu(launch):
+    if not is_asked or engine.accelerators != NO_ACCELERATORS or on_cpu(launch):
+        return NO_ACCELERATORS
+    if engine.resources.value.extended or template.pod.value.accelerated:
         return NO_ACCELERATORS
     data = 1 if shares_ranks(launch) else sizes.data or read_size(launch, DATA)
     factors = (sizes.tensor or read_size(launch, TENSOR), sizes.pipeline or read_size(launch, PIPELINE), data)

@@ -1,10 +1,12 @@
 """The fields of the engine container that a launcher writes, and how flags enter a command or a script."""
 
+import shlex
 from dataclasses import dataclass, replace
 
 from intent.command_line.flags import end_of_flags
 from intent.command_line.shell import insert
 from intent.launch import Launch, in_shell, is_converted, serve_arguments
+from intent.lws import Engine
 
 Args = tuple[str, ...]
 
@@ -16,6 +18,23 @@ class Container:
     command: Args | None = None
     args: Args | None = None
     ports: tuple[int, ...] = ()
+
+
+def with_words(engine: Engine, written: Container) -> Engine:
+    """Return an engine with the command and the args that were written for it."""
+    command = engine.command if written.command is None else written.command
+    return replace(engine, command=command, args=engine.args if written.args is None else written.args)
+
+
+def wrapped(launch: Launch, command: Args, args: Args, after: Args, ports: tuple[int, ...]) -> Container:
+    """Put a launcher ahead of the program that starts one node, and `after` after its last flag.
+
+    In the script of a shell `command` is quoted; `args` may have variables.
+    """
+    if in_shell(launch):
+        before = (*map(shlex.quote, command), *args)
+        return replace(in_script(launch, before, after), ports=ports)
+    return behind_prefix(launch, Container(command, (*args, *flagged(launch, after)), ports))
 
 
 def behind_prefix(launch: Launch, launcher: Container) -> Container:

@@ -4,13 +4,11 @@ Source: vLLM `examples/online_serving/multi-node-serving.sh`. The author's argum
 script starts Ray, then replaces itself with the engine (`exec "$@"`), so that the engine receives signals.
 """
 
-import shlex
-from dataclasses import replace
 from typing import Final
 
 from intent.command_line.flags import BACKEND, DATA_BACKEND
 from intent.launch import Launch, LaunchPlan, gpus, in_shell, text_of
-from webhook.launchers.container import Container, behind_prefix, flagged, in_script
+from webhook.launchers.container import Container, behind_prefix, wrapped
 from webhook.launchers.ray_symmetric import PORT, executor
 
 _SHELL: Final = ("/bin/sh", "-c")
@@ -34,14 +32,10 @@ exec ray start --address="$LWS_LEADER_ADDRESS:{port}" {node}{num_gpus} --block -
 
 def ray_start(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
     """Start Ray's head and the engine on the leader, and a Ray node on each worker."""
-    script = _script(launch, size)
-    if in_shell(launch):
-        before = (*_SHELL, shlex.quote(script), "sh")
-        return replace(in_script(launch, before, executor(launch)), ports=(PORT,))
-    if not launch.leads:
-        return behind_prefix(launch, Container((*_SHELL, script), (), (PORT,)))
-    args = flagged(launch, executor(launch))
-    return behind_prefix(launch, Container((*_SHELL, script, "sh"), args, (PORT,)))
+    command = (*_SHELL, _script(launch, size))
+    if launch.leads or in_shell(launch):
+        return wrapped(launch, (*command, "sh"), (), executor(launch), (PORT,))
+    return behind_prefix(launch, Container(command, (), (PORT,)))
 
 
 def _script(launch: Launch, size: int) -> str:

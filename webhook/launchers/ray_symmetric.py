@@ -4,13 +4,12 @@ Source: Ray `python/ray/scripts/symmetric_run.py`. The pod whose address is `--a
 it waits for exactly `--min-nodes` nodes, then runs the command after the first `--`.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from intent import Object
 from intent.command_line.flags import BACKEND
-from intent.launch import Launch, LaunchPlan, gpus, in_shell
-from webhook.launchers.container import Container, behind_prefix, flagged, in_script
+from intent.launch import Launch, LaunchPlan, gpus
+from webhook.launchers.container import Container, wrapped
 from webhook.launchers.launcher import ray_env
 
 PORT: Final = 6379
@@ -32,12 +31,10 @@ def needs_env(launch: Launch) -> tuple[Object, ...]:
 
 def ray_symmetric(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
     """Wrap the command that starts one node. Inside a shell script, Ray is inserted before the engine."""
-    count, flags = gpus(launch.engine), executor(launch)
+    count = gpus(launch.engine)
     num_gpus = () if count is None else ("--num-gpus", str(count))
     start = ("symmetric-run", "--address", _ADDRESS, "--min-nodes", str(size), *num_gpus, "--")
-    if in_shell(launch):
-        return replace(in_script(launch, ("ray", *start), flags), ports=(PORT,))
-    return behind_prefix(launch, Container(("ray",), (*start, *flagged(launch, flags)), (PORT,)))
+    return wrapped(launch, ("ray",), start, executor(launch), (PORT,))
 
 
 def executor(launch: Launch) -> tuple[str, ...]:

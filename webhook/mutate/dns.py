@@ -1,23 +1,19 @@
 """Wait for the leader's DNS name: some engines look it up once and exit, which restarts the group."""
 
-import json
 from typing import Final
 
-from intent import Object
 from intent.launch import Launch
 from intent.names import WAIT_FOR_LEADER
 from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_templates, values
-from webhook.mutate.templates import for_launches
+from webhook.mutate.templates import for_launches, unprivileged
 
 COMMAND: Final = ("sh", "-c", 'until getent hosts "$LWS_LEADER_ADDRESS"; do sleep 2; done')
 """It never exits with an error: LWS counts restarts of init containers too (LWS `pod_controller.go`)."""
 LIMITS: Final = {"cpu": "100m", "memory": "256Mi"}
 """They default the requests, which quotas require, so a Guaranteed pod stays so. Spelled as LWS does."""
-_SECURITY: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
 
 
 def dns(given: Input) -> Overlay:
@@ -31,11 +27,11 @@ def dns(given: Input) -> Overlay:
 def _init_container(launch: Launch) -> Overlay:
     """Return the init container, with the engine's image, which the node pulls anyway, and its user."""
     engine = launch.engine
-    container: Object = {"name": WAIT_FOR_LEADER, "image": engine.image, "command": list(COMMAND)}
+    container: Overlay = {"name": WAIT_FOR_LEADER, "image": engine.image, "command": list(COMMAND)}
     if engine.pull_policy:
         container["imagePullPolicy"] = engine.pull_policy
     container["resources"] = {"limits": dict(LIMITS)}
-    container["securityContext"] = _SECURITY | (json.loads(engine.security) if engine.security else {})
+    container["securityContext"] = unprivileged(engine)
     return {"spec": {"initContainers": [container]}}
 
 

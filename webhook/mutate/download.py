@@ -3,7 +3,6 @@
 Its contract is two arguments: a URI, and the path to which it is downloaded. The Secret is named, never read.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,15 +10,23 @@ from intent import Object
 from intent.lws import Engine
 from intent.model import SECRET_VOLUME, Uri
 from intent.settings import Settings
+from webhook.mutate.concern import of_templates, values
+from webhook.mutate.templates import unprivileged
 
 LIMITS: Final = {"cpu": "2", "memory": "4Gi"}
 """They default the requests, so a Guaranteed pod stays so. KServe's 1Gi is too little for large files."""
-SECURITY: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
 TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable, and of a key in the Secret
 GOOGLE_SECRETS: Final = "/var/secrets"
 GOOGLE_FILE: Final = "gcloud-application-credentials.json"
 """The key of the Secret of a Google service account, as KServe names it (`pkg/credentials/gcs`)."""
+_CONTAINER: Final = {
+    **values("name", "image", "args", "envFrom", "resources", "securityContext"),
+    "env": values("name", "value", "valueFrom"),
+    "volumeMounts": values("name", "mountPath", "readOnly", "subPath"),
+}
+_VOLUMES: Final = values("name", "emptyDir", "persistentVolumeClaim", "image", "secret")
+WRITES: Final = of_templates({"spec": {"volumes": _VOLUMES, "initContainers": _CONTAINER}})
+"""The paths of volumes and init containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ def init_container(download: Download, engine: Engine, settings: Settings) -> Ob
         **_credentials(download),
         "volumeMounts": [download.mount, *files],
         "resources": settings.storage_initializer_resources or {"limits": dict(LIMITS)},
-        "securityContext": SECURITY | (json.loads(engine.security) if engine.security else {}),
+        "securityContext": unprivileged(engine),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from intent import Object
+from intent.container import SIDE_CHANNEL
 from intent.launch import Launch, LaunchPlan
 from intent.transfer import read_transfer
 from intent.tree import Overlay
@@ -13,7 +14,7 @@ from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, engine_field, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 
-SIDE_CHANNEL: Final[Object] = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": POD_IP}
+_ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
 """The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
 
 
@@ -35,7 +36,7 @@ def _needed(launch: Launch, plan: LaunchPlan) -> Iterator[Object]:
         yield from LAUNCHERS[plan.launcher].env(launch)
     transfer = read_transfer(launch) if launch.command.is_vllm else None
     if transfer and any(name.startswith("Nixl") for name in transfer.connectors):
-        yield SIDE_CHANNEL
+        yield _ADDRESS
 
 
 ENV: Final = Concern(

@@ -29,7 +29,7 @@ def gang(given: Input) -> Overlay:
     group = pod_group_name(intent.service, intent.revision)
     annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
     template = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
-    return {"spec": for_templates(given.layout, template)}
+    return for_templates(given.layout, template)
 
 
 GANG: Final = Concern(

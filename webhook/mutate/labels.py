@@ -36,7 +36,7 @@ def labels(given: Input) -> Overlay:
     pods = {"labels": metadata["labels"] | SERVING_LABELS} if given.layout.serving.everywhere else metadata
     if ports := ",".join(map(str, given.layout.serving.ports)):
         pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ports)}
-    return {"metadata": metadata, "spec": for_templates(given.layout, {"metadata": pods})}
+    return {"metadata": metadata, **for_templates(given.layout, {"metadata": pods})}
 
 
 _LABELS: Final = (SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)

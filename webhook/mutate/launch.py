@@ -6,7 +6,7 @@ from intent.launch import Launch
 from intent.lws import Engine, Template
 from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.container import Container
+from webhook.launchers.container import Container, with_words
 from webhook.layout import LAUNCH as NAME
 from webhook.layout import Input, Layout
 from webhook.mutate.concern import (
@@ -21,7 +21,7 @@ from webhook.mutate.concern import (
     of_containers,
     values,
 )
-from webhook.mutate.templates import for_launches, in_engine
+from webhook.mutate.templates import for_engines, for_launches, in_engine
 
 
 def launch(given: Input) -> Overlay:
@@ -34,7 +34,7 @@ def launch(given: Input) -> Overlay:
     def template(launch: Launch) -> Overlay:
         container = write(launch, plan, intent.size)
         if _differs(launch.template):
-            container = _or_engine(container, launch.engine)
+            container = _whole(container, launch.engine)
         return in_engine(launch.engine, _written(container, opens=opens) | _requests(launch.template))
 
     return for_launches(plan.launches, template)
@@ -47,17 +47,12 @@ def _differs(template: Template) -> bool:
 
 def _changed(layout: Layout) -> Overlay:
     """Write what blocks and a moved port change in engines without a launcher."""
-    made = {
-        one.field: in_engine(one.engine, _of_author(one, one.engine) | _requests(one))
-        for one in layout.templates
-        if one.engine and (_differs(one) or one.requested.count)
-    }
-    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
 
+    def template(changed: Template, engine: Engine) -> Overlay:
+        whole = _written(_whole(Container(), engine), opens=False) if _differs(changed) else {}
+        return in_engine(engine, whole | _requests(changed))
 
-def _of_author(template: Template, engine: Engine) -> Overlay:
-    """Return the author's command and args, if they were changed."""
-    return _written(_or_engine(Container(), engine), opens=False) if _differs(template) else {}
+    return for_engines(layout, template)
 
 
 def _requests(template: Template) -> Overlay:
@@ -66,10 +61,10 @@ def _requests(template: Template) -> Overlay:
     return {"resources": {"limits": {asked.resource: str(asked.count)}}} if asked.count else {}
 
 
-def _or_engine(container: Container, engine: Engine) -> Container:
+def _whole(container: Container, engine: Engine) -> Container:
     """Fill in the engine's own command and args, which were changed, where the launcher writes none."""
-    command = engine.command if container.command is None else container.command
-    return Container(command, engine.args if container.args is None else container.args, container.ports)
+    engine = with_words(engine, container)
+    return Container(engine.command, engine.args, container.ports)
 
 
 def _written(container: Container, *, opens: bool) -> Overlay:

@@ -13,9 +13,9 @@ from intent.settings import Settings
 from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import LORA as ANNOTATION
-from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, of_templates, union, values
-from webhook.mutate.download import Download, init_container, token
-from webhook.mutate.templates import in_engine
+from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, union, values
+from webhook.mutate.download import WRITES, Download, init_container, token
+from webhook.mutate.templates import for_engines, in_engine
 
 
 def lora(given: Input) -> Overlay:
@@ -23,12 +23,7 @@ def lora(given: Input) -> Overlay:
     intent = given.intent
     if not intent.lora:
         return {}
-    made = {
-        one.field: overlay
-        for one in given.layout.templates
-        if one.engine and (overlay := _template(intent, one.engine, given.settings))
-    }
-    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+    return for_engines(given.layout, lambda _, engine: _template(intent, engine, given.settings))
 
 
 def _template(intent: Intent, engine: Engine, settings: Settings) -> Overlay:
@@ -82,13 +77,6 @@ def _volumes(mounted: list[Adapter], downloads: list[Download]) -> list[Object]:
     return [*found, *files[:1]]
 
 
-_VOLUMES: Final = values("name", "emptyDir", "persistentVolumeClaim", "image", "secret")
-_INITIALIZER: Final = {
-    **values("name", "image", "args", "envFrom", "resources", "securityContext"),
-    "env": values("name", "value", "valueFrom"),
-    "volumeMounts": values("name", "mountPath", "readOnly", "subPath"),
-}
-
 LORA: Final = Concern(
     "lora",
     lora,
@@ -99,7 +87,7 @@ LORA: Final = Concern(
                 "volumeMounts": values("name", "mountPath", "readOnly", "subPath"),
             }
         ),
-        of_templates({"spec": {"volumes": _VOLUMES, "initContainers": _INITIALIZER}}),
+        WRITES,
     ),
     opt_out="remove `fusioninfer.io/lora`, or mount a volume of your own at the path of an adapter",
     rules=(

@@ -11,33 +11,18 @@ from intent.model import CACHE, INITIALIZER, MODELS, VOLUME, Model
 from intent.settings import Settings
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate.concern import (
-    MODEL as ANNOTATION,
-)
-from webhook.mutate.concern import (
-    MODEL_SECRET,
-    Concern,
-    Rule,
-    of_containers,
-    of_templates,
-    union,
-    values,
-)
-from webhook.mutate.download import Download, init_container, token
-from webhook.mutate.templates import in_engine
+from webhook.mutate.concern import MODEL as ANNOTATION
+from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, union, values
+from webhook.mutate.download import WRITES, Download, init_container, token
+from webhook.mutate.templates import for_engines, in_engine
 
 
 def model(given: Input) -> Overlay:
     """Mount the model or its cache in every engine, and download it first where no engine could."""
-    found = given.intent.artifact
-    if found is None:
+    asked = given.intent.artifact
+    if asked is None:
         return {}
-    made = {
-        one.field: overlay
-        for one in given.layout.templates
-        if one.engine and (overlay := _template(found, one.engine, given.settings))
-    }
-    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+    return for_engines(given.layout, lambda _, engine: _template(asked, engine, given.settings))
 
 
 def _template(model: Model, engine: Engine, settings: Settings) -> Overlay:
@@ -77,19 +62,12 @@ def _mount(model: Model) -> Object:
 
 def _cache(model: Model) -> list[Object]:
     """Return the variables of the engine's download. A claim may have the cache in a directory."""
-    found: list[Object] = [{"name": "HF_HOME", "value": CACHE}]
+    variables: list[Object] = [{"name": "HF_HOME", "value": CACHE}]
     if model.uri.scheme == "pvc+hf":
         hub = f"{CACHE}/{model.uri.path}" if model.uri.path else CACHE
-        found.append({"name": "HF_HUB_CACHE", "value": hub})
-    return [*found, token(model.secret)] if model.secret else found
+        variables.append({"name": "HF_HUB_CACHE", "value": hub})
+    return [*variables, token(model.secret)] if model.secret else variables
 
-
-_VOLUMES: Final = values("name", "emptyDir", "persistentVolumeClaim", "image", "secret")
-_INITIALIZER: Final = {
-    **values("name", "image", "args", "envFrom", "resources", "securityContext"),
-    "env": values("name", "value", "valueFrom"),
-    "volumeMounts": values("name", "mountPath", "readOnly"),
-}
 
 MODEL: Final = Concern(
     "model",
@@ -101,7 +79,7 @@ MODEL: Final = Concern(
                 "volumeMounts": values("name", "mountPath", "readOnly", "subPath"),
             }
         ),
-        of_templates({"spec": {"volumes": _VOLUMES, "initContainers": _INITIALIZER}}),
+        WRITES,
     ),
     opt_out="remove `fusioninfer.io/model`, or mount a volume of your own at the path",
     rules=(

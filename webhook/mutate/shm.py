@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from intent.launch import Launch
+from intent.launch import SHARED_MEMORY, Launch
 from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templates, union, values
-from webhook.mutate.templates import SHARED_MEMORY, for_launches, in_engine, memory_volume
+from webhook.mutate.templates import for_launches, in_engine, memory_volume
 
 
 def shm(given: Input) -> Overlay:

@@ -30,7 +30,7 @@ from webhook.mutate.concern import (
     union,
     values,
 )
-from webhook.mutate.templates import in_engine
+from webhook.mutate.templates import for_engines, in_engine
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
 """They default the requests too, so a Guaranteed pod stays Guaranteed. Spelled as LWS does."""
@@ -54,12 +54,11 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 def sidecar(given: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
     row = sidecar_of(given.intent, given.settings)
-    made = {
-        one.field: _template(one, one.engine, one.moved, row, given)
-        for one in given.layout.templates
-        if row and one.moved and one.engine
-    }
-    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+
+    def template(proxied: Template, engine: Engine) -> Overlay:
+        return _template(proxied, engine, proxied.moved, row, given) if row and proxied.moved else {}
+
+    return for_engines(given.layout, template)
 
 
 def _template(template: Template, engine: Engine, moved: Moved, row: SidecarRelease, given: Input) -> Overlay:

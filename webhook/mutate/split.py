@@ -6,12 +6,12 @@ from intent.tree import COPY, DIGEST, Overlay
 from webhook.layout import SPLIT as NAME
 from webhook.layout import Input
 from webhook.mutate.concern import LAUNCHER, PROBES, SIZE, Concern, Rule, engine_field, of_templates, values
+from webhook.mutate.templates import in_group
 
 
 def split(given: Input) -> Overlay:
     """Make the leader's template a copy of the workers'. The other mutators then write into both."""
-    made = {template.field: {COPY: "workerTemplate"} for template in given.layout.templates if template.made}
-    return {"spec": {"leaderWorkerTemplate": made}} if made else {}
+    return in_group({one.field: {COPY: "workerTemplate"} for one in given.layout.templates if one.made})
 
 
 SPLIT: Final = Concern(

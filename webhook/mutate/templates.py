@@ -1,20 +1,23 @@
 """Overlays for pod templates: for all of a group, for those that are launched, for the engine container."""
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from intent.launch import Launch
-from intent.lws import Engine
+from intent import Object
+from intent.launch import Launch, has_memory
+from intent.lws import Engine, Template
 from intent.read import SHM
 from intent.tree import NOTHING, Overlay
 from webhook.layout import Layout
 
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
+_UNPRIVILEGED: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
 
 
 def memory_volume(launch: Launch) -> str:
     """Return the name of the volume that a launch gets at /dev/shm; empty if it has memory there."""
-    if launch.template.host_ipc or any(path.rstrip("/") == SHARED_MEMORY for path in launch.engine.mounts):
+    if has_memory(launch):
         return ""
     taken = frozenset(launch.template.taken)
     names = (SHM, *(f"{SHM}-{at}" for at in range(1, len(taken) + 1)))
@@ -23,12 +26,23 @@ def memory_volume(launch: Launch) -> str:
 
 def for_templates(layout: Layout, overlay: Overlay) -> Overlay:
     """Return `overlay`, which is one of a pod template, for the leader's and the workers' template."""
-    return {"leaderWorkerTemplate": {template.field: overlay for template in layout.templates}}
+    return in_group({template.field: overlay for template in layout.templates})
+
+
+def for_engines(layout: Layout, template: Callable[[Template, Engine], Overlay]) -> Overlay:
+    """Return an overlay with `template(...)` for each pod template whose engine is known."""
+    engines = ((one, one.engine) for one in layout.templates if one.engine)
+    return in_group({one.field: template(one, engine) for one, engine in engines})
 
 
 def for_launches(launches: Iterable[Launch], template: Callable[[Launch], Overlay]) -> Overlay:
-    """Return an overlay with `template(launch)` for each launched pod template; empty if all of those are."""
-    needed = {one.template.field: overlay for one in launches if (overlay := template(one))}
+    """Return an overlay with `template(launch)` for each launched pod template."""
+    return in_group({one.template.field: template(one) for one in launches})
+
+
+def in_group(templates: Mapping[str, Overlay]) -> Overlay:
+    """Return the overlay of an object from those of its pod templates; empty if all of those are."""
+    needed = {field: overlay for field, overlay in templates.items() if overlay}
     return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
 
 
@@ -37,3 +51,8 @@ def in_engine(engine: Engine, container: Overlay, pod: Overlay = NOTHING) -> Ove
     if container:
         pod = {**pod, "containers": [{"name": engine.container, **container}]}
     return {"spec": pod} if pod else {}
+
+
+def unprivileged(engine: Engine) -> Object:
+    """Return the security context of an init container: without privileges, as the user of the engine."""
+    return _UNPRIVILEGED | (json.loads(engine.security) if engine.security else {})

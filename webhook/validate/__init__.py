@@ -19,18 +19,22 @@ from intent.annotations import (
 from intent.errors import FieldError
 from intent.lws import LWT
 from webhook.layout import Input
-from webhook.validate.blocks import blocks
 from webhook.validate.containers import containers
 from webhook.validate.gang import gang
 from webhook.validate.labels import labels
 from webhook.validate.launch import launch
-from webhook.validate.lora import lora
-from webhook.validate.model import model
+from webhook.validate.model import lora, model
 from webhook.validate.probes import probes
 from webhook.validate.routing import routing
 from webhook.validate.sidecar import sidecar
 
 Validator = Callable[[Input], Iterator[FieldError]]
+
+
+def blocks(given: Input) -> Iterator[FieldError]:
+    """Yield what the blocks report (`webhook.blocks`), such as arguments that contradict an annotation."""
+    yield from given.about_blocks
+
 
 VALIDATORS: Final[tuple[Validator, ...]] = (
     *(labels, gang, containers, blocks, launch, model, lora),

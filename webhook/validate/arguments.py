@@ -48,6 +48,7 @@ from intent.launch import (
     switched,
     text_of,
     value_of,
+    values_of,
 )
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -204,8 +205,8 @@ def _served_name(launch: Launch) -> Iterator[FieldError]:
     flag, version = launch.command.flags.last(SERVED_NAME), launch.image.version
     if launch.command.engine != _COLONS or flag is None or (version and version <= _ACCEPTS_COLONS):
         return
-    value = launch.command.argv[flag.value_at] if flag.value is None and flag.width > 1 else flag.value
-    if ":" in (resolve(value or "", launch.engine.variables) or ""):
+    value = next(iter(values_of(launch, flag)), "")
+    if ":" in (resolve(value, launch.engine.variables) or ""):
         where = path(MODEL_NAME) if is_added(launch, flag.at) else argument_path(launch, flag.value_at)
         message = "must be without a colon: SGLang reads what follows it as the name of a LoRA adapter"
         yield FieldError(where, value, message, "FI337")

@@ -19,10 +19,10 @@ def containers(given: Input) -> Iterator[FieldError]:
     is_injected = bool(intent.model or intent.lora)
     for template in intent.templates:
         where = f"{template.path}.spec"
-        for path, name in template.pod.unmounted:
+        for path, name in template.pod.value.unmounted:
             if not (is_injected and name.startswith(_INJECTED)):
                 yield FieldError(f"{where}.{path}", name, NEEDS_VOLUME.format(name[:SHOWN]), "FI331")
-        for path, name in template.pod.unclaimed:
+        for path, name in template.pod.value.unclaimed:
             yield FieldError(f"{where}.{path}", name, NEEDS_CLAIM.format(name[:SHOWN]), "FI338")
-        for path in template.pod.imageless:
+        for path in template.pod.value.imageless:
             yield FieldError(f"{where}.{path}.image", None, _NO_IMAGE, "FI332")

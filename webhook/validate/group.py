@@ -77,35 +77,32 @@ def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     Nothing waits for a launch that its author wrote, and for one pod (`size` is 1): a warning is enough.
     """
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
-    is_idle = local_ranks(launch) == 0
-    if asked.count or asked.claimed or is_idle or (on_cpu(launch) and not launch.engine.extended):
+    if asked.count or asked.claimed or local_ranks(launch) == 0:
         return
-    is_stock, is_elsewhere = bool(launch.image.engine), launch.template.pod.accelerated
-    if size > 1 and not on_cpu(launch) and (is_elsewhere or (is_stock and not launch.engine.extended)):
+    extended, is_stock = launch.engine.resources.value.extended, bool(launch.image.engine)
+    if on_cpu(launch) and not extended:
+        return
+    is_lacking = launch.template.pod.value.accelerated or (is_stock and not extended)
+    if size > 1 and not on_cpu(launch) and is_lacking:
         message = (
             f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
             f"or set {LAUNCHER}: {NONE}"
         )
         yield FieldError(where, None, message, "FI303")
-    elif launch.engine.extended:
-        yield from _unknown_accelerator(launch)
+    elif extended:
+        yield FieldError(where, None, _unknown(extended[0][:SHOWN]), "FI537")
     elif size > 1 or is_stock:
         named = "add --device cpu" if launch.image.engine == "sglang" else "set VLLM_TARGET_DEVICE=cpu"
         message = f"requests no accelerator: request one, or {named} if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
 
 
-def _unknown_accelerator(launch: Launch) -> Iterator[FieldError]:
-    """FI537: an engine asks for an extended resource that may be an accelerator, and for no known one."""
-    asked = launch.engine.accelerators
-    if asked.count or asked.claimed or not launch.engine.extended:
-        return
-    resource = launch.engine.extended[0][:SHOWN]
+def _unknown(resource: str) -> str:
+    """Return the message about an extended resource that may be an accelerator, without a known one."""
     near = nearest(resource, GPUS, ALIKE)
     advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
     advice = CLAIM_IT if resource.startswith(DEVICE_CLASS) else advice
-    message = f"{resource} is not a known accelerator: {advice}"
-    yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI537")
+    return f"{resource} is not a known accelerator: {advice}"
 
 
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:

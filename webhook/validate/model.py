@@ -1,10 +1,10 @@
-"""The annotations about the model, and what the author's template has of its own in their place."""
+"""The annotations about the model and LoRA adapters, and what the author has of their own in their place."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from intent.annotations import MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, path
+from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, path
 from intent.errors import FieldError
 from intent.launch import SHOWN
 from intent.lws import Engine, Intent, Template
@@ -33,6 +33,19 @@ def model(given: Input) -> Iterator[FieldError]:
         yield from _own_download(template, found)
         if template.engine:
             yield from _own_parts(template, template.engine, found)
+
+
+def lora(given: Input) -> Iterator[FieldError]:
+    """Check the adapters against the cluster and every template; the block checks the arguments."""
+    intent, adapters = given.intent, given.intent.adapters.adapters
+    if any(one.uri.scheme == "oci" for one in adapters):
+        yield from image_volumes(given.settings.kubernetes_version, LORA)
+    for template in intent.templates if "lora" in given.concerns else ():
+        for one in adapters:
+            if template.engine and one.mount in template.engine.mounts:
+                message = f"{one.mount} is a mount of your own, which is used for the adapter {one.name}"
+                effect = f"{message}: {one.uri.text[:SHOWN]} is not mounted"
+                yield FieldError(f"{template.engine_path}.volumeMounts", None, effect, "FI560")
 
 
 def _without_model(intent: Intent) -> Iterator[FieldError]:
@@ -80,8 +93,8 @@ def _own_download(template: Template, model: Model) -> Iterator[FieldError]:
     if not model.is_downloaded:
         return
     where, wanted = f"{template.path}.spec", (model.uri.text, MODELS)
-    if INITIALIZER in template.pod.containers:
-        at = template.pod.containers.index(INITIALIZER)
+    if INITIALIZER in template.pod.value.containers:
+        at = template.pod.value.containers.index(INITIALIZER)
         message = "must be another name: the init container that downloads the model has this one"
         yield FieldError(f"{where}.containers[{at}].name", INITIALIZER, message, "FI322")
     if template.downloads is not None and template.downloads[: len(wanted)] != wanted:

@@ -5,18 +5,17 @@ from typing import Final
 
 from intent.annotations import SKIP
 from intent.command_line.flags import PIPELINE
+from intent.container import SIDE_CHANNEL
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, LaunchPlan, countable, read_size
+from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory, read_size
 from intent.lws import LWT, Intent
 from intent.names import WAIT_FOR_LEADER
 from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
 from webhook.layout import Input
 
-SHM: Final = "/dev/shm"  # noqa: S108 - a path in the container
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _NOT_DEVICES: Final = frozenset({"", "all", "none", "void"})
-_SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1"})  # noqa: S104 - compared
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
@@ -51,7 +50,7 @@ def restart(intent: Intent) -> Iterator[FieldError]:
 
 def names(launch: Launch) -> Iterator[FieldError]:
     """Report a pod that cannot resolve the leader's name: with hostNetwork it asks the node's resolver."""
-    if not launch.template.pod.host_dns:
+    if not launch.template.pod.value.host_dns:
         message = "hostNetwork without it cannot resolve the leader's name: set ClusterFirstWithHostNet"
         yield FieldError(f"{launch.template.path}.spec.dnsPolicy", None, message, "FI510")
 
@@ -80,7 +79,7 @@ def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
 
 def _name_taken(launch: Launch) -> Iterator[FieldError]:
     """Report a container with the name of the injected init container: such a pod is invalid."""
-    names, where = launch.template.pod.containers, f"{launch.template.path}.spec.containers"
+    names, where = launch.template.pod.value.containers, f"{launch.template.path}.spec.containers"
     if WAIT_FOR_LEADER in names:
         message = f"must be another name: an init container of this name is injected; or set {SKIP}: dns"
         yield FieldError(f"{where}[{names.index(WAIT_FOR_LEADER)}].name", WAIT_FOR_LEADER, message, "FI320")
@@ -88,7 +87,7 @@ def _name_taken(launch: Launch) -> Iterator[FieldError]:
 
 def requests(launch: Launch) -> Iterator[FieldError]:
     """Report an engine that requests accelerators only, whatever launches it: it is evicted first."""
-    unasked, there = launch.engine.unasked, launch.engine.accelerators
+    unasked, there = launch.engine.resources.value.unasked, launch.engine.accelerators
     if unasked and (there.count or there.claimed):
         message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
         yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
@@ -96,11 +95,11 @@ def requests(launch: Launch) -> Iterator[FieldError]:
 
 def limits(launch: Launch) -> Iterator[FieldError]:
     """Report requests that do not fit their limit; an extended resource cannot be overcommitted."""
-    for resource in launch.engine.unlimited[:1]:
+    for resource in launch.engine.resources.value.unlimited[:1]:
         where = f"{launch.template.engine_path}.resources.requests[{resource}]"
         message = "must equal its limit, or the API server refuses the pods: write it into resources.limits"
         yield FieldError(where, None, message, "FI325")
-    for resource in launch.engine.over_limit:
+    for resource in launch.engine.resources.value.over_limit:
         where = f"{launch.template.engine_path}.resources.requests[{resource}]"
         message = (
             "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit"
@@ -110,23 +109,24 @@ def limits(launch: Launch) -> Iterator[FieldError]:
 
 def _shared_memory(launch: Launch, given: Input) -> Iterator[FieldError]:
     """Report a pod without memory at /dev/shm whose author skips the volume."""
-    has_own = launch.template.host_ipc or any(path.rstrip("/") == SHM for path in launch.engine.mounts)
-    if "shm" not in given.concerns and not has_own:
-        message = f"{SHM} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
+    if "shm" not in given.concerns and not has_memory(launch):
+        message = (
+            f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
+        )
         yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
 
 
 def _side_channel(launch: Launch) -> Iterator[FieldError]:
-    found = read_transfer(launch)
-    host = dict(launch.engine.values).get(_SIDE_CHANNEL)
-    if found and "NixlConnector" in found.connectors and host in _UNREACHABLE:
-        message = f"{_SIDE_CHANNEL} is {host}, which no other pod reaches; remove it to use the pod's IP"
+    host = dict(launch.engine.values).get(SIDE_CHANNEL)
+    transfer = read_transfer(launch) if host in _UNREACHABLE else None
+    if transfer and "NixlConnector" in transfer.connectors:
+        message = f"{SIDE_CHANNEL} is {host}, which no other pod reaches; remove it to use the pod's IP"
         yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI508")
 
 
 def _ray(launch: Launch) -> Iterator[FieldError]:
     """Check Ray's needs: its own network and process namespace, time to stop, and a writable /tmp."""
-    pod, spec = launch.template.pod, f"{launch.template.path}.spec"
+    pod, spec = launch.template.pod.value, f"{launch.template.path}.spec"
     if pod.host_network:
         message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
         yield FieldError(f"{spec}.hostNetwork", None, message, "FI510")

@@ -1,4 +1,4 @@
-"""Data-parallel ranks of vLLM over pods: what the engine refuses, and what it would wait for."""
+"""Data-parallel ranks of vLLM over pods: what the engine refuses, or waits for; and servers in each pod."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -17,7 +17,9 @@ from intent.command_line.flags import (
     NNODES,
     NODE_RANK,
     RANK,
+    SERVERS,
     START_RANK,
+    SUPERVISOR,
 )
 from intent.errors import FieldError
 from intent.launch import (
@@ -25,6 +27,8 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     argument_path,
+    has_tls,
+    is_size,
     model_of,
     quoted,
     spelled,
@@ -32,9 +36,11 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_ranks
+from intent.served import HIGHEST, MOST_SERVED, bounded
+from intent.service.routes import MOST_PORTS
 from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
-from webhook.validate.servers import of_servers
+from webhook.serving import servers
 
 _RELEASES: Final = {HYBRID: HYBRID_LB, EXTERNAL: EXTERNAL_LB, MULTI_PORT: MULTI_PORT_LB}
 _INDEPENDENT: Final = (0, 14)
@@ -57,7 +63,7 @@ def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
             if balance(leader) in modes and is_wrong(case):
                 message = f"{spelled(leader, flag)} {says.format(case=case)}"
                 yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-        for problem in of_servers(leader, worker, found, given):
+        for problem in _of_servers(leader, worker, found, given):
             message = f"{spelled(leader, flag)} {problem}"
             yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
     elif found and (given.plan.rewritten or leader.command.flags.last(NNODES)):
@@ -225,3 +231,44 @@ def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engine
         yield FieldError(where, leader.engine.image, message, "FI329")
     else:
         yield FieldError(where, None, f"{cause}, unless its model has experts: use 0.28 or later", "FI549")
+
+
+# --- servers ----------------------------------------------------------------------------------------
+
+
+def _of_servers(leader: Launch, worker: Launch, found: Ranks | None, given: Input) -> Iterator[str]:
+    """Yield what is wrong with the servers of the pods, as the end of a sentence about the flag."""
+    mode = balance(leader)
+    counts = found.of_pods(given.intent.size) if found else ()
+    if mode != "internal" and 0 in counts:
+        yield f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag"
+    elif mode == "multi-port":
+        yield from _of_supervisor(leader, counts, found.data if found else 0)
+        yield from _of_ports(leader, worker, given)
+
+
+def _of_supervisor(leader: Launch, counts: tuple[int, ...], data: int) -> Iterator[str]:
+    """Yield what the supervisor of several servers refuses (`validate_multi_port_external_lb_args`)."""
+    if has_tls(leader):
+        yield "has no TLS: remove --ssl-certfile"
+    if text_of(leader, SERVERS) not in {"", "1"}:
+        yield f"starts one server a rank: remove --{SERVERS}"
+    if any(count < 2 or data % count for count in counts):
+        yield f"needs a --{LOCAL_DATA} of 2 or more that divides {data}"
+    elif len({*counts}) > 1:
+        yield f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates"
+
+
+def _of_ports(leader: Launch, worker: Launch, given: Input) -> Iterator[str]:
+    """Yield what is wrong with the ports of a pod, one for each rank and that of the supervisor."""
+    asked = servers(leader, worker, given.intent.size)
+    ports, own = asked.ports, text_of(leader, SUPERVISOR)
+    if own and not (is_size(own) and int(own) <= HIGHEST):
+        yield f"needs a --{SUPERVISOR} of 1 to {HIGHEST}"
+    elif asked.supervisor in ports:
+        yield f"needs a --{SUPERVISOR} beside those of the ranks, {ports[0]} and up"
+    elif bounded(asked) != asked:
+        yield f"needs a port for each rank of a pod, of at most {MOST_SERVED - 1} ranks, up to {HIGHEST}"
+    elif len(ports) > MOST_PORTS and given.intent.routing.wanted:
+        limit = f"an InferencePool at most {MOST_PORTS} ports"
+        yield f"has {len(ports)} ranks a pod, {limit}: lower --{LOCAL_DATA}"

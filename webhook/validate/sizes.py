@@ -318,7 +318,7 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
     It is as fast where the accelerators' own network joins nodes: on TPU, and in an NVL72.
     """
     pod = countable(plan.leader.engine)
-    if plan.leader.engine.accelerators.resource == TPU or plan.leader.template.pod.fabric:
+    if plan.leader.engine.accelerators.resource == TPU or plan.leader.template.pod.value.fabric:
         return
     if pod and needed.tensor > pod and plan.leader.command.is_vllm:
         flag = plan.leader.command.flags.last(TENSOR)

@@ -1,7 +1,7 @@
 """KV transfer: `--kv-transfer-config` against the component type and vLLM's version."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from catalog.engines import (
     LABELS_BOTH,
@@ -51,15 +51,15 @@ def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
         message = 'must be a JSON object, for example {"kv_connector": "NixlConnector", ...}'
         yield FieldError(where, launch.command.argv[found.at], message, "FI314")
         return
-    for code, value, message in (
-        *_role(found, intent),
-        *_by_version(found, launch.image.version, engines),
-        *_core(found, launch, engines),
+    yield from _role(where, found, intent)
+    yield from _by_version(where, found, launch.image.version, engines)
+    yield from _core(where, found, launch, engines)
+    for message in (
         *_peers(found, launch, intent, engines),
         *_mooncake(found, launch, intent),
         *_p2p(found, launch, str(_own_port(launch, given))),
     ):
-        yield FieldError(where, value, message, code)
+        yield FieldError(where, None, message, "FI508")
 
 
 _WITHOUT: Final = {
@@ -99,22 +99,20 @@ def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
-TransferProblem = tuple[str, Any, str]
-"""The code, the value of an error or None, and the message."""
-
-
-def _role(found: Transfer, intent: Intent) -> Iterator[TransferProblem]:
+def _role(where: str, found: Transfer, intent: Intent) -> Iterator[FieldError]:
     config, kind = found.config or {}, intent.component_type
     role, connector = config.get("kv_role"), config.get("kv_connector")
     if connector is None:
         return
     if not isinstance(connector, str) or role not in ROLES:
-        yield "FI314", role, f"must have a kv_role with kv_connector: one of {', '.join(ROLES)}"
+        message = f"must have a kv_role with kv_connector: one of {', '.join(ROLES)}"
+        yield FieldError(where, role, message, "FI314")
     elif role not in _ALLOWED[kind]:
-        yield "FI315", role, f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
+        message = f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
+        yield FieldError(where, role, message, "FI315")
 
 
-def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator[TransferProblem]:
+def _by_version(where: str, found: Transfer, version: Version, engines: Engines) -> Iterator[FieldError]:
     """Check connectors and fields against the version of vLLM. An author's own connector module is not."""
     config = found.config or {}
     if not version:
@@ -123,16 +121,17 @@ def _by_version(found: Transfer, version: Version, engines: Engines) -> Iterator
     for connector in found.connectors if "kv_connector_module_path" not in config else ():
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
-            yield "FI506", None, f"{connector[:30]} is not in {named}; use {instead}"
+            yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
     stale = [name for name in _STALE if name in config]
     if stale and has(engines, "vllm", STALE_FIELDS, version):
-        yield "FI507", None, f"{named} refuses {', '.join(stale)}: remove them"
+        yield FieldError(where, None, f"{named} refuses {', '.join(stale)}: remove them", "FI507")
     sides = {one.get("kv_role") for one in found.each if one.get("kv_connector") == _ADVICE}
     if "kv_both" in sides and not has(engines, "vllm", LABELS_BOTH, version):
-        yield "FI507", None, f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
+        message = f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
+        yield FieldError(where, None, message, "FI507")
 
 
-def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[TransferProblem]:
+def _core(where: str, found: Transfer, launch: Launch, engines: Engines) -> Iterator[FieldError]:
     """Report a V1 connector with the V0 core. Later versions have only V1, and ignore the variable."""
     version, value = launch.image.version, dict(launch.engine.values).get(V0_CORE, "")
     if not version or value.strip() != "0" or not has(engines, "vllm", V0_CORE, version):
@@ -140,23 +139,23 @@ def _core(found: Transfer, launch: Launch, engines: Engines) -> Iterator[Transfe
     for connector in found.connectors:
         if needs_v1(engines, connector, version):
             message = f"must not be used with {V0_CORE}=0: it needs the V1 engine; remove that variable"
-            yield "FI317", connector, message
+            yield FieldError(where, connector, message, "FI317")
 
 
-def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[TransferProblem]:
+def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[str]:
     """Check what NixlConnector requires of the pods on both sides."""
     pipeline = read_size(launch, PIPELINE) or 1
     if _ADVICE not in found.connectors:
         return
     if intent.component_type == "decoder" and pipeline > 1:
         message = f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
-        yield "FI508", None, message
+        yield message
     is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
     if intent.size > 1 and is_shared:
         message = (
             f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address"
         )
-        yield "FI508", None, message
+        yield message
 
 
 def _own_port(launch: Launch, given: Input) -> int:
@@ -166,15 +165,15 @@ def _own_port(launch: Launch, given: Input) -> int:
     return move.to if isinstance(move, Moved) and is_moved else served
 
 
-def _mooncake(found: Transfer, launch: Launch, intent: Intent) -> Iterator[TransferProblem]:
+def _mooncake(found: Transfer, launch: Launch, intent: Intent) -> Iterator[str]:
     """Check the servers of one pod: without an address each opens a bootstrap server on the same port."""
     several = intent.component_type == "prefiller" and balance(launch) == "multi-port"
     if several and "MooncakeConnector" in found.connectors and _BOOTSTRAP not in str(found.config):
         message = f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
-        yield "FI508", None, message
+        yield message
 
 
-def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProblem]:
+def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[str]:
     """Check what P2pNcclConnector requires: its proxy calls the engine on `http_port`."""
     if "P2pNcclConnector" not in found.connectors:
         return
@@ -182,6 +181,6 @@ def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[TransferProbl
     port = extra.get("http_port") if isinstance(extra, dict) else None
     if (read_size(launch, PIPELINE) or 1) > 1:
         message = f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
-        yield "FI508", None, message
+        yield message
     if str(port) != served:
-        yield "FI508", None, f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"
+        yield f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"

@@ -22,8 +22,8 @@ OTHER_RECORDS: Final = (Change("RULES: Final = 1\n", "RULES: Final = 2\n"),)
 OTHER_RULES: Final = (
     Change('_WAIT: Final = "1800"', '_WAIT: Final = "3600"'),
     Change(
-        "(*start, *flagged(launch, flags)), (PORT,))",
-        '(*start, *flagged(launch, flags), "--disable-log-stats"), (PORT, 8265))',
+        "start, executor(launch), (PORT,))",
+        'start, (*executor(launch), "--disable-log-stats"), (PORT, 8265))',
     ),
 )
 STRICTER: Final = (

@@ -1270,7 +1270,7 @@ _PARALLELISM: Final = (
         "a size in the arguments, and another in the annotation",
         "FI117",
         f"{ENGINE}.args[2]",
-        "-tp 8 contradicts tensor=4 in fusioninfer.io/parallelism: remove one of them",
+        "-tp 8 contradicts tensor=4 in fusioninfer.io/parallelism: remove one of the two",
         args("org/M", "-tp", "8", "-pp", "2", parallelism="tensor=4"),
     ),
     Mistake(

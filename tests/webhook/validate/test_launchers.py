@@ -1,11 +1,14 @@
 """Findings about the other launchers, about KV transfer, and about the pods."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
-from intent.lws import Accelerators, Engine, Intent, Pod, Template
+from intent.container import NODES
+from intent.lws import Accelerators, Engine, Intent, Pod, Resources, Template
+from intent.shapes import Later
 from tests.webhook.launches import SETTINGS, codes, engine, group
 from webhook.mutate import input_of
 from webhook.validate.launch import launch
@@ -315,7 +318,7 @@ PLAIN = engine("", FINE)
 
 def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noqa: B008 - it is frozen
     """Return a group with settings of the pods."""
-    return replace(group(one), templates=(Template("workerTemplate", one, pod=pod),), **fields)
+    return replace(group(one), templates=(Template("workerTemplate", one, pod=Later(lambda: pod)),), **fields)
 
 
 @pytest.mark.parametrize(
@@ -352,14 +355,11 @@ def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[st
     ],
 )
 def test_an_engine_on_accelerators_requests_cpu_and_memory(command: Any, launcher: str, size: int) -> None:
-    for count, unasked, found in (
-        (1, ("cpu", "memory"), 1),
-        (8, ("memory",), 1),
-        (8, (), 0),
-        (0, ("cpu", "memory"), 0),
-    ):
+    for count, unasked, found in ((1, NODES, 1), (8, NODES[1:], 1), (8, (), 0), (0, NODES, 0)):
         one = replace(
-            engine(command=command), accelerators=Accelerators("amd.com/gpu", count), unasked=unasked
+            engine(command=command),
+            accelerators=Accelerators("amd.com/gpu", count),
+            resources=Later(partial(Resources, unasked)),
         )
         intent = pods(one=one, size=size, launcher=launcher)
         assert codes(intent).count("FI528") == found, (count, unasked)
