@@ -168,15 +168,17 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     yield NAMES, str(written.get(ROLES, "")).count(",") + 1
     containers = list(chain.from_iterable(map(_containers, templates)))
     yield CONTAINERS, len(containers)
+    length = _length(value.get("spec"))
+    if 0 < length <= BREAKS.most:  # fewer bytes than any other limit needs
+        return
     yield VARIABLES, sum(len(listed(one.get("env"))) + len(listed(one.get("envFrom"))) for one in containers)
     fields = [one.get(field) for one in containers for field in ("command", "args")]
     yield ARGUMENTS, sum(len(listed(items)) for items in fields)
     text = "\n".join(chain.from_iterable(map(strings, fields)))
     yield CHARACTERS, len(text)
     yield BREAKS, 0 if len(text) <= BREAKS.most else sum(map(text.count, _BREAKS))
-    spec = value.get("spec")
-    is_short = 0 < _length(spec) <= 2 * ITEMS.most  # each item has a character and a comma
-    yield ITEMS, 0 if is_short else _items(spec)
+    is_short = 0 < length <= 2 * ITEMS.most  # each item has a character and a comma
+    yield ITEMS, 0 if is_short else _items(value.get("spec"))
 
 
 def _length(value: Any) -> int:
