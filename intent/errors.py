@@ -1,7 +1,7 @@
 """Findings about objects: the field, the cause, a code of `catalog.codes`, and suggestions for names."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -36,15 +36,19 @@ class FieldError:
 
 
 def ratcheted(
-    found: Collection[FieldError], before: Callable[[], Iterable[FieldError]]
-) -> Iterator[FieldError]:
+    errors: Collection[FieldError],
+    before: Callable[[], Iterable[FieldError]],
+    *,
+    text: Callable[[FieldError], str] = str,
+    codes: Container[str] = CODES,
+) -> list[FieldError]:
     """Turn errors that the old object had too into warnings (as KEP-4008), so that it can still be changed.
 
-    There may be tens of thousands on either side, so their texts are looked up in a set. The old object is
-    checked, by `before`, only if there are errors.
+    There may be tens of thousands on either side, so what each says, `text`, is looked up in a set. The old
+    object is checked, by `before`, only if there are errors. Those of other `codes` stay errors.
     """
-    known = set(map(str, before())) if found else set()
-    return (replace(one, softened=str(one) in known) for one in found)
+    known = set(map(text, before())) if errors else set()
+    return [replace(one, softened=one.code in codes and text(one) in known) for one in errors]
 
 
 @dataclass(frozen=True, slots=True)

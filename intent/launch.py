@@ -136,20 +136,14 @@ class Sizes(NamedTuple):
 
 def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
     """Read the launch of each template; equal commands of leader and workers are read once."""
-    last: Launch | None = None
-    for template in intent.templates:
-        engine = template.engine
-        if engine is None:
-            continue
-        if last and (engine.image, engine.command, engine.args) == _started(last):
-            last = replace(last, template=template, engine=engine)
+    read: dict[tuple[object, ...], Launch] = {}
+    for template, engine in ((one, one.engine) for one in intent.templates if one.engine):
+        words = engine.image, engine.command, engine.args
+        if words in read:
+            read[words] = replace(read[words], template=template, engine=engine)
         else:
-            last = read_launch(template, engine, settings.engines, intent.size)
-        yield last
-
-
-def _started(launch: Launch) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    return launch.engine.image, launch.engine.command, launch.engine.args
+            read[words] = read_launch(template, engine, settings.engines, intent.size)
+        yield read[words]
 
 
 def read_launch(template: Template, engine: Engine, engines: Engines, pods: int = 1) -> Launch:

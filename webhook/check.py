@@ -1,13 +1,14 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
 from typing import Any, Final, NamedTuple
 
+from catalog.codes import CODES
 from intent import Object, budget
 from intent.annotations import BASE_REFS, EXPANSION, REFRESH, SERVICE, path
-from intent.errors import FieldError
+from intent.errors import FieldError, ratcheted
 from intent.lws import LWT
 from intent.read import pods_of
 from intent.settings import Settings
@@ -88,29 +89,28 @@ def check(  # noqa: PLR0913 - what a request consists of
 
 def _scaled(live: Object, old: Object) -> list[FieldError]:
     """Report what depends on the replicas: a settled update changes nothing else that is checked."""
-    known = list(too_long(*pods_of(old)))
-    return [replace(finding, softened=finding in known) for finding in too_long(*pods_of(live))]
+    return ratcheted(list(too_long(*pods_of(live))), lambda: too_long(*pods_of(old)))
 
 
 def _softened(
-    errors: list[FieldError], write: Write, settings: Settings, codes: frozenset[str] = frozenset()
+    errors: list[FieldError], write: Write, settings: Settings, codes: Container[str] = CODES
 ) -> list[FieldError]:
-    """Turn errors that the old object had too into warnings; only those with these codes, if there are any.
+    """Turn errors that the old object had too into warnings, as far as they have these codes.
 
     Values of variables, which only validators read, may have changed in this very update.
     """
-    if write.before is not None and write.before.reading == write.reading and not codes:
+    if write.before is not None and write.before.reading == write.reading and codes is CODES:
         return [replace(finding, softened=True) for finding in errors]
-    before, known = inspect(write.old or {}, write.old), set[str]()
-    if isinstance(before, Inspected):
-        known = {_said(finding) for finding in _about_input(before.write, _validated(before, settings))}
-    return [
-        replace(finding, softened=(not codes or finding.code in codes) and _said(finding) in known)
-        for finding in errors
-    ]
+
+    def before() -> Iterator[FieldError]:
+        old = inspect(write.old or {}, write.old)
+        if isinstance(old, Inspected):
+            yield from _about_input(old.write, _validated(old, settings))
+
+    return ratcheted(errors, before, text=_without_path, codes=codes)
 
 
-def _said(error: FieldError) -> str:
+def _without_path(error: FieldError) -> str:
     """Return the text of an error without its path, since the position of an item may change."""
     return str(replace(error, path=""))
 

@@ -13,5 +13,5 @@ def check(live: Object, old: Object | None = None, _settings: Settings = DEFAULT
     """Return the findings, errors first; an error that the old object had too becomes a warning."""
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
-    found = ratcheted(list(findings(live)), lambda: () if old is None else findings(old))
-    return sorted(found, key=lambda one: one.severity != "error")
+    errors = ratcheted(list(findings(live)), lambda: () if old is None else findings(old))
+    return sorted(errors, key=lambda one: one.severity != "error")

@@ -159,11 +159,11 @@ def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
     ids=["of the pods", "of the controller"],
 )
 def test_an_error_denies_when_the_input_changes(path: str, value: Any) -> None:
-    old = changed(lws(), "spec.startupPolicy", "LeaderReady")
+    plain = changed(lws(), "spec.startupPolicy", "LeaderReady")
 
-    new = put(changed(old, path, value), old)
-
-    assert errors(check(new, old)) == [("spec.startupPolicy", "FI201")]
+    for old in (plain, put(plain)):
+        new = put(changed(old, path, value), old)
+        assert errors(check(new, old)) == [("spec.startupPolicy", "FI201")]
 
 
 def test_a_first_annotation_warns_of_the_restart() -> None:
