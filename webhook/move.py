@@ -44,7 +44,7 @@ def engine_move(
     picker that has no sidecar is an error of its own (FI805).
     """
     row = sidecar_of(intent, settings)
-    if row is None or not servers:
+    if row is None:
         return None
     found = (_obstacles(template, launch, row, intent.sidecar_options) for template, launch in servers)
     obstacle = next((one for of_template in found for one in of_template), None)

@@ -6,12 +6,13 @@ A row has the function that writes the engine container, and what that requires 
 (`webhook.launchers.launcher`). To add a launcher, add a module with the function, and a row here.
 """
 
+from operator import attrgetter
 from typing import Final
 
 from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, ray_env
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
-from webhook.launchers.ray_symmetric import has_symmetric_run, needs_env, ray_symmetric
+from webhook.launchers.ray_symmetric import needs_env, ray_symmetric
 from webhook.launchers.sglang import ANSWERS, ATTENTION_PORTS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
 from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native
@@ -23,7 +24,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         on_request=("lmdeploy",),
         executors=("ray",),
         needs="Ray 2.54 or later",
-        runs=has_symmetric_run,
+        runs=attrgetter("facts.symmetric_run"),
         port=RAY_PORT,
         others=RAY_PORTS,
         env=needs_env,

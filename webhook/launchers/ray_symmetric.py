@@ -45,8 +45,3 @@ def executor(launch: Launch) -> tuple[str, ...]:
     is_named = launch.command.flags.last(BACKEND) is not None
     detects = launch.image.starts and not launch.facts.names_executor
     return _EXECUTOR if launch.command.is_vllm and not (detects or is_named) else ()
-
-
-def has_symmetric_run(launch: Launch) -> bool | None:
-    """Return whether the image's Ray has `symmetric-run` over several nodes; None if that is unknown."""
-    return launch.facts.symmetric_run
