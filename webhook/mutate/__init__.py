@@ -100,52 +100,52 @@ def expansion(
     contradicts them.
     """
     concerns = tuple(concerns)
-    given = input_of(intent, settings, concerns)
+    inputs = input_of(intent, settings, concerns)
     if pins is None or pins.author is None:
-        return _expansion(given, wishes(given, concerns))
+        return _expansion(inputs, wishes(inputs, concerns))
     then, decided = input_of(pins.author, pins.settings, concerns), dict[str, Any]()
     for name in DECISIONS:
-        if taken := _taken_again(name, given, then, pins.recorded.decision, decided):
+        if taken := _taken_again(name, inputs, then, pins.recorded.decision, decided):
             decided |= taken
-            given = input_of(intent, settings, concerns, decided)
+            inputs = input_of(intent, settings, concerns, decided)
             then = input_of(pins.author, pins.settings, concerns, decided)
-    made = wishes(given, concerns)
-    anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], given, then)}
+    made = wishes(inputs, concerns)
+    anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], inputs, then)}
     recorded = {name: part.wish for name, part in pins.recorded.parts.items()}
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
     kept = {name: recorded.get(name, {}) for name in left if name not in pins.lost}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
-    is_split = decision(given).splits
+    is_split = decision(inputs).splits
     if is_split != pins.recorded.decision.splits or _places(intent) != _places(pins.author):
-        return _expansion(given, made)
+        return _expansion(inputs, made)
     try:
-        return _expansion(given, made | kept | unknown)
+        return _expansion(inputs, made | kept | unknown)
     except Contradiction:
-        return _expansion(given, made)
+        return _expansion(inputs, made)
 
 
-def _expansion(given: Input, wishes: Mapping[str, Overlay]) -> Expansion:
+def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
     parts = {name: Part(wish) for name, wish in wishes.items() if wish}
     wish = combine(part.put_on for part in parts.values())
-    return Expansion(parts, wish, decision(given), given.layout.served)
+    return Expansion(parts, wish, decision(inputs), inputs.layout.served)
 
 
-def wishes(given: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:
+def wishes(inputs: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:
     """Return what each concern injects by the rules."""
-    return {one.name: _wish(one, given) for one in concerns}
+    return {one.name: _wish(one, inputs) for one in concerns}
 
 
-def _wish(concern: Concern, given: Input) -> Overlay:
-    return concern.mutate(given) if concern.name in given.concerns else {}
+def _wish(concern: Concern, inputs: Input) -> Overlay:
+    return concern.mutate(inputs) if concern.name in inputs.concerns else {}
 
 
-def _stays(concern: Concern, made: Overlay, given: Input, then: Input) -> bool:
+def _stays(concern: Concern, made: Overlay, inputs: Input, then: Input) -> bool:
     """Return whether a concern injects the same as for the stored author, in place of the same values.
 
     What a launch writes may equal what its author has added meanwhile.
     """
     is_same = made == _wish(concern, then)
-    return is_same and (not concern.replaces or _replaced(given.intent) == _replaced(then.intent))
+    return is_same and (not concern.replaces or _replaced(inputs.intent) == _replaced(then.intent))
 
 
 def _places(intent: Intent) -> list[tuple[str, str]]:
@@ -173,27 +173,27 @@ def _launched(intent: Intent) -> tuple[object, ...]:
 
 
 def _taken_again(
-    name: str, given: Input, then: Input, recorded: Decision, decided: Mapping[str, Any]
+    name: str, inputs: Input, then: Input, recorded: Decision, decided: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the fields of a recorded decision that are taken again; `decided` are those of earlier ones."""
-    if any(getattr(then.intent, one) != getattr(given.intent, one) for one in _HOLDS[name]):
+    if any(getattr(then.intent, one) != getattr(inputs.intent, one) for one in _HOLDS[name]):
         return {}
-    fields, now, before = DECISIONS[name], decision(given), decision(then)
+    fields, now, before = DECISIONS[name], decision(inputs), decision(then)
     is_same = all(getattr(now, field) == getattr(before, field) for field in fields)
-    is_same = is_same and _launched(given.intent) == _launched(then.intent)
-    kept = fields if is_same else KEPT[name] if _is_held(name, recorded, given, then, decided) else ()
+    is_same = is_same and _launched(inputs.intent) == _launched(then.intent)
+    kept = fields if is_same else KEPT[name] if _is_held(name, recorded, inputs, then, decided) else ()
     return {field: getattr(recorded, field) for field in kept}
 
 
-def _is_held(name: str, recorded: Decision, given: Input, then: Input, decided: Mapping[str, Any]) -> bool:
+def _is_held(name: str, recorded: Decision, inputs: Input, then: Input, decided: Mapping[str, Any]) -> bool:
     """Return whether what is recorded of a decision stays although an edit changed its input.
 
     Whether there is a sidecar, and its port, stay where the launch has the recorded words, and the rules
     decide as of the stored object: records of earlier releases have none where one is due now.
     """
     if name == "launcher":
-        return stays(recorded.launcher, given.plan, then.plan)
-    return decided.keys() == {*DECISIONS["launcher"]} and decision(then).port == decision(given).port
+        return stays(recorded.launcher, inputs.plan, then.plan)
+    return decided.keys() == {*DECISIONS["launcher"]} and decision(then).port == decision(inputs).port
 
 
 _HOLDS: Final = {"launcher": ("launcher", "size"), "layout": ("sidecar_options",)}

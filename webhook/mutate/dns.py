@@ -16,9 +16,9 @@ LIMITS: Final = {"cpu": "100m", "memory": "256Mi"}
 """They default the requests, which quotas require, so a Guaranteed pod stays so. Spelled as LWS does."""
 
 
-def dns(given: Input) -> Overlay:
+def dns(inputs: Input) -> Overlay:
     """Add an init container to each pod that waits until the leader's name resolves."""
-    plan = given.layout.plan
+    plan = inputs.layout.plan
     if not plan.rewritten or not LAUNCHERS[plan.launcher].resolves:
         return {}
     return for_launches(plan.launches, _init_container)

@@ -18,10 +18,10 @@ _ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
 """The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
 
 
-def env(given: Input) -> Overlay:
+def env(inputs: Input) -> Overlay:
     """Set the variables. They come first in the list, so that the author's variables may refer to them."""
-    plan = given.layout.plan
-    if not (plan.rewritten or given.intent.size == 1):
+    plan = inputs.layout.plan
+    if not (plan.rewritten or inputs.intent.size == 1):
         return {}
 
     def container(launch: Launch) -> Overlay:

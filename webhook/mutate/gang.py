@@ -20,16 +20,16 @@ from webhook.mutate.concern import (
 from webhook.mutate.templates import for_templates
 
 
-def gang(given: Input) -> Overlay:
+def gang(inputs: Input) -> Overlay:
     """Assign each pod to the gang scheduler, in the PodGroup of the service."""
-    intent = given.intent
-    scheduler = gang_scheduler(intent, given.settings)
+    intent = inputs.intent
+    scheduler = gang_scheduler(intent, inputs.settings)
     if not scheduler:
         return {}
     group = pod_group_name(intent.service, intent.revision)
     annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
     template = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
-    return for_templates(given.layout, template)
+    return for_templates(inputs.layout, template)
 
 
 GANG: Final = Concern(

@@ -18,13 +18,13 @@ from webhook.mutate.concern import Concern, Rule, of_templates, union, values
 from webhook.mutate.templates import for_templates
 
 
-def labels(given: Input) -> Overlay:
+def labels(inputs: Input) -> Overlay:
     """Label the LeaderWorkerSet and both templates with service, component type and role.
 
     llm-d's own role label lets other endpoint pickers select the pods without configuration. What a pod
     serves stands on the pod, since pods of two revisions of the templates are in one service.
     """
-    intent = given.intent
+    intent = inputs.intent
     metadata = {
         "labels": {
             SERVICE: intent.service,
@@ -33,10 +33,10 @@ def labels(given: Input) -> Overlay:
             LLM_D_ROLE: LLM_D_ROLES[intent.component_type],
         }
     }
-    pods = {"labels": metadata["labels"] | SERVING_LABELS} if given.layout.serving.everywhere else metadata
-    if ports := ",".join(map(str, given.layout.serving.ports)):
+    pods = {"labels": metadata["labels"] | SERVING_LABELS} if inputs.layout.serving.everywhere else metadata
+    if ports := ",".join(map(str, inputs.layout.serving.ports)):
         pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ports)}
-    return {"metadata": metadata, **for_templates(given.layout, {"metadata": pods})}
+    return {"metadata": metadata, **for_templates(inputs.layout, {"metadata": pods})}
 
 
 _LABELS: Final = (SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)

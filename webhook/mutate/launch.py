@@ -24,11 +24,11 @@ from webhook.mutate.concern import (
 from webhook.mutate.templates import for_engines, for_launches, in_engine
 
 
-def launch(given: Input) -> Overlay:
+def launch(inputs: Input) -> Overlay:
     """Write command and args for the launcher, or only what blocks and a moved port change in them."""
-    intent, plan = given.intent, given.layout.plan
+    intent, plan = inputs.intent, inputs.layout.plan
     if not plan.rewritten:
-        return _changed(given.layout)
+        return _changed(inputs.layout)
     write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
 
     def template(launch: Launch) -> Overlay:

@@ -18,12 +18,12 @@ from webhook.mutate.download import WRITES, Download, init_container, token
 from webhook.mutate.templates import for_engines, in_engine
 
 
-def lora(given: Input) -> Overlay:
+def lora(inputs: Input) -> Overlay:
     """Mount every adapter in every engine, and download it first where the engine does not."""
-    intent = given.intent
+    intent = inputs.intent
     if not intent.lora:
         return {}
-    return for_engines(given.layout, lambda _, engine: _template(intent, engine, given.settings))
+    return for_engines(inputs.layout, lambda _, engine: _template(intent, engine, inputs.settings))
 
 
 def _template(intent: Intent, engine: Engine, settings: Settings) -> Overlay:

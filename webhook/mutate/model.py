@@ -17,12 +17,12 @@ from webhook.mutate.download import WRITES, Download, init_container, token
 from webhook.mutate.templates import for_engines, in_engine
 
 
-def model(given: Input) -> Overlay:
+def model(inputs: Input) -> Overlay:
     """Mount the model or its cache in every engine, and download it first where no engine could."""
-    asked = given.intent.artifact
+    asked = inputs.intent.artifact
     if asked is None:
         return {}
-    return for_engines(given.layout, lambda _, engine: _template(asked, engine, given.settings))
+    return for_engines(inputs.layout, lambda _, engine: _template(asked, engine, inputs.settings))
 
 
 def _template(model: Model, engine: Engine, settings: Settings) -> Overlay:

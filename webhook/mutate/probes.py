@@ -11,19 +11,19 @@ from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 
 
-def probes(given: Input) -> Overlay:
+def probes(inputs: Input) -> Overlay:
     """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
-    supervisor = given.layout.serving.supervisor
+    supervisor = inputs.layout.serving.supervisor
 
     def container(launch: Launch) -> Overlay:
         engine = launch.engine
-        called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, given))
+        called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
         written: Overlay = {one.field: {one.handler: {"port": supervisor}} for one in called}
-        written |= {one.field: None for one in misplaced(launch, given)}
+        written |= {one.field: None for one in misplaced(launch, inputs)}
         hooks = {field: written.pop(field) for field in HOOKS if field in written}
         return in_engine(engine, written | ({"lifecycle": hooks} if hooks else {}))
 
-    plan = given.layout.plan
+    plan = inputs.layout.plan
     return for_launches(plan.launches, container) if plan.rewritten else {}
 
 

@@ -9,9 +9,9 @@ from webhook.mutate.concern import SIZE, Concern, Rule, of_containers, of_templa
 from webhook.mutate.templates import for_launches, in_engine, memory_volume
 
 
-def shm(given: Input) -> Overlay:
+def shm(inputs: Input) -> Overlay:
     """Mount memory at /dev/shm, unless something is mounted there or the pod shares the node's IPC."""
-    plan = given.layout.plan
+    plan = inputs.layout.plan
     return for_launches(plan.launches, _memory) if plan.rewritten else {}
 
 

@@ -10,10 +10,10 @@ from webhook.mutate.concern import MEMORY_LIMIT, Concern, Rule, of_templates, va
 from webhook.mutate.templates import for_launches, in_engine, memory_volume
 
 
-def shm_limit(given: Input) -> Overlay:
+def shm_limit(inputs: Input) -> Overlay:
     """Bound the volume at /dev/shm by the engine's memory limit, to which its pages count anyway."""
-    plan = given.layout.plan
-    is_due = plan.rewritten and "shm" in given.concerns
+    plan = inputs.layout.plan
+    is_due = plan.rewritten and "shm" in inputs.concerns
     return for_launches(plan.launches, _limit) if is_due else {}
 
 

@@ -51,32 +51,34 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 """Handlers that have a port."""
 
 
-def sidecar(given: Input) -> Overlay:
+def sidecar(inputs: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
-    row = sidecar_of(given.intent, given.settings)
+    row = sidecar_of(inputs.intent, inputs.settings) if inputs.layout.move else None
 
     def template(proxied: Template, engine: Engine) -> Overlay:
-        return _template(proxied, engine, proxied.moved, row, given) if row and proxied.moved else {}
+        return _template(proxied, engine, proxied.moved, row, inputs) if row and proxied.moved else {}
 
-    return for_engines(given.layout, template)
+    return for_engines(inputs.layout, template)
 
 
-def _template(template: Template, engine: Engine, moved: Moved, row: SidecarRelease, given: Input) -> Overlay:
-    secret, opens = given.intent.sidecar_options.secret, "port" not in given.intent.skip
-    count = len(given.layout.serving.ports) or 1
+def _template(
+    template: Template, engine: Engine, moved: Moved, row: SidecarRelease, inputs: Input
+) -> Overlay:
+    secret, opens = inputs.intent.sidecar_options.secret, "port" not in inputs.intent.skip
+    count = len(inputs.layout.serving.ports) or 1
     declared = [
         at for at in range(moved.port, moved.port + count) if opens and at not in template.ports.taken
     ]
-    proxy = _proxy(moved, row, read_launch(template, engine, given.settings.engines), declared, given)
+    proxy = _proxy(moved, row, read_launch(template, engine, inputs.settings.engines), declared, inputs)
     ports: Overlay = {"ports": [{"containerPort": moved.to + at} for at in range(count)]} if opens else {}
-    container = ports | _repointed(template, engine, moved, given)
+    container = ports | _repointed(template, engine, moved, inputs)
     volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": secret}}]} if secret else {}
     return in_engine(engine, container, {"initContainers": [proxy]} | volumes)
 
 
-def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int], given: Input) -> Object:
+def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int], inputs: Input) -> Object:
     """Return the container. Its `/health` succeeds at once, whatever the engine does."""
-    options, ranks = given.intent.sidecar_options, len(given.layout.serving.ports)
+    options, ranks = inputs.intent.sidecar_options, len(inputs.layout.serving.ports)
     env: list[Object] = [{"name": "POD_IP", "valueFrom": POD_IP}]
     health: Object = {"path": "/health", "port": moved.port}
     secured: Object = {}
@@ -89,7 +91,7 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
         env.append({"name": "SGLANG_BOOTSTRAP_PORT", "value": str(bootstrap_of(launch))})
     return {
         "name": ROUTING_PROXY,
-        "image": pulled_from(given.settings.picker_registry, row.image),
+        "image": pulled_from(inputs.settings.picker_registry, row.image),
         "args": [
             *(f"--port={moved.port}", f"--vllm-port={moved.to}"),
             f"{row.connector}={protocol_of(launch, row, options)}",
@@ -116,13 +118,13 @@ def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:
     )
 
 
-def _repointed(template: Template, engine: Engine, moved: Moved, given: Input) -> Overlay:
+def _repointed(template: Template, engine: Engine, moved: Moved, inputs: Input) -> Overlay:
     """Return probes and hooks of the served port, by number or name, with the engine's new port."""
     names = dict(template.ports.named)
 
     def on_new_port(probes: tuple[Probe, ...]) -> Overlay:
         served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
-        mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, given))
+        mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, inputs))
         return {one.field: {one.handler: {"port": moved.to}} for one in mine}
 
     hooks = on_new_port(engine.hooks)

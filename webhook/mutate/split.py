@@ -9,9 +9,9 @@ from webhook.mutate.concern import LAUNCHER, PROBES, SIZE, Concern, Rule, engine
 from webhook.mutate.templates import in_group
 
 
-def split(given: Input) -> Overlay:
+def split(inputs: Input) -> Overlay:
     """Make the leader's template a copy of the workers'. The other mutators then write into both."""
-    return in_group({one.field: {COPY: "workerTemplate"} for one in given.layout.templates if one.made})
+    return in_group({one.field: {COPY: "workerTemplate"} for one in inputs.layout.templates if one.made})
 
 
 SPLIT: Final = Concern(

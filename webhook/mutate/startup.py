@@ -14,14 +14,14 @@ LOADING: Final[Object] = {"periodSeconds": 10, "failureThreshold": 360}
 """One hour. No other probe runs until the startup probe succeeds."""
 
 
-def startup(given: Input) -> Overlay:
+def startup(inputs: Input) -> Overlay:
     """Add a startup probe to the leader, if it has other probes."""
 
     def container(launch: Launch) -> Overlay:
-        port = startup_port(launch, given)
+        port = startup_port(launch, inputs)
         return {} if port is None else in_engine(launch.engine, {"startupProbe": _probe(launch, port)})
 
-    plan = given.layout.plan
+    plan = inputs.layout.plan
     return for_launches(plan.launches, container) if plan.rewritten else {}
 
 

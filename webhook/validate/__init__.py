@@ -31,9 +31,9 @@ from webhook.validate.sidecar import sidecar
 Validator = Callable[[Input], Iterator[FieldError]]
 
 
-def blocks(given: Input) -> Iterator[FieldError]:
+def blocks(inputs: Input) -> Iterator[FieldError]:
     """Yield what the blocks report (`webhook.blocks`), such as arguments that contradict an annotation."""
-    yield from given.about_blocks
+    yield from inputs.about_blocks
 
 
 VALIDATORS: Final[tuple[Validator, ...]] = (

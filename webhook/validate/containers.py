@@ -13,9 +13,9 @@ _INJECTED: Final = "fusioninfer-"
 """Beginning of the names of the volumes that hold models and adapters."""
 
 
-def containers(given: Input) -> Iterator[FieldError]:
+def containers(inputs: Input) -> Iterator[FieldError]:
     """Report what a container uses and its pod lacks, and missing images, in every template of the author."""
-    intent = given.intent
+    intent = inputs.intent
     is_injected = bool(intent.model or intent.lora)
     for template in intent.templates:
         where = f"{template.path}.spec"

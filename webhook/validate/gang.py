@@ -17,9 +17,9 @@ from intent.lws import Intent, Template
 from webhook.layout import Input
 
 
-def gang(given: Input) -> Iterator[FieldError]:
+def gang(inputs: Input) -> Iterator[FieldError]:
     """Check roles, start-up policy and topology of the object, then each template."""
-    intent = given.intent
+    intent = inputs.intent
     if intent.component_type == "worker" and set(intent.roles) - {intent.role_name}:
         yield FieldError(
             path(ROLES),
@@ -31,21 +31,21 @@ def gang(given: Input) -> Iterator[FieldError]:
     if intent.component_type in DISAGGREGATED and intent.roles and {*intent.roles} <= {intent.role_name}:
         message = f"names no other role, so the {intent.component_type} starts alone; name all roles, or none"
         yield FieldError(path(ROLES), None, message, "FI540")
-    scheduler = gang_scheduler(intent, given.settings)
+    scheduler = gang_scheduler(intent, inputs.settings)
     if intent.size > 1:
-        yield from _deadlocks(given, has_gang=bool(scheduler))
+        yield from _deadlocks(inputs, has_gang=bool(scheduler))
     if scheduler:
         yield from _other_gangs(intent)
         for template in intent.templates:
             yield from _template(template, intent, scheduler)
 
 
-def _deadlocks(given: Input, *, has_gang: bool) -> Iterator[FieldError]:
+def _deadlocks(inputs: Input, *, has_gang: bool) -> Iterator[FieldError]:
     """Report what makes the leader wait for workers that LWS creates after it.
 
     Without a gang the leader runs alone at first; with a probe it is ready only once the engine runs.
     """
-    intent, plan = given.intent, given.layout.plan
+    intent, plan = inputs.intent, inputs.layout.plan
     is_awaited = plan.rewritten and bool(plan.leader.engine.probes)
     if intent.startup_policy == "LeaderReady" and (has_gang or is_awaited):
         waits = "scheduled together with them" if has_gang else "not ready before the engine runs on all pods"

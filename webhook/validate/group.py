@@ -41,11 +41,11 @@ ALIKE: Final = 0.82
 """The least similarity at which a resource is taken for a known accelerator."""
 
 
-def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
+def group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the requirements of a launch on each pod, and on all together."""
-    plan, size = given.plan, given.intent.size
-    is_asked = given.intent.parallelism is not None
-    unfilled = is_asked and any(one.severity == "error" for one in given.about_blocks)
+    plan, size = inputs.plan, inputs.intent.size
+    is_asked = inputs.intent.parallelism is not None
+    unfilled = is_asked and any(one.severity == "error" for one in inputs.about_blocks)
     for one in plan.launches:
         yield from _image(one, plan, launcher)
         if not unfilled:
@@ -55,7 +55,7 @@ def group(given: Input, launcher: Launcher) -> Iterator[FieldError]:
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
     if not unfilled:
-        yield from sizes(plan, launcher, given.intent, given.settings.engines)
+        yield from sizes(plan, launcher, inputs.intent, inputs.settings.engines)
 
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:

@@ -8,10 +8,10 @@ from intent.names import longest_name
 from webhook.layout import Input
 
 
-def labels(given: Input) -> Iterator[FieldError]:
+def labels(inputs: Input) -> Iterator[FieldError]:
     """Report a name that is too long, and reserved labels with a value other than the one that is set."""
-    yield from too_long(given.intent.name, given.intent.size, given.intent.replicas)
-    yield from _reserved(given)
+    yield from too_long(inputs.intent.name, inputs.intent.size, inputs.intent.replicas)
+    yield from _reserved(inputs)
 
 
 def too_long(name: str, size: int, replicas: int) -> Iterator[FieldError]:
@@ -22,10 +22,10 @@ def too_long(name: str, size: int, replicas: int) -> Iterator[FieldError]:
         yield FieldError("metadata.name", name, message, "FI109")
 
 
-def _reserved(given: Input) -> Iterator[FieldError]:
-    intent = given.intent
+def _reserved(inputs: Input) -> Iterator[FieldError]:
+    intent = inputs.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    is_everywhere = given.layout.serving.everywhere or intent.size == 1
+    is_everywhere = inputs.layout.serving.everywhere or intent.size == 1
     pods = ours | SERVING_LABELS if is_everywhere else ours
     of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
     for path, written, expected in (("metadata", intent.labels, ours), *of_pods):

@@ -58,37 +58,37 @@ _COUNT: Final = re.compile(
 )
 
 
-def launch(given: Input) -> Iterator[FieldError]:
+def launch(inputs: Input) -> Iterator[FieldError]:
     """Check the command of every template, then the group as a whole; blocks reported some arguments."""
-    yield from (one for one in _launch(given) if one not in given.about_blocks)
+    yield from (one for one in _launch(inputs) if one not in inputs.about_blocks)
 
 
-def _launch(given: Input) -> Iterator[FieldError]:
-    intent, plan = given.intent, given.plan
+def _launch(inputs: Input) -> Iterator[FieldError]:
+    intent, plan = inputs.intent, inputs.plan
     is_by_hand = plan.launcher == NONE
-    launches = tuple(read_launches(intent, given.settings)) if is_by_hand else plan.launches
+    launches = tuple(read_launches(intent, inputs.settings)) if is_by_hand else plan.launches
     for one in launches:
         yield from not_parsed(one)
-        yield from transfer(one, given)
+        yield from transfer(one, inputs)
         yield from limits(one)
         yield from _several(one)
     yield from _one_item(launches)
-    yield from ranks(given, launches)
+    yield from ranks(inputs, launches)
     if is_by_hand:
         for one in launches:
             yield from _by_hand(one, intent)
         return
     launcher = LAUNCHERS[plan.launcher]
     if intent.size < 2:
-        yield from _alone(given, launcher)
+        yield from _alone(inputs, launcher)
         return
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
     yield from _chosen(plan)
     if plan.rewritten:
-        yield from group(given, launcher)
-        yield from pods(given, launcher)
+        yield from group(inputs, launcher)
+        yield from pods(inputs, launcher)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
         for one in plan.launches:
@@ -177,9 +177,9 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI569")
 
 
-def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
+def _alone(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
-    intent, plan = given.intent, given.plan
+    intent, plan = inputs.intent, inputs.plan
     if intent.launcher == plan.launcher and launcher.uses_ray:
         size = "is 1, the default" if intent.sized else "is absent, which means 1"
         message = f"must be absent: {LWT}.size {size}, and one pod needs no launcher; or set it to 2 or more"
@@ -190,7 +190,7 @@ def _alone(given: Input, launcher: Launcher) -> Iterator[FieldError]:
         if plan.leader.command.engine in CHECKED:
             yield from arguments(plan.leader, rewritten=False)
             yield from accelerators(plan.leader, intent.size)
-        yield from fits_pod(plan.leader, intent, given.settings.engines)
+        yield from fits_pod(plan.leader, intent, inputs.settings.engines)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:

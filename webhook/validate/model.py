@@ -18,16 +18,16 @@ _VERSION: Final = re.compile(r"v?([0-9]+)\.([0-9]+)")
 _VARIABLES: Final = ("HF_HOME", "HF_HUB_CACHE", "HF_TOKEN")
 
 
-def model(given: Input) -> Iterator[FieldError]:
+def model(inputs: Input) -> Iterator[FieldError]:
     """Check the model of the annotations against its scheme, the cluster and every template."""
-    intent, found = given.intent, given.intent.artifact
+    intent, found = inputs.intent, inputs.intent.artifact
     if found is None:
         yield from _without_model(intent)
         return
     yield from _without_effect(found, for_adapters=intent.adapters.use_secret)
     if found.uri.scheme == "oci":
-        yield from image_volumes(given.settings.kubernetes_version, MODEL)
-    if "model" not in given.concerns:
+        yield from image_volumes(inputs.settings.kubernetes_version, MODEL)
+    if "model" not in inputs.concerns:
         return
     for template in intent.templates:
         yield from _own_download(template, found)
@@ -35,12 +35,12 @@ def model(given: Input) -> Iterator[FieldError]:
             yield from _own_parts(template, template.engine, found)
 
 
-def lora(given: Input) -> Iterator[FieldError]:
+def lora(inputs: Input) -> Iterator[FieldError]:
     """Check the adapters against the cluster and every template; the block checks the arguments."""
-    intent, adapters = given.intent, given.intent.adapters.adapters
+    intent, adapters = inputs.intent, inputs.intent.adapters.adapters
     if any(one.uri.scheme == "oci" for one in adapters):
-        yield from image_volumes(given.settings.kubernetes_version, LORA)
-    for template in intent.templates if "lora" in given.concerns else ():
+        yield from image_volumes(inputs.settings.kubernetes_version, LORA)
+    for template in intent.templates if "lora" in inputs.concerns else ():
         for one in adapters:
             if template.engine and one.mount in template.engine.mounts:
                 message = f"{one.mount} is a mount of your own, which is used for the adapter {one.name}"

@@ -20,18 +20,18 @@ _UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
-def pods(given: Input, launcher: Launcher) -> Iterator[FieldError]:
+def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the group, then every pod template."""
-    intent, plan = given.intent, given.plan
+    intent, plan = inputs.intent, inputs.plan
     yield from restart(intent)
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
-        if launcher.resolves and "dns" in given.concerns:
+        if launcher.resolves and "dns" in inputs.concerns:
             yield from _name_taken(launch)
         yield from requests(launch)
         yield from names(launch)
-        yield from _shared_memory(launch, given)
+        yield from _shared_memory(launch, inputs)
         yield from _side_channel(launch)
         if launcher.uses_ray:
             yield from _ray(launch)
@@ -107,9 +107,9 @@ def limits(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI327")
 
 
-def _shared_memory(launch: Launch, given: Input) -> Iterator[FieldError]:
+def _shared_memory(launch: Launch, inputs: Input) -> Iterator[FieldError]:
     """Report a pod without memory at /dev/shm whose author skips the volume."""
-    if "shm" not in given.concerns and not has_memory(launch):
+    if "shm" not in inputs.concerns and not has_memory(launch):
         message = (
             f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
         )

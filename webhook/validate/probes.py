@@ -21,21 +21,22 @@ _UNGUARDED: Final = (
 )
 
 
-def probes(given: Input) -> Iterator[FieldError]:
+def probes(inputs: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template; of launches by hand, the port alone."""
-    plan, own = given.layout.plan, given.plan.launches or tuple(read_launches(given.intent, given.settings))
-    yield from _unready(given, own)
-    for launch in plan.launches if plan.rewritten else own if given.layout.serving.ports else ():
-        removed = misplaced(launch, given)
+    plan = inputs.layout.plan
+    own = inputs.plan.launches or tuple(read_launches(inputs.intent, inputs.settings))
+    yield from _unready(inputs, own)
+    for launch in plan.launches if plan.rewritten else own if inputs.layout.serving.ports else ():
+        removed = misplaced(launch, inputs)
         for probe in launch.engine.probes:
-            message = "" if probe in removed else _message(launch, probe, given)
+            message = "" if probe in removed else _message(launch, probe, inputs)
             if message:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
-def _unready(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
+def _unready(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
-    intent, serving = given.intent, given.layout.serving
+    intent, serving = inputs.intent, inputs.layout.serving
     servers = launches if serving.everywhere else launches[:1]
     for launch in launches if intent.size > 1 else ():
         if launch.command.engine == "sglang" and _on(launch, LISTENS):
@@ -62,8 +63,8 @@ _ASKED: Final = ("vllm", "sglang")
 """The engines that answer `/health` once they serve."""
 
 
-def _message(launch: Launch, probe: Probe, given: Input) -> str:
-    plan, serving = given.layout.plan, given.layout.serving
+def _message(launch: Launch, probe: Probe, inputs: Input) -> str:
+    plan, serving = inputs.layout.plan, inputs.layout.serving
     is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
     if serving.ports and is_called and not (plan.rewritten and is_health(probe)):
         return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"
@@ -75,5 +76,5 @@ def _message(launch: Launch, probe: Probe, given: Input) -> str:
     if not (launch.leads or serving.everywhere or launcher.answers):
         return "" if probe.handler == "exec" else _ON_WORKERS
     has_startup = any(one.field == "startupProbe" for one in launch.engine.probes)
-    is_early = not has_startup and startup_port(launch, given) is None
+    is_early = not has_startup and startup_port(launch, inputs) is None
     return _UNGUARDED if probe.field == "livenessProbe" and is_early else ""

@@ -47,28 +47,28 @@ _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""
 
 
-def ranks(given: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
+def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """Check the ranks of each template, then how requests are balanced over them (FI329, FI549)."""
-    shared = [found for one in launches for found in _shared(one, given.intent)]
+    shared = [found for one in launches for found in _shared(one, inputs.intent)]
     yield from shared
     launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
     if not launches:
         return
     leader, worker = launches[0], launches[-1]
     flag = next((asked for name in ASKED if (asked := leader.command.flags.last(name))), None)
-    found = read_ranks(leader, worker, given.intent.size)
+    found = read_ranks(leader, worker, inputs.intent.size)
     if flag is not None:
-        case = _Case(leader, found, given)
+        case = _Case(leader, found, inputs)
         for modes, is_wrong, says in _REFUSED:
             if balance(leader) in modes and is_wrong(case):
                 message = f"{spelled(leader, flag)} {says.format(case=case)}"
                 yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-        for problem in _of_servers(leader, worker, found, given):
+        for problem in _of_servers(leader, worker, found, inputs):
             message = f"{spelled(leader, flag)} {problem}"
             yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-    elif found and (given.plan.rewritten or leader.command.flags.last(NNODES)):
-        yield from _with_nnodes(leader, given.plan, found, given.settings.engines)
-    if found and given.intent.size > 1 and not shared:
+    elif found and (inputs.plan.rewritten or leader.command.flags.last(NNODES)):
+        yield from _with_nnodes(leader, inputs.plan, found, inputs.settings.engines)
+    if found and inputs.intent.size > 1 and not shared:
         yield from _incomplete(leader, worker)
 
 
@@ -102,17 +102,17 @@ class _Case(NamedTuple):
 
     leader: Launch
     ranks: Ranks | None
-    given: Input
+    inputs: Input
 
     @property
     def written(self) -> Ranks | None:
         """The ranks of a launch that is written; None of one that its author wrote."""
-        return self.ranks if self.given.plan.rewritten else None
+        return self.ranks if self.inputs.plan.rewritten else None
 
     @property
     def size(self) -> int:
         """The number of pods."""
-        return self.given.intent.size
+        return self.inputs.intent.size
 
     @property
     def asked(self) -> str:
@@ -125,7 +125,7 @@ class _Case(NamedTuple):
         """The release, if it lacks one of the flags."""
         version, flags = self.leader.image.version, self.leader.command.flags
         absent = (
-            not has(self.given.settings.engines, "vllm", trait, version)
+            not has(self.inputs.settings.engines, "vllm", trait, version)
             for name, trait in _RELEASES.items()
             if flags.last(name)
         )
@@ -134,7 +134,7 @@ class _Case(NamedTuple):
     @property
     def dense(self) -> bool:
         """Whether the release refuses the model, since it has no experts."""
-        return _is_dense(self.leader, self.given.settings.engines) is True
+        return _is_dense(self.leader, self.inputs.settings.engines) is True
 
 
 _ALL: Final = ("hybrid", "external", "multi-port")
@@ -236,15 +236,15 @@ def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engine
 # --- servers ----------------------------------------------------------------------------------------
 
 
-def _of_servers(leader: Launch, worker: Launch, found: Ranks | None, given: Input) -> Iterator[str]:
+def _of_servers(leader: Launch, worker: Launch, found: Ranks | None, inputs: Input) -> Iterator[str]:
     """Yield what is wrong with the servers of the pods, as the end of a sentence about the flag."""
     mode = balance(leader)
-    counts = found.of_pods(given.intent.size) if found else ()
+    counts = found.of_pods(inputs.intent.size) if found else ()
     if mode != "internal" and 0 in counts:
         yield f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag"
     elif mode == "multi-port":
         yield from _of_supervisor(leader, counts, found.data if found else 0)
-        yield from _of_ports(leader, worker, given)
+        yield from _of_ports(leader, worker, inputs)
 
 
 def _of_supervisor(leader: Launch, counts: tuple[int, ...], data: int) -> Iterator[str]:
@@ -259,9 +259,9 @@ def _of_supervisor(leader: Launch, counts: tuple[int, ...], data: int) -> Iterat
         yield f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates"
 
 
-def _of_ports(leader: Launch, worker: Launch, given: Input) -> Iterator[str]:
+def _of_ports(leader: Launch, worker: Launch, inputs: Input) -> Iterator[str]:
     """Yield what is wrong with the ports of a pod, one for each rank and that of the supervisor."""
-    asked = servers(leader, worker, given.intent.size)
+    asked = servers(leader, worker, inputs.intent.size)
     ports, own = asked.ports, text_of(leader, SUPERVISOR)
     if own and not (is_size(own) and int(own) <= HIGHEST):
         yield f"needs a --{SUPERVISOR} of 1 to {HIGHEST}"
@@ -269,6 +269,6 @@ def _of_ports(leader: Launch, worker: Launch, given: Input) -> Iterator[str]:
         yield f"needs a --{SUPERVISOR} beside those of the ranks, {ports[0]} and up"
     elif bounded(asked) != asked:
         yield f"needs a port for each rank of a pod, of at most {MOST_SERVED - 1} ranks, up to {HIGHEST}"
-    elif len(ports) > MOST_PORTS and given.intent.routing.wanted:
+    elif len(ports) > MOST_PORTS and inputs.intent.routing.wanted:
         limit = f"an InferencePool at most {MOST_PORTS} ports"
         yield f"has {len(ports)} ranks a pod, {limit}: lower --{LOCAL_DATA}"

@@ -16,9 +16,9 @@ from intent.service.routes import (
 from webhook.layout import Input
 
 
-def routing(given: Input) -> Iterator[FieldError]:
+def routing(inputs: Input) -> Iterator[FieldError]:
     """Check what needs no other member of the service. Most objects have no such annotation."""
-    intent, settings = given.intent, given.settings
+    intent, settings = inputs.intent, inputs.settings
     asked = intent.routing
     if asked == NO_ROUTING or intent.component_type == ENCODER:
         return  # routes lead to the members beside an encoder, which decide the strategy

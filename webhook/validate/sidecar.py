@@ -10,14 +10,14 @@ from webhook.layout import Input
 from webhook.move import sidecar_of
 
 
-def sidecar(given: Input) -> Iterator[FieldError]:
+def sidecar(inputs: Input) -> Iterator[FieldError]:
     """Check the leader, if it gets a sidecar."""
-    yield from _options(given)
-    found = given.layout.move
+    yield from _options(inputs)
+    found = inputs.layout.move
     if isinstance(found, FieldError):
         yield found
     elif found is not None:
-        leader = given.intent.templates[0]
+        leader = inputs.intent.templates[0]
         for probe in leader.engine.probes if leader.engine else ():
             if probe.handler == "exec":
                 message = (
@@ -27,10 +27,10 @@ def sidecar(given: Input) -> Iterator[FieldError]:
                 yield FieldError(f"{leader.engine_path}.{probe.field}", None, message, "FI853")
 
 
-def _options(given: Input) -> Iterator[FieldError]:
+def _options(inputs: Input) -> Iterator[FieldError]:
     """FI567, FI568, FI840: the sidecar knows its options, and they suit the engine."""
-    intent, where = given.intent, path(SIDECAR)
-    row, options = sidecar_of(intent, given.settings), intent.sidecar_options
+    intent, where = inputs.intent, path(SIDECAR)
+    row, options = sidecar_of(intent, inputs.settings), intent.sidecar_options
     if options == NO_OPTIONS:
         return
     if not intent.sidecar:
@@ -44,7 +44,7 @@ def _options(given: Input) -> Iterator[FieldError]:
     for stage in (stage for stage in options.unverified if stage not in options.tls):
         message = f"insecureSkipVerify has no effect on the {stage}: add {stage} to tls"
         yield FieldError(where, None, message, "FI568", part="insecureSkipVerify")
-    leader = given.plan.launches[0] if given.plan.launches else None
+    leader = inputs.plan.launches[0] if inputs.plan.launches else None
     if "decoder" in options.tls and leader and not has_tls(leader):
         message = "the decoder serves without TLS, as far as its arguments show; add --ssl-certfile"
         yield FieldError(where, None, message, "FI567", part="tls")

@@ -68,7 +68,7 @@ def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
             f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}. "
             f"{LWT}.size {size}: set it to {pods}, or use {there} accelerators"
         )
-        yield FieldError(*_given(launch), message, "FI308")
+        yield FieldError(*_first_size(launch), message, "FI308")
 
 
 _RAY_ADDRESS: Final = "RAY_ADDRESS"
@@ -93,7 +93,7 @@ def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
             f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
             f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
         )
-        yield FieldError(*_given(launch), message, "FI308")
+        yield FieldError(*_first_size(launch), message, "FI308")
 
 
 def _idle_alone(launch: Launch) -> Iterator[FieldError]:
@@ -135,7 +135,7 @@ def _unfit(plan: LaunchPlan, launcher: Launcher, size: int) -> Iterator[FieldErr
     """Compare the sizes as they are read, without flags that are misspelt."""
     needed = read_sizes(plan.leader)
     if needed and launcher.spreads and (uneven := _uneven(plan, needed, size)):
-        yield FieldError(*_given(plan.leader), uneven, "FI316")
+        yield FieldError(*_first_size(plan.leader), uneven, "FI316")
     elif needed:
         yield from _in_all(plan, needed, size)
 
@@ -173,7 +173,7 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
             f"must fit the group: {_shown(plan.leader, needed)}, its {size} pods request {there}; "
             f"lower a size{raised}"
         )
-        yield FieldError(*_given(plan.leader), message, "FI307")
+        yield FieldError(*_first_size(plan.leader), message, "FI307")
     elif there is not None:
         yield from _idle(plan, needed, there, size)
         yield from _crossing(plan, needed, size)
@@ -271,10 +271,9 @@ def _local_data(asked: Parallelism | None, size: int) -> Iterator[FieldError]:
 
 def _shown(launch: Launch, needed: Sizes) -> str:
     """Return the product of the sizes, in the words of the author: `-tp 8 x -pp 2 = 16 accelerators`."""
-    given = [
-        (quoted(launch, flag), count) for flag, count in zip(_flags(launch), needed, strict=True) if flag
-    ]
-    factors = [word for word, count in given if count > 1] or [word for word, _ in given]
+    flags = zip(_flags(launch), needed, strict=True)
+    words = [(quoted(launch, flag), count) for flag, count in flags if flag]
+    factors = [word for word, count in words if count > 1] or [word for word, _ in words]
     return f"{' x '.join(factors)} = {needed.accelerators} accelerators"
 
 
@@ -287,7 +286,7 @@ def _sizes_given(launch: Launch) -> bool:
     return any(_flags(launch))
 
 
-def _given(launch: Launch) -> tuple[str, str | None]:
+def _first_size(launch: Launch) -> tuple[str, str | None]:
     """Return path and value of the first size in the command, or else the path of the container."""
     flag = next((one for one in _flags(launch) if one), None)
     if flag is None:
@@ -302,7 +301,7 @@ def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[Fi
         fewer = f", or request {needed.accelerators}" if is_alone else _fewer_pods(plan, needed, size)
         used = f"{_shown(plan.leader, needed)}, the {'pod' if is_alone else 'group'} requests {there}{better}"
         message = f"{used if _sizes_given(plan.leader) else _no_sizes(plan, size)}{fewer}"
-        yield FieldError(_given(plan.leader)[0], None, message, "FI501")
+        yield FieldError(_first_size(plan.leader)[0], None, message, "FI501")
 
 
 def _fewer_pods(plan: LaunchPlan, needed: Sizes, size: int) -> str:
@@ -326,9 +325,9 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
         hangs = HANGS.since <= plan.leader.image.version < HANGS.below
         if hangs and all(one.name.lstrip("-") != HANGS.without for one in plan.leader.command.flags.given):
             message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
-            yield FieldError(_given(plan.leader)[0], None, message, "FI569")
+            yield FieldError(_first_size(plan.leader)[0], None, message, "FI569")
         message = f"{word} spans pods of {pod} accelerators, which is slow{_better(plan, needed, size)}"
-        yield FieldError(_given(plan.leader)[0], None, message, "FI502")
+        yield FieldError(_first_size(plan.leader)[0], None, message, "FI502")
 
 
 def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:

@@ -38,9 +38,9 @@ _BOOTSTRAP: Final = "bootstrap_server_address"
 """A field of `kv_connector_extra_config` (vLLM 0.32.0 `mooncake_connector.py`)."""
 
 
-def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
+def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
     """Check the KV transfer settings of one engine. Behind a sidecar the leader's API has another port."""
-    intent, engines = given.intent, given.settings.engines
+    intent, engines = inputs.intent, inputs.settings.engines
     yield from _mode(launch, intent)
     yield from _none(launch, intent)
     found = read_transfer(launch) if launch.command.is_vllm else None
@@ -57,7 +57,7 @@ def transfer(launch: Launch, given: Input) -> Iterator[FieldError]:
     for message in (
         *_peers(found, launch, intent, engines),
         *_mooncake(found, launch, intent),
-        *_p2p(found, launch, str(_own_port(launch, given))),
+        *_p2p(found, launch, str(_own_port(launch, inputs))),
     ):
         yield FieldError(where, None, message, "FI508")
 
@@ -158,10 +158,10 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
         yield message
 
 
-def _own_port(launch: Launch, given: Input) -> int:
+def _own_port(launch: Launch, inputs: Input) -> int:
     """Return the port of the engine itself, behind its sidecar if it has one."""
-    move, served = given.layout.move, given.layout.served.port
-    is_moved = isinstance(move, Moved) and launch.template == given.intent.templates[0]
+    move, served = inputs.layout.move, inputs.layout.served.port
+    is_moved = isinstance(move, Moved) and launch.template == inputs.intent.templates[0]
     return move.to if isinstance(move, Moved) and is_moved else served
 
 

@@ -28,9 +28,9 @@ OTHER_RULES: Final = (
 )
 STRICTER: Final = (
     Change(
-        "    yield from _reserved(given)\n",
-        "    yield from _reserved(given)\n"
-        "    for engine in [template.engine for template in given.intent.templates if template.engine]:\n"
+        "    yield from _reserved(inputs)\n",
+        "    yield from _reserved(inputs)\n"
+        "    for engine in [template.engine for template in inputs.intent.templates if template.engine]:\n"
         '        if engine.image.endswith(":v0.17.1"):\n'
         '            yield FieldError(SERVICE, engine.image, "must be v0.17.2 or later", "FI108")\n',
     ),
