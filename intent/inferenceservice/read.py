@@ -64,7 +64,6 @@ _SHAPES: Final = {
 }
 """Messages by pydantic's type of error (`pydantic-core` `ErrorType`), with its values in braces."""
 _LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
-"""Message about an HTTPRoute without a Gateway."""
 
 
 @dataclass(frozen=True, slots=True)
