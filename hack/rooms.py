@@ -19,8 +19,8 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 12_138, 8_100),
-    "intent": Room(("intent",), 10_678, 9_100),
+    "webhook": Room(("webhook",), 12_087, 8_100),
+    "intent": Room(("intent",), 10_668, 9_100),
     "catalog": Room(("catalog",), 2_835, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_391, 8_100),
     "command": Room(("fusioninfer", "server", "importer", "plan"), 16_130, 10_000),
