@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
-from intent import Object, yaml
+from intent import Object
 from intent.inferenceservice.read import read
 from intent.names import SYSTEM_NAMESPACE
 from intent.service.member import ServiceKey
@@ -134,8 +133,8 @@ async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
 def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
     """Parse the text of a settings file; facts about engines in a file of their own are left out."""
     try:
-        values = SettingsFile.model_validate(next(iter(yaml.load(content)), None) or {}).model_dump()
-    except (*yaml.UNREADABLE, ValidationError):
+        values = parse_model(content, "settings.yaml", SettingsFile).model_dump()
+    except UnreadableFileError:
         return Settings(), ("the settings of the installation are invalid, so the defaults are assumed",)
     engines = values.pop("engines")
     notes = (f"the facts about engines in {engines} are not read",) if engines else ()

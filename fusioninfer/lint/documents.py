@@ -178,12 +178,17 @@ def load_yaml(text: str, file: str) -> list[Any]:
 
 def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
     """Read the first document of a settings file. Raises `UnreadableFileError`, naming the fields."""
-    found = load_yaml(read_text(str(path)), str(path)) or [{}]
+    return parse_model(read_text(str(path)), str(path), model)
+
+
+def parse_model(text: str, file: str, model: type[SettingsModel]) -> SettingsModel:
+    """Parse the text of a settings file; an empty one has the defaults. Raises `UnreadableFileError`."""
+    found = next(iter(load_yaml(text, file)), None)
     try:
-        return model.model_validate(found[0])
+        return model.model_validate({} if found is None else found)
     except ValidationError as error:
         lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
-        raise UnreadableFileError(f"{path}: {'; '.join(lines)}") from error
+        raise UnreadableFileError(f"{file}: {'; '.join(lines)}") from error
 
 
 def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:

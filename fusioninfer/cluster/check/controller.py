@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from fusioninfer.cluster.answers import Right, Rights
 from fusioninfer.cluster.check.components import served
 from fusioninfer.cluster.check.facts import Facts
@@ -20,8 +18,9 @@ from fusioninfer.cluster.check.row import (
     unknown,
 )
 from fusioninfer.cluster.text import name_of
+from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
-from intent import Object, budget, yaml
+from intent import Object, budget
 from intent.errors import FieldError
 from intent.shapes import mapping, number, text
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
@@ -140,21 +139,11 @@ def _settings(facts: Facts) -> Judgement | None:
     config = facts.answer("settings").first
     if not config:
         return None
-    content = text(mapping(config.get("data")).get("settings.yaml"))
-    problem = settings_problem(content)
-    return fails(f"ConfigMap {name_of(config)}: {problem}") if problem else holds()
-
-
-def settings_problem(content: str) -> str:
-    """Return what is wrong with the text of a settings file; empty if nothing is."""
     try:
-        SettingsFile.model_validate(next(iter(yaml.load(content)), None) or {})
-    except yaml.UNREADABLE as error:
-        return str(getattr(error, "problem", None) or error)
-    except ValidationError as error:
-        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
-        return "; ".join(lines)
-    return ""
+        parse_model(text(mapping(config.get("data")).get("settings.yaml")), "settings.yaml", SettingsFile)
+    except UnreadableFileError as error:
+        return fails(f"ConfigMap {name_of(config)}, {error}")
+    return holds()
 
 
 @check(
