@@ -8,14 +8,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.cli.options import (
-    CONTEXT,
-    FINDINGS,
-    KUBECONFIG,
-    SYSTEM,
-    echo_json,
-)
+from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
+from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.check.collect import collect
 from fusioninfer.cluster.check.row import results
 from fusioninfer.cluster.check.table import CHECKS
@@ -35,16 +29,14 @@ Examples:
 @click.option("--pre", is_flag=True, help="Check what an installation needs, before it.")
 @HOME
 @SYSTEM
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @OUTPUT
-def check(  # noqa: PLR0913 - each is a flag
+def check(
     *,
     pre: bool,
     namespace: str,
     system_namespace: str,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     output: str,
 ) -> None:
     """Check that a cluster has what FusionInfer needs, and that FusionInfer works in it.
@@ -56,8 +48,8 @@ def check(  # noqa: PLR0913 - each is a flag
     Exit code 0: no errors (there may be warnings); 1: errors; 2: the cluster cannot be read.
     """
     when: Any = "pre" if pre else "installed"
-    home = namespace or home_namespace(kubeconfig, context)
-    facts = read(kubeconfig, context, lambda reader: collect(reader, when, system_namespace, home))
+    home = cluster.namespace(namespace)
+    facts = cluster.read(lambda reader: collect(reader, when, system_namespace, home))
     found = results(CHECKS, facts, when)
     if output == "json":
         echo_json([asdict(one) for one in found])

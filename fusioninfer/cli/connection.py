@@ -2,14 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from fusioninfer.cli.options import Namespace, exit_unreadable, output_option
+from fusioninfer.cli.options import (
+    CONTEXT,
+    KUBECONFIG,
+    CommandFunction,
+    Namespace,
+    exit_unreadable,
+    output_option,
+)
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
-from kube.client import ConfigError, connect
-from kube.client import home_namespace as home
+from kube.client import ConfigError, connect, home_namespace
 
 T = TypeVar("T")
 HOME: Final = click.option(
@@ -22,25 +29,42 @@ HOME: Final = click.option(
 OUTPUT: Final = output_option("text", "json")
 
 
-def read(kubeconfig: str | None, context: str | None, reading: Callable[[Any], Awaitable[T]]) -> T:
-    """Connect, read, and disconnect; exit if the cluster cannot be read."""
+class Cluster(NamedTuple):
+    """The cluster that a user named: a kubeconfig and a context of it, or the default ones."""
 
-    async def run() -> T:
-        client = await connect(kubeconfig, context)
+    kubeconfig: str | None
+    context: str | None
+
+    def read(self, reading: Callable[[Reader], Awaitable[T]]) -> T:
+        """Connect, read, and disconnect; exit if the cluster cannot be read."""
+
+        async def run() -> T:
+            client = await connect(*self)
+            try:
+                return await reading(Reader(client))
+            finally:
+                await client.close()
+
         try:
-            return await reading(Reader(client))
-        finally:
-            await client.close()
+            return asyncio.run(run())
+        except (ConfigError, NotFoundError, UnreachableError) as error:
+            exit_unreadable(error)
 
-    try:
-        return asyncio.run(run())
-    except (ConfigError, NotFoundError, UnreachableError) as error:
-        exit_unreadable(error)
+    def namespace(self, named: str) -> str:
+        """Return the namespace that was named, else that of the context; exit without a kubeconfig."""
+        try:
+            return named or home_namespace(*self)
+        except ConfigError as error:
+            exit_unreadable(error)
 
 
-def home_namespace(kubeconfig: str | None, context: str | None) -> str:
-    """Return the namespace of the context; exit without a kubeconfig."""
-    try:
-        return home(kubeconfig, context)
-    except ConfigError as error:
-        exit_unreadable(error)
+def CLUSTER(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used as a decorator, like the options
+    """Add --kubeconfig and --context; the command gets them as `cluster`."""
+
+    @KUBECONFIG
+    @CONTEXT
+    @wraps(command)
+    def called(*, kubeconfig: str | None, context: str | None, **others: Any) -> Any:
+        return command(cluster=Cluster(kubeconfig, context), **others)
+
+    return called

@@ -6,13 +6,11 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
+from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import (
     CONFIG,
-    CONTEXT,
     FILES,
     FINDINGS,
-    KUBECONFIG,
     UNREADABLE,
     echo_json,
     exit_unreadable,
@@ -36,8 +34,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @FILES
 @HOME
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @CONFIG
 @OUTPUT
 def diff(  # noqa: PLR0913 - each is a flag
@@ -45,8 +42,7 @@ def diff(  # noqa: PLR0913 - each is a flag
     files: tuple[str, ...],
     recursive: bool,
     namespace: str,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     config: Path | None,
     output: str,
 ) -> None:
@@ -63,8 +59,8 @@ def diff(  # noqa: PLR0913 - each is a flag
     objects, unread = documents.read_all(files, recursive=recursive)
     if unread:
         exit_unreadable(*unread)
-    home = namespace or home_namespace(kubeconfig, context)
-    found = read(kubeconfig, context, lambda reader: differences(reader, objects, home, settings))
+    home = cluster.namespace(namespace)
+    found = cluster.read(lambda reader: differences(reader, objects, home, settings))
     if output == "json":
         echo_json(
             {
@@ -79,7 +75,6 @@ def diff(  # noqa: PLR0913 - each is a flag
 
 
 def _as_json(change: Any) -> dict[str, Any]:
-
     return {
         "origin": change.origin,
         "action": change.action,
@@ -94,7 +89,6 @@ def _as_json(change: Any) -> dict[str, Any]:
 
 
 def _print(found: Any) -> None:
-
     for line in (line for change in found.changes for line in unified(change).splitlines()):
         click.secho(line, fg=COLOURS.get(line[:1]))
     for note in found.notes:

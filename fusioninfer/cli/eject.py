@@ -6,12 +6,10 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import home_namespace, read
+from fusioninfer.cli.connection import CLUSTER, Cluster
 from fusioninfer.cli.options import (
-    CONTEXT,
     FILES_OR_NAMES,
     FINDINGS,
-    KUBECONFIG,
     Namespace,
     echo_json,
     exit_unreadable,
@@ -45,15 +43,13 @@ Examples:
     default="",
     help="The namespace of objects without one. Default: the context's.",
 )
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @output_option("yaml", "json")
-def eject(  # noqa: PLR0913 - each is a flag
+def eject(
     *,
     files: tuple[str, ...],
     namespace: str,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     output: str,
     recursive: bool,
 ) -> None:
@@ -67,9 +63,9 @@ def eject(  # noqa: PLR0913 - each is a flag
     Exit code 0: printed; 1: an object cannot be ejected, so nothing is printed; 2: a file or the cluster
     cannot be read.
     """
-    home = namespace or home_namespace(kubeconfig, context)
+    home = cluster.namespace(namespace)
     wanted = _targets(files, home, recursive=recursive)
-    services, problems = read(kubeconfig, context, lambda reader: read_services(reader, wanted))
+    services, problems = cluster.read(lambda reader: read_services(reader, wanted))
     if problems:
         print_errors(map(ValueError, problems))
         sys.exit(FINDINGS)

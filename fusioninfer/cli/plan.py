@@ -7,13 +7,11 @@ from typing import Final
 
 import click
 
-from fusioninfer.cli.connection import home_namespace, read
+from fusioninfer.cli.connection import CLUSTER, Cluster
 from fusioninfer.cli.options import (
     CONFIG,
-    CONTEXT,
     FILES,
     FINDINGS,
-    KUBECONFIG,
     NAMESPACE,
     OK,
     SELECTION,
@@ -61,8 +59,7 @@ count. docs/plan.md says what is modelled and what is not.
     type=click.Path(allow_dash=True),
     help="A file of Nodes, or a list of them, to plan with.",
 )
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @CONFIG
 @SELECTION
 @output_option("text", "json", "html")
@@ -73,8 +70,7 @@ def plan(  # noqa: PLR0913 - each is a flag
     namespace: str,
     shapes: str | None,
     nodes_file: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     config: Path | None,
     selection: Selection,
     output: str,
@@ -93,8 +89,8 @@ def plan(  # noqa: PLR0913 - each is a flag
     if shapes is not None and nodes_file is not None:
         raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
     settings = read_settings(config)
-    source = NodeSource(shapes, nodes_file, kubeconfig, context)
-    home = namespace or (home_namespace(kubeconfig, context) if source.is_live else "")
+    source = NodeSource(shapes, nodes_file, cluster)
+    home = cluster.namespace(namespace) if source.is_live else namespace
     found, problems = documents.read_all(files, recursive=recursive)
     made = offline.compose(found, settings, namespace=home)
     require(Report.of(made, problems), selection)
@@ -109,8 +105,7 @@ class NodeSource:
 
     shapes: str | None
     nodes_file: str | None
-    kubeconfig: str | None
-    context: str | None
+    cluster: Cluster
 
     @property
     def is_live(self) -> bool:
@@ -152,7 +147,7 @@ def _nodes(source: NodeSource, offered: tuple[str, ...]) -> Nodes:
             return of_file(source.nodes_file)
         except UnreadableFileError as error:
             exit_unreadable(error)
-    return read(source.kubeconfig, source.context, of_cluster)
+    return source.cluster.read(of_cluster)
 
 
 def _rendered(result: Forecast, output: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.cli.options import CONTEXT, FINDINGS, KUBECONFIG, SYSTEM, echo_json
+from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
+from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
 from fusioninfer.cluster.text import counted, parse
 from intent.errors import printable
@@ -29,8 +29,7 @@ Examples:
 @HOME
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="The objects of all namespaces.")
 @SYSTEM
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @OUTPUT
 def refresh(  # noqa: PLR0913 - each is a flag
     *,
@@ -41,8 +40,7 @@ def refresh(  # noqa: PLR0913 - each is a flag
     namespace: str,
     everywhere: bool,
     system_namespace: str,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     output: str,
 ) -> None:
     """Take changed InferenceTemplates.
@@ -58,9 +56,9 @@ def refresh(  # noqa: PLR0913 - each is a flag
     named = parse(name) if name else None
     if name and named is None:
         raise click.BadParameter(f"{name!r} is neither a name, nor lws/NAME, nor isvc/NAME")
-    home = "" if everywhere else namespace or home_namespace(kubeconfig, context)
+    home = "" if everywhere else cluster.namespace(namespace)
     wanted = Wanted(home, system_namespace, template, named)
-    rows = read(kubeconfig, context, lambda reader: outdated(reader, wanted))
+    rows = cluster.read(lambda reader: outdated(reader, wanted))
     ready = [row for row in rows if not row.problem]
     count = counted(len(ready), "LeaderWorkerSet")
     restarts = f"the groups of {sum(row.rolls for row in ready)} restart"
@@ -71,7 +69,7 @@ def refresh(  # noqa: PLR0913 - each is a flag
     if ready and not dry_run:
         if not yes:
             click.confirm(f"Refresh {count}? {restarts.capitalize()}", abort=True, err=True)
-        done = read(kubeconfig, context, lambda reader: refreshed(reader, ready))
+        done = cluster.read(lambda reader: refreshed(reader, ready))
         for row in done if output == "text" else ():
             if row.problem:
                 click.echo(printable(f"{row.namespace}/{row.itself.name}: {_outcome(row)}"))

@@ -8,15 +8,8 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.connection import HOME, OUTPUT, home_namespace, read
-from fusioninfer.cli.options import (
-    CONFIG,
-    CONTEXT,
-    FINDINGS,
-    KUBECONFIG,
-    echo_json,
-    read_settings,
-)
+from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
+from fusioninfer.cli.options import CONFIG, FINDINGS, echo_json, read_settings
 from fusioninfer.cluster.why.case import case_of
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.read import read_case
@@ -35,8 +28,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("name", metavar="SERVICE | lws/NAME | isvc/NAME")
 @HOME
-@KUBECONFIG
-@CONTEXT
+@CLUSTER
 @CONFIG
 @click.option("--all", "every", is_flag=True, help="Also the causes that come after the dominant one.")
 @OUTPUT
@@ -44,8 +36,7 @@ def why(  # noqa: PLR0913 - each is a flag
     *,
     name: str,
     namespace: str,
-    kubeconfig: str | None,
-    context: str | None,
+    cluster: Cluster,
     config: Path | None,
     every: bool,
     output: str,
@@ -59,8 +50,8 @@ def why(  # noqa: PLR0913 - each is a flag
     Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
     """
     settings = read_settings(config) if config else None
-    home = namespace or home_namespace(kubeconfig, context)
-    case = case_of(read(kubeconfig, context, lambda reader: read_case(reader, name, home, settings)))
+    home = cluster.namespace(namespace)
+    case = case_of(cluster.read(lambda reader: read_case(reader, name, home, settings)))
     found = causes(case)
     wrong = [one for one in found if one.effect != "note"]
     unknown = case.unknown

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from fusioninfer.cli import main
-from fusioninfer.cli import refresh as command
+from fusioninfer.cli import connection, main
 from fusioninfer.cli.options import exit_unreadable
 from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.reader import NotFoundError, UnreachableError
@@ -101,13 +100,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     there.put_template()
     there.put("a")
 
-    def read(_kubeconfig: Any, _context: Any, reading: Any) -> Any:
+    def read(_cluster: connection.Cluster, reading: Any) -> Any:
         try:
             return asyncio.run(reading(there))
         except (NotFoundError, UnreachableError) as error:
             exit_unreadable(error)
 
-    monkeypatch.setattr(command, "read", read)
+    monkeypatch.setattr(connection.Cluster, "read", read)
     return there
 
 
