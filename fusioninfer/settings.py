@@ -1,11 +1,10 @@
 """Read the settings file (YAML) into a frozen `Settings`, for the servers and the offline subcommands."""
 
-from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from catalog.engines import ENGINES
@@ -19,22 +18,29 @@ from webhook.launchers import LAUNCHERS
 _DEFAULTS: Final = Settings()
 
 
-def _one_of(names: Iterable[str]) -> Any:
-    return Annotated[str, Field(pattern=f"^({'|'.join(names)})$")]
+def _switch(value: Any) -> Any:
+    if isinstance(value, bool) or (isinstance(value, list | tuple) and all(map(_is_name, value))):
+        return value
+    raise ValueError("must be on, off, or a list of names")
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 _NAMES: Final = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
 """A list, which is kept as a tuple."""
+_SWITCH: Final = Annotated[bool | _NAMES, BeforeValidator(_switch)]
 _RULES: Final[dict[str, Any]] = {
     "scheduler_name": Annotated[str, Field(min_length=1)],
-    "launcher": _one_of((*LAUNCHERS, AUTO, NONE)),
+    "launcher": Literal[(*LAUNCHERS, AUTO, NONE)],
     "accelerator": Annotated[str, Field(pattern=r"^([a-z0-9.-]+/[A-Za-z0-9._-]+)?$")],
     "volcano_version": Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+)?$")],
-    "picker": _one_of(PICKERS),
-    "disaggregated_picker": _one_of(SPLITTING),
-    "gateways": bool | _NAMES,
+    "picker": Literal[*PICKERS],
+    "disaggregated_picker": Literal[*SPLITTING],
+    "gateways": _SWITCH,
     "namespaces": _NAMES,
-    "ingresses": bool | _NAMES,
+    "ingresses": _SWITCH,
     "picker_registry": Annotated[str, Field(pattern=r"^([^/\s]+(/[^/\s]+)*)?$")],
     "picker_image_pull_secrets": _NAMES,
     "picker_tolerations": Annotated[tuple[dict[str, Any], ...], Field(strict=False)],

@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from os.path import exists, expanduser
 from pathlib import Path
 from typing import Any, Final
 
@@ -279,12 +280,21 @@ async def connect(
 
 
 async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
+    file = _file(kubeconfig)
     try:
         return await config.load_kube_config(
-            kubeconfig, context, client_configuration=configuration, persist_config=False
+            file, context, client_configuration=configuration, persist_config=False
         )
     except INVALID as error:
-        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
+        raise ConfigError(f"{file}: not a valid kubeconfig") from error
+
+
+def _file(kubeconfig: str | None) -> str:
+    """Return the kubeconfig, which may be several files. Raises `ConfigError` if there is none of them."""
+    named = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    if not any(map(exists, map(expanduser, named.split(os.pathsep)))):  # those of Path may raise
+        raise ConfigError(f"{named} does not exist: name a kubeconfig with --kubeconfig or $KUBECONFIG")
+    return named
 
 
 def home_namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
@@ -296,14 +306,18 @@ def home_namespace(kubeconfig: str | None = None, context: str | None = None) ->
         return (
             POD_NAMESPACE.read_text(encoding="utf-8").strip() if POD_NAMESPACE.exists() else DEFAULT_NAMESPACE
         )
+    file = _file(kubeconfig)
     try:
-        known, current = config.list_kube_config_contexts(kubeconfig)
-        chosen = next((one for one in known if one["name"] == context), None) if context else current
-        named = str(chosen["context"].get("namespace") or DEFAULT_NAMESPACE) if chosen else DEFAULT_NAMESPACE
+        known, current = config.list_kube_config_contexts(file)
+        contexts = {one["name"]: one["context"] for one in known}
+        if context and context not in contexts:
+            raise ConfigError(f"{file} has no context {context}; it has {', '.join(contexts) or 'none'}")
+        chosen = contexts[context] if context else current["context"]
+        named = str(chosen.get("namespace") or DEFAULT_NAMESPACE)
     except INVALID as error:
-        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: not a valid kubeconfig") from error
+        raise ConfigError(f"{file}: not a valid kubeconfig") from error
     if not is_label(named):
-        raise ConfigError(f"{kubeconfig or 'the kubeconfig'}: {named!r} is no name of a namespace")
+        raise ConfigError(f"{file}: {named!r} is no name of a namespace")
     return named
 
 

@@ -199,4 +199,5 @@ def explain(*, selection: Selection, field: str, output: str, **where: Any) -> N
     if output == "json":
         click.echo(documents.to_json([explanations.as_json(one) for one in explained]))
         return
-    click.echo(explanations.as_text(explained))
+    nothing = f"admission sets no field at or below {field}" if field else "admission sets no fields"
+    click.echo(explanations.as_text(explained) or nothing)

@@ -1,11 +1,13 @@
 """Send requests to a cluster, and return the answers as values. Only `refresh` writes."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import orjson
+from aiohttp import ClientConnectorError
 
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Right, Rights
 from intent import Object
@@ -132,4 +134,8 @@ class Reader:
 
 def why(error: BaseException) -> str:
     """Return the message of an error; its class if it has none."""
+    if isinstance(error, ClientConnectorError):
+        cause = error.os_error
+        said = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else str(cause)
+        return f"cannot connect to {error.host}:{error.port}: {said}"
     return str(error) or type(error).__name__

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from fusioninfer.lint.lines import Lines
 from fusioninfer.lint.paths import known_steps
@@ -148,6 +149,8 @@ TOO_LARGE: Final = f"is larger than {LARGEST // 2**20} MiB: divide it into sever
 
 def read_text(file: str) -> str:
     """Read a file, or standard input. Raises `UnreadableFileError`."""
+    if file == STANDARD_INPUT and sys.stdin is None:
+        raise UnreadableFileError(f"{file}: standard input is closed", file)
     try:
         with nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else Path(file).open("rb") as stream:
             content = stream.read(LARGEST + 1)
@@ -187,8 +190,20 @@ def parse_model(text: str, file: str, model: type[SettingsModel]) -> SettingsMod
     try:
         return model.model_validate({} if found is None else found)
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors())
-        raise UnreadableFileError(f"{file}: {'; '.join(lines)}") from error
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        faults = "; ".join(_fault(one, known) for one in error.errors())
+        raise UnreadableFileError(f"{file}: {faults}") from error
+
+
+def _fault(one: ErrorDetails, known: Iterable[str]) -> str:
+    """Return what is wrong with a setting, in the words of findings; `known`: the fields of the file."""
+    path = ".".join(map(str, one["loc"])) or "file"
+    if one["type"] == "extra_forbidden":
+        meant = errors.nearest(path, known) if len(one["loc"]) == 1 else ""
+        return f"{path}: unknown field{errors.suggested(meant)}"
+    is_bare = one["type"] == "string_type" and isinstance(one["input"], int | float)
+    hint = f'; quote it: "{one["input"]}"' if is_bare else ""
+    return f"{path}: {re.sub('^(Input|String) should|^Value error, must', 'must', one['msg'])}{hint}"
 
 
 def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
@@ -212,6 +227,7 @@ EXPLAINED: Final = {
     "could not find expected ':'": "a ':' is missing, here or in the line above",
     "expected ',' or ']'": "a ',' or a ']' is missing before this",
     "expected ',' or '}'": "a ',' or a '}' is missing before this",
+    "expected the node content": "a value is missing before this",
     "a key must be text": "a key must be text",
 }
 """What errors of the parser mean, by their beginnings."""

@@ -200,7 +200,7 @@ def as_text(found: Iterable[Explanation]) -> str:
         "\n\n".join((click.style(where, bold=True), *map(_difference, _together(ones))))
         for where, ones in groupby(found, lambda one: str(one.document))
     ]
-    return "\n\n".join(parts) or "admission sets no fields"
+    return "\n\n".join(parts)
 
 
 def _together(found: Iterable[Explanation]) -> Iterable[list[Explanation]]:

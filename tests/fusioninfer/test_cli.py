@@ -173,7 +173,7 @@ def test_the_operators_images_determine_the_launcher(tmp_path: Path) -> None:
         ("images: [{repository: x, source: y, since: new}]", "must be a version"),
         ("images: [{repository: x, source: y, engine: vlm}]", "images.0.engine"),
         ("models: [{name: x, heads: 0, source: y}]", "models.0.heads"),
-        ("flags: []", "flags: Extra inputs are not permitted"),
+        ("flags: []", "flags: unknown field"),
     ],
 )
 def test_an_invalid_engines_file_is_reported_with_its_field(

@@ -10,14 +10,7 @@ from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer, Right
 from fusioninfer.cluster.check.components import SERVED
 from fusioninfer.cluster.check.controller import controller_rights, user_rights
-from fusioninfer.cluster.check.facts import (
-    DryRun,
-    Facts,
-    lws_webhooks,
-    our_webhooks,
-    service_of,
-    volume,
-)
+from fusioninfer.cluster.check.facts import DryRun, Facts, lws_webhooks, our_webhooks, service_of, volume
 from fusioninfer.cluster.check.row import When
 from fusioninfer.cluster.check.versions import DEFINITIONS, OBJECTIVES
 from fusioninfer.cluster.reader import Reader, why

@@ -15,17 +15,7 @@ from fusioninfer.cluster.check.facts import (
     lws_webhooks,
     webhooks,
 )
-from fusioninfer.cluster.check.row import (
-    BOTH,
-    Check,
-    Judgement,
-    When,
-    check,
-    fails,
-    has_pods,
-    holds,
-    none_of,
-)
+from fusioninfer.cluster.check.row import BOTH, Check, Judgement, When, check, fails, has_pods, holds, none_of
 from fusioninfer.cluster.text import name_of
 from intent import Object, yaml
 from intent.shapes import listed, mapping, metadata, text

@@ -17,15 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
 from sync.decide import foreign, prunable
-from sync.kinds import (
-    AUTOSCALER,
-    INFERENCE_SERVICE,
-    LWS,
-    OUTPUTS,
-    Kind,
-    is_ours,
-    part_of,
-)
+from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind, is_ours, part_of
 from sync.live import OWNER_KINDS, is_owner
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state

@@ -201,7 +201,7 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
     "lease": (reading("lease", healthy.lease(120)), "pod-1 renewed it 120 s ago"),
     "settings": (
         reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
-        "ConfigMap s, settings.yaml: launchr: Extra inputs are not permitted",
+        "ConfigMap s, settings.yaml: launchr: unknown field; did you mean launcher?",
     ),
     "object-sizes": (
         reading(

@@ -142,7 +142,7 @@ async def test_without_credentials_it_does_not_start(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    with pytest.raises(ConfigError):
+    with pytest.raises(ConfigError, match="config does not exist: name a kubeconfig"):
         await sync(Settings(), metrics_port=port)
 
 
