@@ -12,6 +12,7 @@ import orjson
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
+from fusioninfer.lint.paths import joined, positioned
 from intent import Object
 from intent.annotations import LAUNCHER
 from intent.errors import printable
@@ -75,10 +76,6 @@ def is_below(path: str, field: str) -> bool:
     return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
 
-def _begins(path: str, step: str) -> bool:
-    return path.startswith(step) and path[len(step) : len(step) + 1] in ("", ".", "[")
-
-
 def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:
     found = state(document.object, None, templates)
     if not isinstance(found, Fresh):
@@ -125,7 +122,7 @@ def fields(applied: Overlay, was: Overlay | None, above: str = "") -> Iterator[F
     if COPY in applied:
         yield Field(above, None, f"a copy of {applied[COPY]}")
     for key, value in applied.items():
-        path = _joined(above, key)
+        path = joined(above, key)
         if key == COPY:
             continue
         if isinstance(value, dict) and (key not in WHOLE or isinstance(before.get(key), dict)):
@@ -145,34 +142,6 @@ def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iter
             yield from fields(rest, before.get(identity(key, item)), named)
         else:
             yield Field(named, None, item)
-
-
-def _joined(above: str, key: str) -> str:
-    if "." in key or "/" in key:
-        return f"{above}[{key}]"
-    return f"{above}.{key}" if above else key
-
-
-def positioned(path: str, obj: Any) -> str:
-    """Return a path with the positions of items in place of names; from an absent field on, as it is."""
-    shown, key = "", ""
-    while path:
-        fits = [one for one in _steps_from(obj, key) if _begins(path, one[0])]
-        if not fits:
-            break
-        form, text, key, obj = max(fits, key=lambda one: len(one[0]))
-        shown, path = shown + text, path.removeprefix(form)
-    return shown + path
-
-
-def _steps_from(obj: Any, key: str) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield the first steps into an object: as its overlay has it, as findings have it, key and value."""
-    if isinstance(obj, dict):
-        for name, below in obj.items():
-            yield from ((form, form, name, below) for form in (name, f".{name}", f"[{name}]"))
-    elif isinstance(obj, list) and key in LIST_KEYS:
-        for at, item in enumerate(obj):
-            yield f"[{name_of(key, item)}]", f"[{at}]", "", item
 
 
 # --- output -----------------------------------------------------------------------------------------
@@ -273,5 +242,5 @@ def _at(value: Any, steps: tuple[str, ...]) -> Any:
 def _shown(steps: tuple[str, ...]) -> str:
     path = ""
     for above, step in zip(("", *steps), steps, strict=False):
-        path = f"{path}[{step}]" if above in LIST_KEYS else _joined(path, step)
+        path = f"{path}[{step}]" if above in LIST_KEYS else joined(path, step)
     return path

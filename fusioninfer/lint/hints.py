@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from fusioninfer.lint.documents import PLACEHOLDER, Document
 from fusioninfer.lint.library import is_template
+from fusioninfer.lint.paths import joined
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, LWS_NAME, PREFIX, SERVICE, is_ours
@@ -91,11 +92,10 @@ def _expressions(value: Any, path: str = "") -> Iterator[FieldError]:
             yield FieldError(path, None, message, NOT_RENDERED)
     elif isinstance(value, dict):
         for key, one in value.items():
-            step = f"[{key}]" if "." in key or "/" in key else f".{key}"
-            yield from _expressions(one, (path + step).removeprefix("."))
+            yield from _expressions(one, joined(path, key))
     elif isinstance(value, list):
         for at, one in enumerate(value):
-            yield from _expressions(one, f"{path}[{at}]")
+            yield from _expressions(one, joined(path, at))
 
 
 IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}

@@ -9,7 +9,7 @@ from typing import Final
 from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer, Right
 from fusioninfer.cluster.check.components import SERVED
-from fusioninfer.cluster.check.controller import controller_rights, user_rights
+from fusioninfer.cluster.check.controller import controller_rights, lease_path, user_rights
 from fusioninfer.cluster.check.facts import DryRun, Facts, lws_webhooks, our_webhooks, service_of, volume
 from fusioninfer.cluster.check.row import When
 from fusioninfer.cluster.check.versions import DEFINITIONS, OBJECTIVES
@@ -123,7 +123,7 @@ async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
     secret = volume(own.named("deployments", WEBHOOK), "secret", "secretName") or SECRET
     settings = volume(own.named("deployments", "fusioninfer-sync"), "configMap", "name") or SETTINGS
     paths = {
-        "lease": api_path("/apis/coordination.k8s.io/v1/namespaces", space, "leases", "fusioninfer-sync"),
+        "lease": lease_path(space),
         "secret": api_path("/api/v1/namespaces", service[0], "secrets", secret),
         "settings": CONFIG_MAP.path(space, settings),
         "network-policy": api_path(

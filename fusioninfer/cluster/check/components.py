@@ -13,11 +13,12 @@ from fusioninfer.cluster.check.facts import (
     images,
     lws_manager,
     lws_webhooks,
+    specs,
     webhooks,
 )
 from fusioninfer.cluster.check.row import BOTH, Check, Judgement, When, check, fails, has_pods, holds, none_of
 from fusioninfer.cluster.text import name_of
-from intent import Object, yaml
+from intent import yaml
 from intent.shapes import listed, mapping, metadata, text
 
 SERVED: Final = {
@@ -142,15 +143,10 @@ volcano_served: Final = served(
     after=("volcano-served",),
 )
 def _sub_groups(facts: Facts) -> Judgement:
-    definition = facts.answer("podgroup-definition").first
-    versions = (mapping(one) for one in listed(mapping(definition.get("spec")).get("versions")))
-    return holds() if any(map(_has_sub_groups, versions)) else fails("the definition lacks the field")
-
-
-def _has_sub_groups(version: Object) -> bool:
-    root = mapping(mapping(mapping(version.get("schema")).get("openAPIV3Schema")).get("properties"))
-    spec = mapping(mapping(root.get("spec")).get("properties"))
-    return version.get("name") == "v1beta1" and "subGroupPolicy" in spec
+    fields = [mapping(one.get("properties")) for one in specs(facts, "podgroup-definition")]
+    return (
+        holds() if any("subGroupPolicy" in one for one in fields) else fails("the definition lacks the field")
+    )
 
 
 @check(

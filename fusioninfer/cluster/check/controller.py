@@ -22,6 +22,7 @@ from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
 from intent import Object, budget
 from intent.errors import FieldError
+from intent.names import api_path
 from intent.shapes import mapping, number, text
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
 
@@ -107,6 +108,11 @@ def _lease(facts: Facts) -> Judgement:
     return (
         fails(f"{holder} renewed it {age:.0f} s ago") if age > duration(lease) else holds(f"held by {holder}")
     )
+
+
+def lease_path(namespace: str) -> str:
+    """Return the path of the controller's Lease."""
+    return api_path("/apis/coordination.k8s.io/v1/namespaces", namespace, "leases", "fusioninfer-sync")
 
 
 def renewal(lease: Object, now: datetime) -> tuple[str, float | None]:

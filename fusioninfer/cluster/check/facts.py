@@ -113,6 +113,13 @@ def volume(deployment: Object, kind: str, key: str) -> str:
     return next((name for name in found if name), "")
 
 
+def specs(facts: Facts, reading: str) -> Iterator[Object]:
+    """Yield the schemas of the specs of a definition, by version."""
+    for version in listed(mapping(facts.answer(reading).first.get("spec")).get("versions")):
+        root = mapping(mapping(mapping(version).get("schema")).get("openAPIV3Schema"))
+        yield mapping(mapping(root.get("properties")).get("spec"))
+
+
 # --- webhooks ---------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
 from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
-from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, parsed
+from fusioninfer.cluster.check.facts import Facts, image_version, lws_manager, parsed, specs
 from fusioninfer.cluster.check.row import BOTH, Check, Judgement, check, fails, holds, none_of, unknown
 from fusioninfer.cluster.text import name_of
 from intent import Object
@@ -43,7 +43,7 @@ def _annotated(reading: str) -> Callable[[Facts], str]:
 def _lws(facts: Facts) -> str | Judgement:
     later = ""
     for reading, name in SCHEMAS.items():
-        for spec in _specs(facts, reading):
+        for spec in specs(facts, reading):
             for path, since in fields_since(spec, with_later_fields(name).root, "spec"):
                 if not since:
                     return _too_new(path)
@@ -52,7 +52,7 @@ def _lws(facts: Facts) -> str | Judgement:
 
 
 def _volcano(facts: Facts) -> str | Judgement:
-    for spec in _specs(facts, "podgroup-definition"):
+    for spec in specs(facts, "podgroup-definition"):
         if new := [name for name in mapping(spec.get("properties")) if name not in VOLCANO.fields]:
             return _too_new(f"spec.{new[0]}")
     return image_version(facts.answer("scheduler").first)
@@ -60,13 +60,6 @@ def _volcano(facts: Facts) -> str | Judgement:
 
 def _too_new(what: str) -> Judgement:
     return fails(f"too new to be known: {what}")
-
-
-def _specs(facts: Facts, reading: str) -> Iterator[Object]:
-    """Yield the schemas of the specs of a definition."""
-    for version in listed(mapping(facts.answer(reading).first.get("spec")).get("versions")):
-        root = mapping(mapping(mapping(version).get("schema")).get("openAPIV3Schema"))
-        yield mapping(mapping(root.get("properties")).get("spec"))
 
 
 def fields_since(there: Object, known: Object, path: str) -> Iterator[tuple[str, str]]:

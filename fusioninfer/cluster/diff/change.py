@@ -5,22 +5,16 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, Final, Literal
 
+from fusioninfer.cluster.eject.manifests import SET_BY_CLIENTS
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.errors import printable
 from intent.shapes import listed, mapping, text
 from sync.observed.cached import SET_BY_SERVER
-from webhook.overlay.written import LAST_APPLIED
 
 Action = Literal["create", "update", "delete"]
 ObjectOrigin = Literal["file", "controller"]
-RECORDS: Final = frozenset(
-    {
-        EXPANSION,
-        LAST_APPLIED,
-        "deployment.kubernetes.io/revision",
-    }
-)
+RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 """Annotations that only record what the other fields have."""
 CONTEXT: Final = 3
 

@@ -4,11 +4,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
 
 from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.check.controller import moment
+from fusioninfer.cluster.check.facts import EPOCH
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.text import name_of, service_of
 from intent import Object
@@ -29,7 +29,6 @@ from sync.snapshot import Snapshot
 from sync.status.inputs import Observed
 from sync.status.report import observed
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Logs = Mapping[tuple[str, str], str]
 """Ends of logs, by pod and container."""
 

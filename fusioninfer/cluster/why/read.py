@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.check.controller import lease_path
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.service import Live, read_live, require
 from fusioninfer.cluster.text import name_of, parse, service_of
@@ -96,11 +97,7 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
     }
     *found, lease = await asyncio.gather(
         *(reader.every(path, fields=fields) for path, fields in lists.values()),
-        reader.one(
-            api_path(
-                "/apis/coordination.k8s.io/v1/namespaces", SYSTEM_NAMESPACE, "leases", "fusioninfer-sync"
-            )
-        ),
+        reader.one(lease_path(SYSTEM_NAMESPACE)),
     )
     return dict(zip(lists, found, strict=True)) | {"lease": lease}
 
