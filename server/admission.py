@@ -93,11 +93,10 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     offload = Offload(steps, callers.reserved)
     state = app.ServerState(hooks, limits, callers, shown.cut, offload=offload)
     _bind(shown, state, source)
-    report = partial(_report, shown)
-    watching = [asyncio.create_task(reload.watch(source, report, poll_seconds))]
+    watching = [asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))]
     scrapes = None
     if scraped:
-        watching.append(asyncio.create_task(reload.watch(scraped[1], report, poll_seconds)))
+        watching.append(asyncio.create_task(reload.watch(scraped[1], partial(_log, "metrics"), poll_seconds)))
         scrapes = probes.Scrapes(scraped[0], reload.listener(scraped[1]))
     warm_up(steps)
     if not callers.reserved:
@@ -140,10 +139,14 @@ def _unready(state: app.ServerState, source: reload.CertificateDirectory) -> str
 
 
 def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
-    """Count and log the result of loading a certificate."""
+    """Count and log the result of loading the certificate; it is the same one on the port of the metrics."""
     shown.reloads[change.result]()
+    _log("admission", change)
+
+
+def _log(use: str, change: reload.Reload) -> None:
     level = logging.INFO if change.result == "loaded" else logging.WARNING
-    log.log(level, "certificate", result=change.result, reason=change.reason)
+    log.log(level, "certificate", use=use, result=change.result, reason=change.reason)
 
 
 @contextmanager

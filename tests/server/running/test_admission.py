@@ -23,7 +23,7 @@ from intent.settings import Settings
 from server import admission
 from server.process import JSON_LINES
 from tests.builders.patience import PATIENCE
-from tests.builders.wire import Reply, connected, ended, exchange, get, post
+from tests.builders.wire import Reply, connected, ended, exchange, get, post, request
 from webhook.server.listen import Limits
 
 QUICK = Limits(drain_seconds=0.3, finish_seconds=2.0)
@@ -39,6 +39,9 @@ REVIEW = orjson.dumps(
         },
     }
 )
+
+
+Scraped = tuple[socket.socket, CertificateDirectory] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,16 @@ async def ready(port: int, status: int) -> Reply:
 
 
 @asynccontextmanager
-async def running(directory: Path, *names: str, limits: Limits = QUICK) -> AsyncIterator[Running]:
+async def running(
+    directory: Path, *names: str, limits: Limits = QUICK, scraped: Scraped = None
+) -> AsyncIterator[Running]:
     sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
     source = CertificateDirectory(directory, names)
     task = asyncio.create_task(
-        admission.webhook_on(sockets, source, admission.reviews(Settings()), limits, poll_seconds=0.02)
+        admission.webhook_on(
+            sockets, source, admission.reviews(Settings()), limits, poll_seconds=0.02, scraped=scraped
+        )
     )
     await get(ports[1], "/healthz")
     try:
@@ -90,9 +97,7 @@ async def running(directory: Path, *names: str, limits: Limits = QUICK) -> Async
             await asyncio.wait_for(task, PATIENCE)
 
 
-async def test_without_a_certificate_it_is_alive_and_with_one_it_is_ready(
-    tmp_path: Path,
-) -> None:
+async def test_without_a_certificate_it_is_alive_and_with_one_it_is_ready(tmp_path: Path) -> None:
     async with running(tmp_path) as webhook:
         alive = await get(webhook.metrics_port, "/healthz")
         readiness = await get(webhook.metrics_port, "/readyz")
@@ -146,6 +151,18 @@ async def test_a_missing_certificate_is_logged_with_its_reason(
     (record,) = (one for one in caplog.records if one.levelno == logging.WARNING)
     fields = vars(record)
     assert (fields["result"], fields["reason"]) == ("missing", "tls.crt does not exist")
+
+
+async def test_a_certificate_that_the_metrics_have_too_is_counted_once(tmp_path: Path) -> None:
+    scraped = socket.create_server(("127.0.0.1", 0)), CertificateDirectory(tmp_path)
+    async with running(tmp_path, scraped=scraped) as webhook:
+        tls = await webhook.certify()
+        async with asyncio.timeout(PATIENCE):
+            while scraped[1].served is None:  # noqa: ASYNC110 - another task reads the files
+                await asyncio.sleep(0.01)
+        reply = await exchange(scraped[0].getsockname()[1], request("GET", "/metrics"), tls)
+
+    assert b'fusioninfer_tls_reloads_total{result="loaded"} 1.0' in reply.body
 
 
 async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> None:
