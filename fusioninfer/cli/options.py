@@ -98,7 +98,7 @@ def _files(metavar: str, *, required: bool) -> Decorator:
         @wraps(command)
         def called(*, words: tuple[str, ...], files: tuple[str, ...], **others: Any) -> Any:
             named = (*files, *words)
-            if required and not named:
+            if (required and not named) or "" in named:  # an unset variable of a shell is no directory
                 path = click.get_current_context().command_path
                 raise click.UsageError(
                     f"name a file, a directory, or - for standard input, for example: {path} service.yaml"
