@@ -228,7 +228,7 @@ async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first_one(
     ],
 )
 async def test_what_fails_besides_an_apply_is_an_event_that_says_when_it_is_tried_again(
-    api: Api, eventually: Eventually, method: str, path: str, said: str
+    api: Api, method: str, path: str, said: str
 ) -> None:
     def refuse(request: web.Request) -> web.Response | None:
         is_it = (request.method, request.path) == (method, path)
