@@ -47,6 +47,27 @@ def lws(
     }
 
 
+def pod_specs(live: Object) -> list[Object]:
+    """Return the pod specs of an object: the leader's, if it has its own, and the workers'."""
+    group = live["spec"]["leaderWorkerTemplate"]
+    return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate") if field in group]
+
+
+def pod_spec(live: Object, field: str = "workerTemplate") -> Any:
+    """Return the pod spec of one template."""
+    return live["spec"]["leaderWorkerTemplate"][field]["spec"]
+
+
+def engine_of(live: Object, field: str = "workerTemplate") -> Any:
+    """Return the first container of one template."""
+    return pod_spec(live, field)["containers"][0]
+
+
+def engines_of(live: Object) -> list[Object]:
+    """Return the first container of each template: the leader's, if it has its own, and the workers'."""
+    return [spec["containers"][0] for spec in pod_specs(live)]
+
+
 def put(live: Object, old: Object | None = None) -> Object:
     """Expand an object and apply the patch, as an API server does."""
     applied: Object = jsonpatch.apply_patch(live, expand(live, old))

@@ -9,7 +9,7 @@ import pytest
 from catalog.engines import Engines
 from intent.errors import FieldError
 from intent.settings import Settings
-from tests.builders.lws import WORKER, changed, container, lws, paused, put, template
+from tests.builders.lws import WORKER, changed, container, engine_of, lws, paused, put, template
 from webhook.check import check
 from webhook.expand import expand
 
@@ -342,7 +342,7 @@ def with_value(value: str) -> Any:
 def test_a_field_that_only_validators_read_is_checked_when_it_changes() -> None:
     stored = put(with_value("1"))
 
-    engine = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    engine = engine_of(stored)
     at = next(at for at, one in enumerate(engine["env"]) if one["name"] == "VLLM_USE_V1")
     now = put(changed(stored, f"{WORKER}.spec.containers.0.env.{at}.value", "0"), stored)
     named = "metadata.name"

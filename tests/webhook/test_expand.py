@@ -11,7 +11,7 @@ import pytest
 
 from intent.annotations import UNANSWERED
 from intent.settings import Settings
-from tests.builders.lws import changed, lws, put, template
+from tests.builders.lws import changed, engine_of, lws, put, template
 from tests.golden.test_golden import CASES, leaderworkersets
 from tests.tiers import some
 from webhook.expand import expand
@@ -120,7 +120,7 @@ def test_the_authors_value_wins_over_a_partly_reverted_default() -> None:
 
     again = put(changed(once, path, [{"containerPort": 6379, "name": "redis", "protocol": "TCP"}]), once)
 
-    ports = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["ports"]
+    ports = engine_of(again)["ports"]
     assert ports == [{"containerPort": 6379, "name": "redis", "protocol": "TCP"}]
 
 

@@ -16,7 +16,7 @@ from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image
 from intent.settings import Settings
-from tests.builders.lws import changed, container, lws, paused, put, template
+from tests.builders.lws import changed, container, engine_of, lws, paused, put, template
 from tests.laws.strategies import TOOLS
 from tests.tiers import by_turns
 from tests.upgrades.stored import APPLIED, stored
@@ -271,7 +271,7 @@ def test_tpus_span_pods_with_ray_alone(image: str, launcher: str) -> None:
     tpus = {"limits": {"google.com/tpu": "8"}}
     made = put(lws(worker=template(container(image=image, resources=tpus)), launcher=launcher))
 
-    worker = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    worker = engine_of(made)
     is_left = (launcher, image) == ("auto", "corp/vllm-tpu:1")
     assert ("ray" in str(worker["command"])) is not is_left
     assert ({"name": "TPU_MULTIHOST_BACKEND", "value": "ray"} in worker.get("env", ())) is not is_left

@@ -9,7 +9,7 @@ import pytest
 
 from intent import Object
 from intent.settings import Settings
-from tests.builders.lws import changed, container, lws, template
+from tests.builders.lws import changed, container, engines_of, lws, template
 from tests.laws.convergence import clients
 from tests.laws.convergence.hands import opt_out
 from tests.laws.convergence.laws import difference, is_launched, mounts
@@ -59,11 +59,6 @@ def edited(stored: Object, change: Callable[[Object], object], *fields: str) -> 
     return SERVER.admit(body, stored)
 
 
-def engines(live: Object) -> list[Object]:
-    group = live["spec"]["leaderWorkerTemplate"]
-    return [group[name]["spec"]["containers"][0] for name in TEMPLATES if name in group]
-
-
 def words(engine: Object) -> list[str]:
     return [*engine.get("command", ()), *engine.get("args", ())]
 
@@ -88,7 +83,7 @@ def test_the_leader_follows_the_file_after_a_restart_by_hand(launcher: str) -> N
 
     stored = applied(stored, file(other, launcher=launcher))
 
-    found = engines(stored)
+    found = engines_of(stored)
     assert len(found) == 2
     assert {engine["image"] for engine in found} == {other["image"]}
     assert "org/N" in " ".join(words(found[0]))
@@ -99,12 +94,12 @@ def test_the_leader_follows_the_file_after_a_restart_by_hand(launcher: str) -> N
 def test_an_edit_of_the_leaders_arguments_launches_both(launcher: str) -> None:
     probed = container(readinessProbe={"httpGet": {"path": "/health", "port": 8000}})
     stored = created(file(probed, launcher=launcher))
-    before = [set(engine) for engine in engines(stored)]
+    before = [set(engine) for engine in engines_of(stored)]
 
     stored = edited(stored, append(*LENGTH), "leaderTemplate")
 
-    assert [set(engine) for engine in engines(stored)] == before
-    assert "--max-model-len 8192" in " ".join(words(engines(stored)[0]))
+    assert [set(engine) for engine in engines_of(stored)] == before
+    assert "--max-model-len 8192" in " ".join(words(engines_of(stored)[0]))
 
 
 def test_an_edit_of_launched_arguments_equals_the_same_edit_of_the_file() -> None:
@@ -144,8 +139,8 @@ def test_an_edit_of_a_leader_with_its_own_program_keeps_one_engine() -> None:
 
     stored = edited(stored, append(*LENGTH), "leaderTemplate")
 
-    assert all(is_launched(one) for one in engines(stored))
-    assert all(" ".join(words(one)).count("vllm serve") <= 1 for one in engines(stored))
+    assert all(is_launched(one) for one in engines_of(stored))
+    assert all(" ".join(words(one)).count("vllm serve") <= 1 for one in engines_of(stored))
 
 
 def limit_mount(pod: Object) -> None:
@@ -252,7 +247,7 @@ def put(live: Object, old: Object | None, rules: tuple[Concern, ...] = CONCERNS)
 
 def test_a_file_with_an_older_record_restarts_nothing_after_an_upgrade() -> None:
     first = put(lws(), None, BEFORE)
-    args = engines(first)[0]["args"]
+    args = engines_of(first)[0]["args"]
     at = args.index("--pipeline-parallel-size")
     exported = changed(first, f"{WORKER}.args", [*args[: at + 1], "3", *args[at + 2 :]])
     stored = put(exported, first, BEFORE)
@@ -275,7 +270,7 @@ def test_an_image_that_another_webhook_replaces_restarts_nothing_after_an_upgrad
 def with_digest(live: Object) -> Object:
     """Replace the tag of the engine's image by a digest, as another webhook does."""
     whole = copy.deepcopy(live)
-    for engine in engines(whole):
+    for engine in engines_of(whole):
         engine["image"] = engine["image"].partition("@")[0] + "@sha256:" + "0" * 64
     return whole
 
@@ -287,7 +282,7 @@ def test_an_edit_of_the_leader_follows_a_renamed_container() -> None:
 
     renamed = applied(other, file(container("vllm", readinessProbe=probe)))
 
-    leader, worker = engines(renamed)
+    leader, worker = engines_of(renamed)
     assert (leader["name"], leader["image"], worker["name"]) == ("vllm", "corp/leader:2", "vllm")
     assert len(renamed["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]) == 1
 
@@ -391,7 +386,7 @@ def test_launches_of_leader_and_workers_that_were_edited_differently_both_stay()
     body = clients.edit(stored, wanted)
     assert body is not None
 
-    leader, worker = engines(SERVER.admit(body, stored))
+    leader, worker = engines_of(SERVER.admit(body, stored))
 
     assert "--max-model-len 1024" in " ".join(words(leader))
     assert "--max-model-len 2048" in " ".join(words(worker))
@@ -435,7 +430,7 @@ def test_an_engine_that_is_removed_from_the_leader_stays_removed() -> None:
         created(file(PROBED, log)), lambda pod: pod["spec"]["containers"].pop(0), "leaderTemplate"
     )
 
-    assert [one["name"] for one in engines(stored)] == ["log", "vllm"]
+    assert [one["name"] for one in engines_of(stored)] == ["log", "vllm"]
     assert len(stored["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]) == 1
 
 
@@ -447,27 +442,30 @@ def test_a_record_that_a_file_brings_back_restarts_nothing_after_an_upgrade() ->
 
 def test_an_injected_probe_that_was_edited_stays_whole_after_opting_out() -> None:
     stored = created(file(PROBED))
-    probe = engines(stored)[0]["startupProbe"]
+    probe = engines_of(stored)[0]["startupProbe"]
 
     def slow(pod: Object) -> None:
         for engine in pod["spec"]["containers"]:
             engine.get("startupProbe", {})["failureThreshold"] = 999
 
-    assert engines(opted_out(edited(stored, slow)))[0]["startupProbe"] == {**probe, "failureThreshold": 999}
+    assert engines_of(opted_out(edited(stored, slow)))[0]["startupProbe"] == {
+        **probe,
+        "failureThreshold": 999,
+    }
 
 
 def test_containers_stay_in_another_order() -> None:
     log = {"name": "log", "image": "fluentbit:1", "resources": {}}
     stored = edited(created(file(container(), log)), lambda pod: pod["spec"]["containers"].reverse())
 
-    assert [one["name"] for one in engines(stored)] == ["log"]
+    assert [one["name"] for one in engines_of(stored)] == ["log"]
 
 
 def test_an_export_with_its_record_that_is_applied_is_reverted_after_opting_out() -> None:
     newer = {**PROBED, "image": "vllm/vllm-openai:v0.19.0"}
     stored = created(file(PROBED), clients.server_side_apply)
     exported = changed(stored, "metadata.managedFields", None)
-    for engine in engines(exported):
+    for engine in engines_of(exported):
         engine["image"] = newer["image"]
 
     left = opted_out(applied(stored, exported, clients.server_side_apply))

@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from intent.annotations import PARTS
 from intent.read import read
-from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, pod_spec, put, template
 
 IP: Final = {"fieldRef": {"fieldPath": "status.podIP"}}
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
@@ -18,15 +18,9 @@ MULTI: Final = (
 VOLUMES: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.volumes"
 
 
-def spec(expanded: Object) -> Object:
-    """Return the spec of the workers' pods."""
-    found: Object = expanded["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
-    return found
-
-
 def variables(expanded: Object) -> list[str]:
     """Return the names of the engine's variables, in order."""
-    return [item["name"] for item in spec(expanded)["containers"][0].get("env", [])]
+    return [item["name"] for item in pod_spec(expanded)["containers"][0].get("env", [])]
 
 
 def of(launcher: str, size: int = 2, **fields: Any) -> Object:
@@ -66,7 +60,7 @@ def test_injected_variables_come_before_the_authors() -> None:
 def test_nixl_advertises_the_address_of_the_pod(config: list[str], size: int, *, is_set: bool) -> None:
     expanded = put(lws(size, template(container(args=["M", "-tp", "8", *config]))))
 
-    env = {item["name"]: item for item in spec(expanded)["containers"][0].get("env", [])}
+    env = {item["name"]: item for item in pod_spec(expanded)["containers"][0].get("env", [])}
     assert env.get("VLLM_NIXL_SIDE_CHANNEL_HOST", {}).get("valueFrom") == (IP if is_set else None)
 
 
@@ -75,7 +69,7 @@ def test_nixl_advertises_the_address_of_the_pod(config: list[str], size: int, *,
 
 def test_a_volume_of_another_kind_keeps_its_name() -> None:
     there = [{"name": "dshm", "emptyDir": {}}, {"name": "dshm-1", "emptyDir": {}}]
-    pods = spec(put(lws(worker=template(volumes=there))))
+    pods = pod_spec(put(lws(worker=template(volumes=there))))
 
     assert pods["volumes"][:2] == there
     assert [mount["name"] for mount in pods["containers"][0]["volumeMounts"]] == ["dshm-2"]
@@ -87,7 +81,7 @@ def test_a_volume_that_is_only_mounted_is_not_provided(field: str) -> None:
     beside = {"containers": [container(), forgotten]} if field == "containers" else {field: [forgotten]}
     made = put(lws(worker=template(**beside)))
 
-    assert spec(made)["volumes"] == [{"name": "dshm-1", "emptyDir": {"medium": "Memory"}}]
+    assert pod_spec(made)["volumes"] == [{"name": "dshm-1", "emptyDir": {"medium": "Memory"}}]
     assert put(made) == made
 
 
@@ -107,7 +101,7 @@ def test_a_limit_added_to_the_injected_volume_stays() -> None:
 def test_the_wait_is_the_last_of_the_init_containers() -> None:
     download = {"name": "download", "image": "busybox"}
 
-    found = spec(put(lws(worker=template(initContainers=[download]))))["initContainers"]
+    found = pod_spec(put(lws(worker=template(initContainers=[download]))))["initContainers"]
 
     assert (found[0], [item["name"] for item in found]) == (download, ["download", "wait-for-leader"])
 
@@ -115,7 +109,7 @@ def test_the_wait_is_the_last_of_the_init_containers() -> None:
 def test_an_authors_init_container_of_that_name_is_kept() -> None:
     own = {"name": "wait-for-leader", "image": "busybox"}
 
-    assert spec(put(lws(worker=template(initContainers=[own]))))["initContainers"] == [own]
+    assert pod_spec(put(lws(worker=template(initContainers=[own]))))["initContainers"] == [own]
 
 
 # --- skip -------------------------------------------------------------------------------------------
@@ -156,7 +150,7 @@ def test_shared_memory_has_the_size_of_the_memory_limit(limit: Any, skip: str, s
     limits = {"nvidia.com/gpu": 8} if limit is None else {"nvidia.com/gpu": 8, "memory": limit}
     found = put(lws(2, template(container(resources={"limits": limits})), skip=skip))
 
-    (volume,) = spec(found)["volumes"]
+    (volume,) = pod_spec(found)["volumes"]
     assert volume["emptyDir"] == {"medium": "Memory", **({"sizeLimit": size} if size else {})}
 
 
@@ -164,4 +158,4 @@ def test_a_memory_volume_of_the_author_gets_no_size() -> None:
     volumes = [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
     engine = container(resources={"limits": {"memory": "1Gi"}})
 
-    assert spec(put(lws(2, template(engine, volumes=volumes))))["volumes"] == volumes
+    assert pod_spec(put(lws(2, template(engine, volumes=volumes))))["volumes"] == volumes

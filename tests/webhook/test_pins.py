@@ -12,7 +12,7 @@ from intent import Object
 from intent.service.member import member, sidecar_of
 from intent.settings import Settings
 from intent.tree import Overlay
-from tests.builders.lws import WORKER, changed, container, lws, put, template
+from tests.builders.lws import WORKER, changed, container, engine_of, lws, pod_spec, put, template
 from tests.laws.strategies import TOOLS
 from tests.webhook.test_state import record_of
 from webhook.check import check
@@ -115,7 +115,7 @@ def test_a_concern_that_an_earlier_release_lacked_waits_for_an_edit_of_its_input
 
     live = put(TOOLS[tool](stored, changed(LIMITED, path, value)), stored)
 
-    (volume,) = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["volumes"]
+    (volume,) = pod_spec(live)["volumes"]
     assert volume["emptyDir"].get("sizeLimit") == size
     assert "FI902" not in {one.code for one in check(live, stored)}
 
@@ -125,11 +125,9 @@ def test_a_variable_changes_no_launcher() -> None:
 
     live = upgraded(changed(stored, f"{ENGINE}.env", [{"name": "A", "value": "1"}]), stored)
 
-    args = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"]
+    args = engine_of(live)["args"]
     assert "--nnodes" in args
-    assert {"name": "A", "value": "1"} in live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"][
-        "containers"
-    ][0]["env"]
+    assert {"name": "A", "value": "1"} in pod_spec(live)["containers"][0]["env"]
 
 
 def test_a_create_has_no_pin() -> None:
@@ -142,7 +140,7 @@ def test_a_value_of_the_author_that_is_removed_gives_way_to_that_of_the_rules() 
 
     live = upgraded(TOOLS["client-side"](stored, FILE), stored)
 
-    env = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["env"]
+    env = engine_of(live)["env"]
     assert {"name": "VLLM_HOST_IP", "value": "later"} in env
 
 

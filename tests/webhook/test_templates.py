@@ -14,7 +14,7 @@ from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
-from tests.builders.lws import changed, container, lws, template
+from tests.builders.lws import changed, container, lws, pod_spec, template
 from tests.builders.reviews import review as review_of
 from tests.laws.convergence.clients import client_side_apply
 from tests.laws.convergence.managed import apply
@@ -88,14 +88,9 @@ def put(live: Object, old: Object | None = None, templates: Templates | None = L
     return made
 
 
-def pod(whole: Object, field: str = "workerTemplate") -> Any:
-    """Return a pod spec of an object."""
-    return whole["spec"]["leaderWorkerTemplate"][field]["spec"]
-
-
 def vllm(whole: Object, field: str = "workerTemplate") -> Any:
     """Return the engine container of an object."""
-    return next(one for one in pod(whole, field)["containers"] if one["name"] == "vllm")
+    return next(one for one in pod_spec(whole, field)["containers"] if one["name"] == "vllm")
 
 
 def codes(live: Object, old: Object | None = None, **options: Any) -> list[tuple[str, str]]:
@@ -151,13 +146,13 @@ def test_a_file_that_is_applied_again_leaves_lists_in_their_order(
     whole = template(engine(), initContainers=[{"name": "first", "image": "busybox"}])
     base, author = named(whole), named(template(engine(), initContainers=[{"name": "first"}]))
     base, file = changed(base, path, items), changed(author, path, [items[mine]])
-    library = {"base": inference_template("base", entry(pod(base)))}
+    library = {"base": inference_template("base", entry(pod_spec(base)))}
 
     stored = put(client_side_apply(None, file) or {}, None, library)
     live = client_side_apply(stored, file)
 
     assert live
-    assert pod(put(live, stored, library)) == pod(stored)
+    assert pod_spec(put(live, stored, library)) == pod_spec(stored)
 
 
 ZEROS: Final[list[tuple[str, Any]]] = [
@@ -247,16 +242,18 @@ def test_entries_apply_by_component_type_and_part() -> None:
     stored = put(named(), templates=library)
 
     assert [
-        pod(stored, field).get("priorityClassName") for field in ("leaderTemplate", "workerTemplate")
+        pod_spec(stored, field).get("priorityClassName") for field in ("leaderTemplate", "workerTemplate")
     ] == [
         "leaders",
         None,
     ]
-    assert [pod(stored, field).get("runtimeClassName") for field in ("leaderTemplate", "workerTemplate")] == [
+    assert [
+        pod_spec(stored, field).get("runtimeClassName") for field in ("leaderTemplate", "workerTemplate")
+    ] == [
         None,
         "workers",
     ]
-    assert "dnsPolicy" not in pod(stored)
+    assert "dnsPolicy" not in pod_spec(stored)
     assert expand(stored, stored) == []
 
 
@@ -264,8 +261,8 @@ def test_later_templates_win_and_remove() -> None:
     more = entry({"nodeSelector": {"gpu": "b200"}}, remove=["tolerations", "containers/vllm/env/LOG"])
     stored = put(named(refs="base,more"), templates={**LIBRARY, "more": inference_template("more", more)})
 
-    assert pod(stored)["nodeSelector"] == {"gpu": "b200"}
-    assert "tolerations" not in pod(stored)
+    assert pod_spec(stored)["nodeSelector"] == {"gpu": "b200"}
+    assert "tolerations" not in pod_spec(stored)
     assert "LOG" not in [one["name"] for one in vllm(stored).get("env", ())]
 
 
@@ -346,7 +343,7 @@ def test_pull_secrets_of_a_template_are_added_to_the_author_s() -> None:
     theirs = {"base": inference_template("base", entry({"imagePullSecrets": [{"name": "registry"}]}))}
     made = put(named(template(container(), imagePullSecrets=[{"name": "own"}])), templates=theirs)
 
-    assert pod(made)["imagePullSecrets"] == [{"name": "registry"}, {"name": "own"}]
+    assert pod_spec(made)["imagePullSecrets"] == [{"name": "registry"}, {"name": "own"}]
 
 
 def test_two_services_share_a_template_and_no_names() -> None:
@@ -459,14 +456,14 @@ LATER: Final[dict[str, Object]] = {
 def test_a_changed_template_changes_no_stored_object(change: str, library: Templates | None) -> None:
     after = put(LATER[change], STORED, library)
 
-    assert pod(after)["nodeSelector"] == {"gpu": "h100"}
+    assert pod_spec(after)["nodeSelector"] == {"gpu": "h100"}
     assert codes(after, STORED) == []
 
 
 def test_refresh_takes_the_template_as_it_is_now() -> None:
     after = put(changed(STORED, REFRESH, "now"), STORED, other("b200"))
 
-    assert pod(after)["nodeSelector"] == {"gpu": "b200"}
+    assert pod_spec(after)["nodeSelector"] == {"gpu": "b200"}
     assert codes(after, STORED) == []
 
 
@@ -478,7 +475,7 @@ def test_who_applies_an_empty_template_owns_nothing_that_templates_give(worker: 
 
     after = put(apply(stored, changed(author, REFRESH, "now")), stored, other("b200"))
 
-    assert pod(after)["nodeSelector"] == {"gpu": "b200"}
+    assert pod_spec(after)["nodeSelector"] == {"gpu": "b200"}
 
 
 def test_other_names_give_other_content() -> None:
@@ -487,8 +484,8 @@ def test_other_names_give_other_content() -> None:
     stored = put(named(author))
     after = put(changed(stored, REFS, "more"), stored, library)
 
-    assert pod(after)["nodeSelector"] == {"zone": "a"}
-    assert "tolerations" not in pod(after)
+    assert pod_spec(after)["nodeSelector"] == {"zone": "a"}
+    assert "tolerations" not in pod_spec(after)
 
 
 def test_without_templates_the_author_has_their_object_back() -> None:
@@ -518,7 +515,7 @@ def test_an_empty_value_of_a_template_goes_with_the_template(name: str, size: in
     stored = put(author, templates={"empty": empty})
     left = put(changed(stored, REFS, None), stored)
 
-    assert pod(stored)[name] == EMPTY[name]
+    assert pod_spec(stored)[name] == EMPTY[name]
     assert left["spec"] == put(changed(author, REFS, None))["spec"]
 
 
@@ -527,7 +524,7 @@ def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() 
     of_another = changed(stored, f"{POD}.initContainers.0.env", [])
     edited = changed(of_another, "metadata.annotations.fusioninfer.io/model", "hf://org/N")
 
-    assert pod(put(edited, of_another))["initContainers"] == pod(of_another)["initContainers"]
+    assert pod_spec(put(edited, of_another))["initContainers"] == pod_spec(of_another)["initContainers"]
 
 
 def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -535,7 +532,7 @@ def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.M
     monkeypatch.setattr(webhook.templates.fill, "merged", lambda _base, over, _arguments: over)
 
     assert [one["path"] for one in expand(paused, STORED)] in ([], [f"/{RECORD.replace('.', '/', 1)}"])
-    assert pod(put(paused, STORED, None)) == pod(STORED)
+    assert pod_spec(put(paused, STORED, None)) == pod_spec(STORED)
 
 
 # --- without a template -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from intent import Object
 from intent.annotations import MODEL, MODEL_NAME, path
 from intent.launch import argument_path, read_launch
 from intent.settings import Settings
-from tests.builders.lws import PREFIX, changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, engines_of, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
 from webhook.blocks.block import Block, BlockArguments
@@ -45,15 +45,8 @@ def asked(shape: dict[str, Any], size: int = 2, **annotations: str) -> Object:
     return file(shape, size, parallelism="tensor=8,pipeline=2", **annotations)
 
 
-def engines(live: Object) -> list[Object]:
-    """Return the engine containers of all templates."""
-    group = live["spec"]["leaderWorkerTemplate"]
-    names = ("leaderTemplate", "workerTemplate")
-    return [group[name]["spec"]["containers"][0] for name in names if name in group]
-
-
 def starts(live: Object) -> list[tuple[Any, Any]]:
-    return [(one.get("command"), one.get("args")) for one in engines(live)]
+    return [(one.get("command"), one.get("args")) for one in engines_of(live)]
 
 
 def by_hand(shape: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +127,7 @@ def test_the_path_of_an_added_argument_is_its_annotation() -> None:
 def edited(live: Object, change: Callable[[Object], object]) -> Object:
     """Edit the engine of every template by hand, and expand again."""
     wanted = changed(live, "metadata.generation", 2)
-    for one in engines(wanted):
+    for one in engines_of(wanted):
         change(one)
     return put(wanted, live)
 

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.flags import flag_tables
 from intent import Object
-from tests.builders.lws import container, lws, put, template
+from tests.builders.lws import container, engine_of, lws, put, template
 from webhook.blocks.lora import FLAGS
 from webhook.check import check
 
@@ -27,8 +27,7 @@ def file(lora: str, *args: str, engine: dict[str, Any] | None = None, **notes: A
 
 def args(lora: str, *given: str, engine: dict[str, Any] | None = None, **notes: Any) -> list[str]:
     """Return the arguments that the engine gets."""
-    live = put(file(lora, *given, engine=engine, **notes))
-    found: list[str] = live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["args"]
+    found: list[str] = engine_of(put(file(lora, *given, engine=engine, **notes)))["args"]
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.builders.lws import container, lws, put, template
+from tests.builders.lws import container, engine_of, lws, put, template
 from webhook.check import check
 
 NEW, OLD = "vllm/vllm-openai:v0.20.2", "vllm/vllm-openai:v0.10.2"
@@ -24,7 +24,7 @@ def one(words: str, image: str, *, command: bool = True, **notes: Any) -> Object
 
 def started(whole: Object) -> list[str]:
     """Return command and arguments of the expanded engine."""
-    engine = put(whole)["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    engine = engine_of(put(whole))
     return [*engine.get("command", ()), *engine.get("args", ())]
 
 

@@ -10,7 +10,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.parallelism import Parallelism, fault, read_parallelism
 from intent.settings import Settings
-from tests.builders.lws import WORKER, changed, container, lws, put, template
+from tests.builders.lws import WORKER, changed, container, engine_of, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
 from webhook.check import check
@@ -132,11 +132,6 @@ def file(image: str, size: int, value: str, resources: Object | None = None, *mo
     wanted = {"limits": {"nvidia.com/gpu": "8"}, **PLAIN} if resources is None else resources
     fields = plain | {"args": [*plain["args"], *more]}
     return lws(size, template(container(image=image, resources=wanted, **fields)), None, parallelism=value)
-
-
-def engine_of(live: Object, field: str = "workerTemplate") -> Object:
-    found: Object = live["spec"]["leaderWorkerTemplate"][field]["spec"]["containers"][0]
-    return found
 
 
 def errors(live: Object) -> list[FieldError]:

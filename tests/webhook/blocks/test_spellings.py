@@ -11,7 +11,7 @@ import pytest
 from catalog.flags import FlagTable, flag_tables
 from intent import Object
 from intent.command_line.dialects import SGLANG, VLLM
-from tests.builders.lws import container, lws, template
+from tests.builders.lws import container, engine_of, lws, template
 from webhook.check import check
 from webhook.expand import expanded
 
@@ -38,8 +38,7 @@ def of_sglang(*words: str, version: str = "0.5.9", **annotations: str) -> Object
 
 
 def written(live: Object) -> list[str]:
-    made = expanded(live)["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    args: list[str] = made["spec"]["containers"][0]["args"]
+    args: list[str] = engine_of(expanded(live))["args"]
     return args
 
 

@@ -12,7 +12,7 @@ from intent import Object
 from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
-from tests.builders.lws import PREFIX, changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, engine_of, lws, pod_spec, put, template
 from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
@@ -32,22 +32,18 @@ def decoder(*containers: Object, size: int = 1, leader: Object | None = None, **
     return lws(size, template(*containers), leader, **(DECODER | annotations))
 
 
-def spec(expanded: Object, field: str = "workerTemplate") -> Object:
-    """Return the pod spec of a template."""
-    found: Object = expanded["spec"]["leaderWorkerTemplate"][field]["spec"]
-    return found
-
-
 def proxies(expanded: Object, field: str = "workerTemplate") -> list[Object]:
     """Return the sidecars of a template."""
     return [
-        item for item in spec(expanded, field).get("initContainers", []) if item["name"] == "routing-proxy"
+        item
+        for item in pod_spec(expanded, field).get("initContainers", [])
+        if item["name"] == "routing-proxy"
     ]
 
 
 def words(expanded: Object, field: str = "workerTemplate") -> list[str]:
     """Return command and args of the engine."""
-    one = spec(expanded, field)["containers"][0]
+    one = engine_of(expanded, field)
     return [*one.get("command", []), *one.get("args", [])]
 
 
@@ -139,7 +135,7 @@ def test_the_sidecar_is_the_last_init_container_and_is_kept() -> None:
     live = decoder(container(args=["M", "-tp", "16"]), size=2)
     live = changed(live, f"{GROUP}.workerTemplate.spec.initContainers", [{"name": "load", "image": "x"}])
 
-    found = spec(put(live), "leaderTemplate")["initContainers"]
+    found = pod_spec(put(live), "leaderTemplate")["initContainers"]
 
     assert [item["name"] for item in found] == ["load", "wait-for-leader", "routing-proxy"]
     assert found[-1]["restartPolicy"] == "Always"
@@ -158,7 +154,7 @@ def test_the_sidecar_is_that_of_the_endpoint_picker_and_restricted() -> None:
 
 @pytest.mark.parametrize("declared", [[], [{"containerPort": 8000}], [{"containerPort": 8000, "name": "x"}]])
 def test_no_port_is_declared_twice(declared: list[Object]) -> None:
-    pods = spec(put(decoder(container(ports=declared))))
+    pods = pod_spec(put(decoder(container(ports=declared))))
 
     found = [
         port["containerPort"]
@@ -169,7 +165,7 @@ def test_no_port_is_declared_twice(declared: list[Object]) -> None:
 
 
 def test_ports_are_not_declared_where_they_are_skipped() -> None:
-    pods = spec(put(decoder(skip="port")))
+    pods = pod_spec(put(decoder(skip="port")))
 
     assert ["ports" in one for one in (*pods["containers"], *pods["initContainers"])] == [False, False]
 
@@ -191,14 +187,16 @@ def test_a_probe_of_the_api_is_moved_to_the_engine(probe: Object, moved: Object,
     ports = [{"containerPort": 8000, "name": "http"}, {"containerPort": 9000, "name": "other"}]
     expanded = put(decoder(container(ports=ports) | {field: probe}))
 
-    assert spec(expanded)["containers"][0][field] == moved
+    assert pod_spec(expanded)["containers"][0][field] == moved
     assert put(expanded, expanded) == expanded
 
 
 def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
     sleep = {"exec": {"command": ["sleep", "5"]}}
 
-    (one,) = spec(put(decoder(container(lifecycle={"preStop": HEALTH, "postStart": sleep}))))["containers"]
+    (one,) = pod_spec(put(decoder(container(lifecycle={"preStop": HEALTH, "postStart": sleep}))))[
+        "containers"
+    ]
 
     assert one["lifecycle"] == {
         "preStop": {"httpGet": {"path": "/health", "port": 8200}},
@@ -326,7 +324,7 @@ def test_an_authors_container_named_like_the_sidecar_is_refused(field: str) -> N
     engine = [container()] if field == "containers" else []
     live = changed(decoder(), f"{GROUP}.workerTemplate.spec.{field}", [*engine, own])
 
-    assert spec(put(live))[field][-1] == own
+    assert pod_spec(put(live))[field][-1] == own
     assert "--port" not in words(put(live))
     assert "FI850" in codes(live)
     assert "FI850" not in codes(changed(live, "metadata.annotations.fusioninfer.io/skip", "sidecar"))
@@ -339,12 +337,12 @@ def test_an_authors_container_named_like_the_sidecar_is_refused(field: str) -> N
 def test_arguments_edited_after_the_move_are_moved_again(size: int) -> None:
     once = put(decoder(container(args=["M", "-tp", "16"]), size=size))
     field = "leaderTemplate" if size > 1 else "workerTemplate"
-    more = [*spec(once, field)["containers"][0]["args"], "--seed", "1"]
+    more = [*pod_spec(once, field)["containers"][0]["args"], "--seed", "1"]
     edited = changed(once, f"{GROUP}.{field}.spec.containers.0.args", more)
 
     again = put(edited, once)
 
-    assert sorted(spec(again, field)["containers"][0]["args"]) == sorted(more)
+    assert sorted(pod_spec(again, field)["containers"][0]["args"]) == sorted(more)
     assert not {"FI851", "FI852"} & set(codes(again, once))
 
 
@@ -505,7 +503,7 @@ def test_a_certificate_is_mounted_from_its_secret_and_the_probe_uses_it() -> Non
     (proxy,) = proxies(live)
 
     (mount,) = proxy["volumeMounts"]
-    assert {"name": mount["name"], "secret": {"secretName": "certs"}} in spec(live)["volumes"]
+    assert {"name": mount["name"], "secret": {"secretName": "certs"}} in pod_spec(live)["volumes"]
     assert f"--cert-path={mount['mountPath']}" in proxy["args"]
     assert proxy["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
 
@@ -515,7 +513,7 @@ def test_removed_options_give_the_sidecar_without_them() -> None:
 
     after = put(changed(before, "metadata.annotations.fusioninfer.io/sidecar", None), before)
 
-    assert spec(after) == spec(put(decoder()))
+    assert pod_spec(after) == pod_spec(put(decoder()))
 
 
 def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
@@ -549,4 +547,4 @@ def test_options_change_nothing_of_an_object_without_a_sidecar() -> None:
     live = lws(1, template(), component_type="prefiller")
     with_options = changed(live, "metadata.annotations.fusioninfer.io/sidecar", "connector=sglang")
 
-    assert spec(put(with_options)) == spec(put(live))
+    assert pod_spec(put(with_options)) == pod_spec(put(live))

@@ -3,17 +3,11 @@
 from typing import Any, Final
 
 from intent import Object
-from tests.builders.lws import changed, container, lws, put, template
+from tests.builders.lws import changed, container, lws, pod_specs, put, template
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 DOWNLOADS: Final = "a=s3://bucket/a,b=s3://bucket/b"
 OURS: Final = ("fusioninfer-lora", "lora-initializer")
-
-
-def pods(whole: Object) -> list[Object]:
-    """Return the pod specs of an object: the leader's, if it has its own, and the workers'."""
-    group = whole["spec"]["leaderWorkerTemplate"]
-    return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate") if field in group]
 
 
 def parts(pod: Object) -> Object:
@@ -34,7 +28,7 @@ def parts(pod: Object) -> Object:
 def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: Any) -> Object:
     """Expand a group with adapters, and return what every pod of it gets."""
     shape = {"command": ["vllm", "serve"], "args": None if "model" in notes else ["org/M"], **(engine or {})}
-    first, *others = map(parts, pods(put(lws(size, template(container(**shape)), lora=lora, **notes))))
+    first, *others = map(parts, pod_specs(put(lws(size, template(container(**shape)), lora=lora, **notes))))
     assert all(one == first for one in others)
     return first
 

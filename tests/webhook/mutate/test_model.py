@@ -7,22 +7,16 @@ import pytest
 from intent import Object
 from intent.model import VOLUME
 from intent.settings import Settings
-from tests.builders.lws import PREFIX, changed, container, lws, put, template
+from tests.builders.lws import PREFIX, changed, container, lws, pod_specs, put, template
 from webhook.expand import expand, expanded
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 
 
-def pods(whole: Object) -> list[Object]:
-    """Return the pod specs of an object: the leader's, if it has its own, and the workers'."""
-    group = whole["spec"]["leaderWorkerTemplate"]
-    return [group[field]["spec"] for field in ("leaderTemplate", "workerTemplate") if field in group]
-
-
 def of_model(uri: str, *, engine: Object | None = None, spec: Object | None = None, **notes: Any) -> Object:
     """Expand a group of two pods with a model, and return the pod spec that all of them have."""
     plain = template(container(**engine or {}), **spec or {})
-    first, *others = map(parts, pods(put(lws(2, plain, model=uri, **notes))))
+    first, *others = map(parts, pod_specs(put(lws(2, plain, model=uri, **notes))))
     assert all(one == first for one in others)
     return first
 
@@ -86,7 +80,7 @@ def test_the_download_runs_as_the_engine_does_and_as_the_operator_says() -> None
     secured = container(securityContext={"runAsNonRoot": True, "runAsUser": 7, "privileged": False})
     made = expanded(lws(1, template(secured), model="s3://bucket/m"), settings)
 
-    (init,) = parts(pods(made)[0])["init"]
+    (init,) = parts(pod_specs(made)[0])["init"]
     assert (init["image"], init["resources"]) == ("mirror/si:1", {"limits": {"memory": "9Gi"}})
     assert init["securityContext"] == {
         "allowPrivilegeEscalation": False,
@@ -144,10 +138,10 @@ def test_another_model_leaves_nothing_of_the_first(uri: str, other: str | None) 
 
 def test_an_edited_volume_becomes_the_authors_and_is_still_filled() -> None:
     stored = put(lws(2, model="s3://bucket/m"))
-    at = [one["name"] for one in pods(stored)[0]["volumes"]].index(VOLUME)
+    at = [one["name"] for one in pod_specs(stored)[0]["volumes"]].index(VOLUME)
     edited = changed(stored, f"{POD}.volumes.{at}.emptyDir", {"sizeLimit": "1Ti"})
 
-    found = parts(pods(put(edited, stored))[-1])
+    found = parts(pod_specs(put(edited, stored))[-1])
 
     assert found["volumes"] == [{"name": VOLUME, "emptyDir": {"sizeLimit": "1Ti"}}]
     assert (found["mounts"], len(found["init"])) == ([MODELS], 1)
@@ -162,7 +156,7 @@ def test_a_mount_of_the_author_that_is_added_later_replaces_ours() -> None:
 
 
 def test_nothing_is_added_without_a_model() -> None:
-    assert parts(pods(put(lws(2, model_secret="keys")))[0]) == {
+    assert parts(pod_specs(put(lws(2, model_secret="keys")))[0]) == {
         "volumes": [],
         "mounts": [],
         "env": [],
