@@ -132,6 +132,13 @@ def test_a_first_annotation_warns_of_the_restart() -> None:
     assert codes(check(put(lws(), old), old)) == {"FI520"}
 
 
+@pytest.mark.parametrize("labels", [None, 7, "x", ["x"], {"app": "x"}])
+def test_malformed_labels_are_not_reserved_labels(labels: Any) -> None:
+    old = changed(changed(lws(), "metadata.annotations", {}), "metadata.labels", labels or {})
+
+    assert "FI520" in codes(check(put(lws(), old), old))
+
+
 def test_a_withdrawal_warns_of_the_restart() -> None:
     once = put(lws())
     out = changed(once, SERVICE, None)

@@ -199,6 +199,14 @@ def test_a_field_in_the_wrong_place_does_not_hide_what_is_in_it(tmp_path: Path) 
     assert "FI501" in {code for _, code, _ in found}  # of 4 pods, 2 are used
 
 
+def test_two_roles_with_one_name_are_two_roles(tmp_path: Path) -> None:
+    (case,) = (case for case in CASES if case["case"] == "two roles with one name")
+
+    codes = [one.error.code for one in composed(tmp_path, a=text_of(case)).found]
+
+    assert (codes.count("FI923"), codes.count("FI539"), codes.count("FI410")) == (1, 2, 0)
+
+
 def test_what_is_below_an_absent_field_is_not_reported(tmp_path: Path) -> None:
     text = GOOD[: GOOD.index("spec:")]
 

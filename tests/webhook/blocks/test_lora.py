@@ -61,6 +61,15 @@ def test_limits_have_the_names_of_the_engine() -> None:
     ]
 
 
+def test_flags_of_the_author_stay_and_are_not_repeated() -> None:
+    given = ["--enable-lora", "--max-loras=2", "--max-lora-rank", "64"]
+
+    assert args(f"{TWO},maxRank=64", *given) == [
+        *given,
+        *("--lora-modules", "sql=/mnt/lora/sql", "law=/mnt/lora/law"),
+    ]
+
+
 @pytest.mark.parametrize(
     "item", ["sql=/mnt/lora/sql", '{"name": "sql", "path": "/mnt/lora/sql", "base_model_name": "org/M"}']
 )

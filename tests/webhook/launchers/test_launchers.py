@@ -31,6 +31,20 @@ def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str
 
 
 @pytest.mark.parametrize(
+    "command", [["sh", "-c", 'cd /x; exec "$@"', "sh"], ["sh", "-c", 'vllm serve "$@"', "sh"]]
+)
+@pytest.mark.parametrize("image", [NEW, OLD])
+def test_api_servers_are_dropped_from_the_items_of_a_script_too(command: list[str], image: str) -> None:
+    program = ["vllm", "serve"] if "exec" in command[2] else []
+
+    _, leader, _, worker = both(
+        engine([*program, "M", "-asc", "4", "-dp", "2"], command, image), "vllm-native"
+    )
+
+    assert ("-asc" in leader, "-asc" in worker, "4" in worker) == (True, False, False)
+
+
+@pytest.mark.parametrize(
     ("script", "left"),
     [
         ("cd /x; vllm serve M -asc 2", True),

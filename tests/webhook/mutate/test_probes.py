@@ -89,6 +89,12 @@ def test_no_startup_probe_is_injected_without_need(probes: tuple[Probe, ...]) ->
     assert "startupProbe" not in written(group(engine("M", probes=probes)))
 
 
+def test_a_separate_worker_template_keeps_its_probes() -> None:
+    _, worker = containers(put(lws(worker=template(container(readinessProbe=HEALTH)), leader=template())))
+
+    assert worker["readinessProbe"] == HEALTH
+
+
 @pytest.mark.parametrize(
     ("path", "splits"),
     [("/ping", False), ("/health", False), ("/health_generate", False), ("/v1/models", True), ("", True)],

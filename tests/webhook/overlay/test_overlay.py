@@ -75,6 +75,10 @@ def test_a_patch_makes_any_list_from_any_other(live: list[int], wanted: list[int
     assert jsonpatch.apply_patch(one, patch(one, other)) == other
 
 
+def test_a_patch_leaves_another_spelling_of_a_quantity() -> None:
+    assert patch({"limits": {"memory": "1024Mi"}}, {"limits": {"memory": "1Gi"}}) == []
+
+
 def test_a_patch_does_not_take_true_for_one() -> None:
     assert patch({"a": 1}, {"a": True}) == [{"op": "replace", "path": "/a", "value": True}]
 
