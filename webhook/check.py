@@ -16,7 +16,7 @@ from intent.shapes import labels, listed, mapping
 from intent.template import Templates
 from intent.tree import same
 from webhook import mutate
-from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, wish, written
+from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, stays, wish, written
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
@@ -216,12 +216,13 @@ _LOST: Final = FieldError(
     "removed: the object stays as it is; kubectl replace it with your own file to expand it",
     "FI535",
 )
-_NOT_EXPANDED: Final = FieldError(
-    path(REFRESH),
-    None,
-    "not expanded: the object is older than the webhook, and this write does not change it; "
-    f"set {REFRESH} to any text to expand it",
-    "FI522",
+_UNEXPANDED: Final = (
+    "not expanded: {}, and this write does not change what is injected; "
+    f"set {REFRESH} to any text to expand it"
+)
+_OLDER, _BYPASSED = (
+    FieldError(path(REFRESH), None, _UNEXPANDED.format(cause), "FI522")
+    for cause in ("the object is older than the webhook", "a write past the webhooks changed the object")
 )
 
 
@@ -232,8 +233,11 @@ def _about_record(
     write = write_state.write
     if isinstance(write_state, Invalid) or write.reading.errors:
         return
-    if isinstance(write_state, Pinned) and write.again is None:
-        yield _LOST if has_record(write.old) else _NOT_EXPANDED
+    is_left = stays(write_state, settings)
+    if is_left and write.stored is records.NO_RECORD:
+        yield _LOST if has_record(write.old) else _OLDER
+    elif is_left and write.has_record:
+        yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
     elif (

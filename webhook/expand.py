@@ -8,7 +8,7 @@
 No function here changes its arguments, or raises for any JSON.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -22,7 +22,7 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping
 from intent.template import Templates
-from intent.tree import Overlay, is_default, is_unwritten, merge
+from intent.tree import COPY, Overlay, digest_of_file, is_default, is_unwritten, merge
 from webhook import mutate
 from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
@@ -147,8 +147,9 @@ def change(
             return _noted(live, write)
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
-        case Pinned(write) if write.again is None:
-            return write.live
+        case Pinned(write) | Fresh(write) if stays(write_state, settings, concerns):
+            is_bare = write.stored is records.NO_RECORD
+            return write.live if is_bare else _injected(write_state, write.standing)
         case Pinned():
             return _injected(write_state, wish(write_state, settings, concerns))
         case Fresh():
@@ -190,7 +191,7 @@ def _noted(live: Object, write: Write) -> Object:
     stands = Base(*base.key) if there is None else there
     noted = msgspec.structs.replace(base, digest="", put_on=stands.put_on, was=stands.was)
     known = write.record
-    text = records.write(known.expansion, known.was, noted, known.refresh or "")
+    text = records.write(known.expansion, known.was, noted, known.refresh or "", known.leader)
     return live if len(text) > room(live) else merge(live, _annotation(text))
 
 
@@ -231,7 +232,20 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
     if wished is write.stored.expansion and write.base == write.stored.base:
         text: str = records.find(write.old, write.live)
         return text
-    return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh)
+    return records.write(
+        wished.reduced(injection.put_on),
+        injection.was,
+        write.base,
+        write.refresh,
+        _plain_leader(write, injection),
+    )
+
+
+def _plain_leader(write: Write, injection: Injection) -> str:
+    """Return the digest of the leader's template, if it was made from the workers' without edits."""
+    is_made = COPY in template_of(injection.put_on, LEADER)
+    is_plain = is_made and not (write.reverted.delta or write.reverted.kept)
+    return digest_of_file(template_of(injection.result, LEADER)) if is_plain else ""
 
 
 def wish(
@@ -239,23 +253,44 @@ def wish(
 ) -> Expansion:
     """Return the recorded expansion if the object is pinned, else that of the mutators, with its pins.
 
-    The recorded part of a concern stays only if the object has it. So a record that was forged adds nothing,
-    and an item that was removed by hand is added only by the mutators.
+    The recorded part of a concern stays only if the object has it, or the mutators add what it lacks. So a
+    record that was forged adds nothing, and what was removed by hand comes back as it was, or not at all.
     """
     write, intent, recorded = (
         write_state.write,
         write_state.write.reading.intent,
         write_state.write.stored.expansion,
     )
-    again, pins, lost = write.again, None, frozenset[str]()
+    again, pins, lost = write.again, None, dict[str, Overlay]()
     is_anew = isinstance(write_state, Fresh) and again is not None and write.is_refresh
     if again is not None and write.before is not None and not is_anew:
         lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
-        then = keeping(settings, (sidecar_of(write.old or {}),))
-        pins = Pins(recorded, write.before.reading.intent, then, lost)
+        pins = _pins(write, write.before, settings, lost)
     if intent is None or (isinstance(write_state, Pinned) and not lost):
-        return recorded.without(lost)
+        return recorded.without(lost.keys())
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
+
+
+def stays(write_state: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> bool:
+    """Return whether an object that was stored past the webhooks stays as it is stored, not expanded.
+
+    So it does while the rules make the same for its author. Otherwise they make all anew, not one part alone.
+    """
+    write, before = write_state.write, write_state.write.before
+    if before is None or not write.is_left:
+        return False
+    if isinstance(write_state, Pinned):
+        return True
+    pins = _pins(write, before, settings, {})
+    return not write.is_refresh and mutate.is_same(
+        write_state.intent, write.keeping(settings), concerns, pins
+    )
+
+
+def _pins(write: Write, before: Write, settings: Settings, lost: Mapping[str, Overlay]) -> Pins:
+    """Return what the stored object pins; its sidecar stays of its generation."""
+    then = keeping(settings, (sidecar_of(before.live),))
+    return Pins(write.stored.expansion, before.reading.intent, then, lost)
 
 
 def room(live: Object) -> int:

@@ -155,7 +155,7 @@ def _inspected(write: Write) -> NotOurs | Inspected:
     before, filling, reading = write.before, write.filling, write.reading
     is_read = reading.intent is not None  # else both may have no more in common than an error
     is_alike = is_read and before is not None and reading == before.reading and not _counts_as_absent(before)
-    is_same = is_alike and write.stored is NO_RECORD
+    is_same = is_alike and write.is_left
     is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
     if filling and filling.is_unfilled and not is_same:
         return Invalid(write, is_same, is_unfilled=True)
@@ -166,7 +166,7 @@ def _inspected(write: Write) -> NotOurs | Inspected:
         return Invalid(write, is_same)
     if reading.intent is None:
         return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
-    if may_stay and write.record is write.stored is NO_RECORD:
+    if may_stay and write.is_left:
         return Pinned(write)
     return Fresh(write, reading.intent, is_same or is_alike)
 

@@ -38,10 +38,12 @@ from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.group import LEADER
 from webhook.overlay.patch import patch
+from webhook.overlay.proven import common
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import NO_LAYER, Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
+from webhook.templates.content import bypassed
 from webhook.templates.fill import FilledObject
 from webhook.templates.refill import Layers, WriteContext, layers, refill
 
@@ -139,6 +141,24 @@ class Write:
         if before is None or before.record is NO_RECORD or annotations(before.live).get(INJECT) is not None:
             return None
         return self.inject(before.record.expansion) if before.stands() else None
+
+    @property
+    def is_left(self) -> bool:
+        """Return whether the old object was stored past the webhooks: nothing of it is pinned.
+
+        It has no record, or lacks what that says. While the rules make the same for its author, it stays as
+        it is stored.
+        """
+        before = self.before
+        if before is None or bypassed(before.live) or self.again is not None:
+            return False
+        return before.record is not NO_RECORD or self.record is NO_RECORD
+
+    @cached_property
+    def standing(self) -> Expansion:
+        """What the old object still has of its recorded expansion; the rest of that was kept out of it."""
+        put_on = common(self.old, self.stored.put_on)
+        return replace(self.stored.expansion.reduced(put_on), wish=put_on)
 
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""

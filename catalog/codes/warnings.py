@@ -113,7 +113,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI522": Warn(
         "annotated, but not expanded",
         "set fusioninfer.io/refresh to expand it",
-        "the object is older than the webhook, or lost its record, and this write changes nothing in it",
+        "it is older than the webhook, or was changed past it, and this write changes none of its input",
     ),
     "FI523": Warn(
         "the launch was edited by hand and is left as it is",

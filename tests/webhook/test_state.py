@@ -25,6 +25,7 @@ from webhook.state import (
     state,
 )
 
+REFRESH = "metadata.annotations.fusioninfer.io/refresh"
 PAUSED = "metadata.annotations.fusioninfer.io/paused"
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SCHEDULER = f"{WORKER}.spec.schedulerName"
@@ -152,13 +153,25 @@ HALF = changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])
 @pytest.mark.parametrize(
     ("live", "old"),
     [
-        (changed(HALF, "spec.startupPolicy", "LeaderCreated"), HALF),
+        (changed(HALF, ARGS, ["other/M", "-tp", "8", "-pp", "2"]), HALF),
+        (changed(HALF, REFRESH, "1"), HALF),
         (STORED, changed(STORED, "metadata.annotations.fusioninfer.io/inject", "disabled")),
     ],
-    ids=["it does not match its record", "a write bypassed the webhooks"],
+    ids=["an edit of what does not match its record", "a refresh of that", "a write bypassed the webhooks"],
 )
 def test_an_object_that_nothing_pins_is_expanded_by_this_release(live: Object, old: Object) -> None:
     assert scheduler(put(live, old)) == "volcano"
+
+
+@BY_EVERY_TOOL
+@pytest.mark.parametrize("path", ["spec.startupPolicy", f"{WORKER}.metadata.annotations.note"])
+def test_what_was_stored_past_the_webhooks_stays_while_the_rules_make_the_same(tool: str, path: str) -> None:
+    bypassed = changed(STORED, SCHEDULER, None)
+    live = put(TOOLS[tool](bypassed, changed(FILE, path, "LeaderCreated")), bypassed)
+
+    assert live["spec"] == changed(bypassed, path, "LeaderCreated")["spec"]
+    assert put(live, bypassed) == live
+    assert codes(live, bypassed) == [("FI522", "warning")]
 
 
 @pytest.mark.parametrize("old", [None, FILE, put(FILE), foreign(put(OTHER))], ids=str)

@@ -29,6 +29,7 @@ from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.overlay import WHOLE, Contradiction, combine
+from webhook.overlay.proven import is_on
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 
@@ -85,8 +86,9 @@ class Pins:
     """None if the rules refuse it now."""
     settings: Settings
     """Those under which its sidecar stays of its generation."""
-    lost: frozenset[str]
-    """The names of recorded parts that the rules make anew: the object has lost them."""
+    lost: Mapping[str, Overlay]
+    """By name, what the object has lost of recorded parts. Where the rules give something else, they make
+    the part anew."""
 
 
 def expansion(
@@ -113,7 +115,7 @@ def expansion(
     anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], inputs, then)}
     recorded = {name: part.wish for name, part in pins.recorded.parts.items()}
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
-    kept = {name: recorded.get(name, {}) for name in left if name not in pins.lost}
+    kept = {name: recorded.get(name, {}) for name in left if is_on(made[name], pins.lost.get(name, {}))}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
     is_split = decision(inputs).splits
     if is_split != pins.recorded.decision.splits or _places(intent) != _places(pins.author):
@@ -122,6 +124,17 @@ def expansion(
         return _expansion(inputs, made | kept | unknown)
     except Contradiction:
         return _expansion(inputs, made)
+
+
+def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pins: Pins) -> bool:
+    """Return whether the rules make the same of what an author asks for as of what the stored one does."""
+    if pins.author is None or _places(intent) != _places(pins.author):
+        return False
+    concerns = tuple(concerns)
+    inputs, then = input_of(intent, settings, concerns), input_of(pins.author, pins.settings, concerns)
+    made = wishes(inputs, concerns)
+    is_decided = decision(inputs) == decision(then)
+    return is_decided and all(_stays(one, made[one.name], inputs, then) for one in concerns)
 
 
 def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:

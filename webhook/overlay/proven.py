@@ -14,7 +14,7 @@ from typing import Any
 
 from intent import Object
 from intent.shapes import mapping
-from intent.tree import COPY, LIST_KEYS, Overlay, identity, index, is_keyed, merge, same
+from intent.tree import COPY, LIST_KEYS, Overlay, difference, identity, index, is_keyed, keys_of, merge, same
 from webhook.overlay.group import containers_of, template_of, templates_of
 from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.overlay import ENTERED
@@ -22,15 +22,15 @@ from webhook.overlay.patch import Operation, patch
 from webhook.overlay.record import Expansion
 
 
-def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -> frozenset[str]:
-    """Return the names of the parts that neither the live nor the stored object has.
+def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -> dict[str, Overlay]:
+    """Return the parts that neither the live nor the stored object has, by name: what the live one lacks.
 
     `put_on` is what the expansion injects. A write may have removed an item by hand, which does not come back
     from a record. A file of a client without server-side apply replaces whole lists, that of the containers
     too. So what is gone together with all that was injected into containers is no removal.
     """
     if is_on(live, put_on):
-        return frozenset()
+        return {}
     parts_of = {field: (part, template_of(live, field)) for field, part in templates_of(put_on).items()}
     edited = tuple(
         f"/spec/leaderWorkerTemplate/{field}/" for field, pair in parts_of.items() if _is_expanded(*pair)
@@ -41,13 +41,34 @@ def unproven(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -
         removed = any(one["path"].startswith(edited) and _adds_item(one) for one in lost)
         return not lost or (is_on(old, part) and not removed)
 
-    parts = expansion.reduced(put_on).parts
-    return frozenset(name for name, part in parts.items() if not stands(part.put_on))
+    parts = {name: part.put_on for name, part in expansion.reduced(put_on).parts.items()}
+    return {name: difference(live, merge(live, part)) for name, part in parts.items() if not stands(part)}
 
 
 def is_on(lws: Object, overlay: Overlay) -> bool:
     """Return whether an object has all fields of an overlay, with their values."""
     return not patch(lws, merge(lws, overlay))
+
+
+def common(lws: Any, overlay: Any, field: str = "") -> Any:
+    """Return the part of an overlay that an object has, with the same values; None stands for no field.
+
+    >>> common({"hostIPC": True, "nodeName": "b"}, {"hostIPC": True, "nodeName": "a", "tolerations": None})
+    {'hostIPC': True, 'tolerations': None}
+    """
+    if isinstance(overlay, dict):
+        have, kept = mapping(lws), Overlay()
+        for key, value in overlay.items():
+            if value and (isinstance(value, dict) or is_keyed(key, value)):
+                below = common(have.get(key), value, key)
+                kept |= {key: below} if below else {}
+            elif key == COPY or same(have.get(key), value):
+                kept[key] = value
+        return kept if kept.keys() != {COPY} or have else {}
+    places = index(field, lws)
+    known = ((places.get(identity(field, item)), item) for item in overlay)
+    found = ((item, common(lws[at], item)) for at, item in known if at is not None)
+    return [have for item, have in found if have.keys() > keys_of(field, item).keys() or have == item]
 
 
 def has_some(live: Any, overlay: Any, field: str = "") -> bool:

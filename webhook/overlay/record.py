@@ -5,6 +5,7 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
     base     what the templates of the object say (`webhook.overlay.base`); absent without templates
     by       the rules that made it (`RULES`), which take no part in what stays
     decided  the decisions that the parts share: launcher, serving, splits and port
+    leader   digest of a leader's template that was made from the workers' and has no edits of its own
     parts    by concern: `set`, the overlay that was injected, and `left`, what the author's own values kept
              out of it
     refresh  the value of the annotation `refresh` that was taken last, or a digest of a long one
@@ -117,6 +118,8 @@ class Record:
     refresh: str | None = None
     """None in a record of version 2, which does not say it."""
     rules: int = RULES
+    leader: str = ""
+    """The digest of a leader's template without edits of its own; empty for any other."""
 
 
 NO_RECORD: Final = Record({}, {})
@@ -134,7 +137,9 @@ def find(*objects: Object | None) -> Any:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def write(expansion: Expansion, was: Overlay, base: Base | None = None, refresh: str = "") -> str:
+def write(
+    expansion: Expansion, was: Overlay, base: Base | None = None, refresh: str = "", leader: str = ""
+) -> str:
     """Return the text of the annotation."""
     whole: Object = {
         "v": VERSION,
@@ -146,6 +151,8 @@ def write(expansion: Expansion, was: Overlay, base: Base | None = None, refresh:
     }
     if refresh:
         whole["refresh"] = refresh
+    if leader:
+        whole["leader"] = leader
     if base is not None:
         whole["base"] = msgspec.to_builtins(base)
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
@@ -181,6 +188,7 @@ class _Form(msgspec.Struct, rename={"decision": "decided", "rules": "by"}):
     base: Any = None
     refresh: str | None = None
     rules: int = 0
+    leader: str = ""
 
 
 def read(
@@ -224,7 +232,7 @@ def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) 
         message = "has templates that fusioninfer never writes"
         raise _UnreadableError(message)
     refresh = None if version != VERSION else found.refresh or ""
-    return Record(put_on, found.was, expansion, base, refresh, found.rules)
+    return Record(put_on, found.was, expansion, base, refresh, found.rules, found.leader)
 
 
 def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Overlay]:

@@ -22,7 +22,18 @@ from typing import Final
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.shapes import annotations, listed, mapping, text
-from intent.tree import COPY, NOTHING, Overlay, by_identity, canonical, difference, equivalent, merge, same
+from intent.tree import (
+    COPY,
+    NOTHING,
+    Overlay,
+    by_identity,
+    canonical,
+    difference,
+    digest_of_file,
+    equivalent,
+    merge,
+    same,
+)
 from webhook.overlay.edits import carried
 from webhook.overlay.group import (
     LEADER,
@@ -78,6 +89,8 @@ class Layer:
     ours: Object = field(default_factory=dict)
     launches: dict[str, Launches] = field(default_factory=dict)
     """By template, the origins of launches in `base`."""
+    is_plain: bool = False
+    """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
 
     @property
     def is_made(self) -> bool:
@@ -97,6 +110,8 @@ class _Template:
     launches: Launches
     renamed: Renaming | None = None
     is_copy: bool = False
+    is_plain: bool = False
+    """Whether it is a copy as it was made: what the workers have by now may differ."""
     mounted: frozenset[str] = frozenset()
 
     @property
@@ -130,14 +145,18 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
     return Reverted(original, edits, kept, {name: one.mounted for name, one in templates.items()})
 
 
-def layer(stored: Object, put_on: Overlay, was: Overlay) -> Layer:
-    """Return what was injected into the stored object, by the values that it replaced."""
+def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
+    """Return what was injected into the stored object, by the values that it replaced.
+
+    `leader` is the digest of a leader's template without edits of its own.
+    """
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
     for name, template in base.items():
         replaced = merge(NOTHING, template_of(was, name))
         emitted = merge(replaced, template_of(put_on, name))
         ours[name], launches[name] = _merged(Sides(emitted, replaced, template), {})
-    return Layer(put_on, base, ours, launches)
+    is_plain = bool(leader) and leader == digest_of_file(base.get(LEADER))
+    return Layer(put_on, base, ours, launches, is_plain)
 
 
 def _template(
@@ -162,7 +181,8 @@ def _template(
     lost = _lost_volumes(made, template)
     made = merge(made, {"spec": {"volumes": lost}}) if lost else made
     mounted = frozenset(one["name"] for one in lost)
-    return _Template(sides, made, launches, renamed, name == LEADER and before.is_made, mounted)
+    is_copy = name == LEADER and before.is_made
+    return _Template(sides, made, launches, renamed, is_copy, is_copy and before.is_plain, mounted)
 
 
 def _merged(sides: Sides, before: Launches) -> tuple[Object, Launches]:
@@ -287,7 +307,9 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
         arguments(leaders[name]) != arguments(workers[name]) for name in own
     ):
         return None
-    rest = [name for name in edited if name not in own]
+    then, now = containers_of(leader.sides.ours), containers_of(worker.sides.ours)
+    known = (name for name in edited if arguments(then[name]) == arguments(now[name]))
+    rest = [name for name in known if name not in own]
     return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 
 
@@ -297,7 +319,7 @@ def _edits(worker: _Template, leader: _Template) -> Overlay:
     The leader is compared with what the workers had before this write. So a field that was removed from the
     leader does not come back where the write removes it from the workers, and templates put it back there.
     """
-    workers = worker.sides.ours
+    workers = (leader if leader.is_plain else worker).sides.ours
     edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
     return carried(edits, workers, worker.original)
 

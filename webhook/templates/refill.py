@@ -30,7 +30,7 @@ def layers(record: Record, stored: Object) -> Layers:
     """Return what the write before injected into the stored object, whose record this is."""
     if not record.put_on:
         return Layers()
-    base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was)
+    base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
     if not base.put_on:
         return Layers(concerns)
     ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours

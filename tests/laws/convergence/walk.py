@@ -340,7 +340,8 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     if file is not None:
         world.file = file
         world.released = manifest(file)
-    world.is_mixed = (world.is_mixed and step.change != "refresh") or step.bypasses
+    is_refreshed = step.change == "refresh" and world.file.opted_in
+    world.is_mixed = (world.is_mixed and not is_refreshed) or step.bypasses
     if step.bypasses:
         return "side laws", "", ""
     return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
