@@ -6,8 +6,8 @@
     NotOurs     has no annotation of ours, is       leaves it             of fields that     -
                 bypassed, is being deleted, or                            stay after both
                 lost annotations and record                               went (FI530)
-    Settled     has a record, and the update        leaves it             -                  if replicas
-                changes no input of admission                                                are too many
+    Settled     has a record, and the update is     leaves it             -                  if replicas
+                no apply, and changes no input                                               are too many
     Unreadable  has a record that cannot be read    leaves it             if no template     else (FI901)
                                                                           changed (FI901)
     Invalid     has errors in its input, or names   notes in its record   on a dry run if    the errors
@@ -39,7 +39,7 @@ from intent.template import Templates
 from webhook.overlay.patch import patch
 from webhook.overlay.record import NO_RECORD
 from webhook.overlay.revert import revert
-from webhook.overlay.written import LAST_APPLIED
+from webhook.overlay.written import LAST_APPLIED, is_applied
 from webhook.templates.content import bypassed
 from webhook.write import READ, Write, asks_the_same, has_record, read_write, scaled_spec
 
@@ -114,7 +114,7 @@ def at_once(live: Object, old: Object | None = None) -> AtOnce | None:
     """Return the state of a write that needs no admission; None for any other. Specs may be raw JSON.
 
     Most updates are settled: the stored object was expanded already, so nothing is to be reverted, parsed or
-    injected.
+    injected. A server-side apply may write what was injected, which then is its author's.
     """
     here, there = metadata(live), metadata(old)
     keys = annotations(live)
@@ -126,7 +126,7 @@ def at_once(live: Object, old: Object | None = None) -> AtOnce | None:
         return None
     if any(_read(here.get(field)) != _read(there.get(field)) for field in ("annotations", "labels", "name")):
         return None
-    return Settled() if scaled_spec(live) == scaled_spec(old) else None
+    return Settled() if scaled_spec(live) == scaled_spec(old) and not is_applied(live, old) else None
 
 
 def _read(value: Any) -> Any:

@@ -150,8 +150,8 @@ HANDLED: Final = UNIONS.keys() - {"env"}
 def incomplete(lws: Object) -> str:
     """Return why no pod can be made: no image, two members of a union, or a mount of nothing."""
     for field, template in templates(lws):
-        spec = template["spec"]
-        for item in (*spec["containers"], *spec.get("initContainers", ())):
+        spec = template.get("spec", {})
+        for item in containers(template):
             where, hooks = f"{field}: {item['name']}", item.get("lifecycle", {})
             if "image" not in item:
                 return f"{where} has no image"

@@ -1,4 +1,4 @@
-"""Sequences of authors who write themselves what was injected: the program, or a launch of their own.
+"""Sequences of authors who write themselves what was injected: the program, a launch, or the scheduler.
 
 Their file is theirs, also where it equals what admission wrote: it stays when the annotations go.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from tests.laws.convergence.files import changed
 from tests.laws.convergence.walk import Sequence, Step, draw
 
-LAUNCHERS: Final = ("vllm-native", "vllm-native", "ray-symmetric", "auto")
+LAUNCHERS: Final = ("vllm-native", "vllm-native", "ray-symmetric", "auto", "none")
 
 
 def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
@@ -20,9 +20,9 @@ def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
     file = changed(changed(changed(file, "form", "args"), "image", "vllm/vllm-openai:v0.17.1"), "size", 2)
     form = random.choice(("serve", "serve", "by hand"))
     more = [
-        Step(sequence.tool, "form", form),
+        Step(sequence.tool, *random.choice((("form", form), ("scheduler", "volcano")))),
         random.choice((Step(sequence.tool, "launcher", "none"), Step(sequence.tool, "the same file"))),
-        Step(sequence.tool, "opted_in", value=False),
+        random.choice((Step(sequence.tool, "opted_in", value=False), Step("edit", "opt out"))),
         Step(sequence.tool, "the same file"),
     ]
     drawn = list(sequence.steps)

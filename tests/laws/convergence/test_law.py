@@ -176,6 +176,9 @@ FOUND = {
         "",
         (Step(APPLY, "volumes", ("models", "fusioninfer-lora")),),
     ),
+    "an injected value that an apply writes, and nothing else, when the annotations go by hand": Sequence(
+        File(launcher="none"), APPLY, "", (Step(APPLY, "scheduler", "volcano"), Step("edit", "opt out"))
+    ),
     "a value of a map with one owner that an apply writes as templates do": Sequence(
         File(refs="base"), APPLY, "", (Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", ""))
     ),
@@ -225,12 +228,6 @@ MENDED = {
             Step("edit", "append to all"),
             Step(CLIENT_SIDE, "refresh", "0"),
         ),
-    ),
-    "the leader's init container after such a write, when the author refreshes": Sequence(
-        File(Pod(probes=("livenessProbe",)), launcher="ray-start"),
-        APPLY,
-        "",
-        (Step(APPLY, "init", value=True, bypasses=True), Step(APPLY, "refresh", "0")),
     ),
     "a volume without fields that such a write left": Sequence(
         File(source="hf://org/M1"),
