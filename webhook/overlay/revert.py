@@ -59,6 +59,8 @@ class Reverted:
     """What a leader's template that is a copy has by edits of its own; None if it is no copy."""
     kept: Overlay = field(default_factory=dict)
     """Edited launches that stay: `leaderWorkerTemplate` with command and args of containers."""
+    inner: Overlay = field(default_factory=dict)
+    """Edits of containers that were injected as a whole: `leaderWorkerTemplate` with these containers."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, injected volumes that stay in `original`, since its containers mount them."""
 
@@ -142,7 +144,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
             del group[LEADER]
         original = with_group(original, group)
     kept = {name: found for name, one in templates.items() if (found := _kept(one))}
-    return Reverted(original, edits, kept, {name: one.mounted for name, one in templates.items()})
+    inner = {name: found for name, one in templates.items() if (found := _inner(one, before.put_on, name))}
+    return Reverted(original, edits, kept, inner, {name: one.mounted for name, one in templates.items()})
 
 
 def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
@@ -278,6 +281,16 @@ def _kept(template: _Template) -> Overlay:
     return {"spec": {"containers": kept}} if kept else {}
 
 
+def _inner(template: _Template, put_on: Overlay, name: str) -> Overlay:
+    """Return the edits of containers that were injected as a whole, which are none of the author's."""
+    live, own = containers_of(template.sides.theirs), containers_of(template.original)
+    added = containers_of(template_of(put_on, name))
+    whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
+    edited = ((key, difference(added[key], live[key])) for key in whole)
+    items = [{"name": key, **found} for key, found in edited if found]
+    return {"spec": {"containers": items}} if items else {}
+
+
 # --- the leader's template as a copy of the workers' ----------------------------------------------------
 
 
@@ -376,9 +389,16 @@ def _lost_volumes(template: Object, live: Object) -> list[Object]:
 
 
 def with_kept(result: Object, reverted: Reverted) -> Object:
-    """Return an object with the edited launches that stay, in the templates that it has."""
+    """Return an object with the edited launches that stay, and edits of containers, where it has these."""
     kept = {name: template for name, template in reverted.kept.items() if name in group_of(result)}
-    return merge(result, {"spec": {"leaderWorkerTemplate": kept}}) if kept else result
+    result = merge(result, {"spec": {"leaderWorkerTemplate": kept}}) if kept else result
+    inner = {
+        name: {"spec": {"containers": items}}
+        for name, template in reverted.inner.items()
+        if (there := containers_of(template_of(result, name)))
+        and (items := [one for one in template["spec"]["containers"] if one["name"] in there])
+    }
+    return merge(result, {"spec": {"leaderWorkerTemplate": inner}}, first=()) if inner else result
 
 
 def with_own_leader(reverted: Reverted) -> Reverted:

@@ -105,7 +105,8 @@ def _edits(lws: Object, parts: Reverted) -> Overlay | None:
 
 
 def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
-    return replace(reverted, kept={**parts.kept, **reverted.kept}) if parts.kept else reverted
+    kept, inner = {**parts.kept, **reverted.kept}, merge(parts.inner, reverted.inner)
+    return replace(reverted, kept=kept, inner=inner) if parts.kept or parts.inner else reverted
 
 
 def _copied(parts: Reverted, base: Base) -> Object:

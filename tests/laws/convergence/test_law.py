@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.laws.convergence.files import EXPORT, File, Pod
+from intent import Object
+from tests.builders.lws import changed
+from tests.laws.convergence.files import EXPORT, File, Pod, manifest
 from tests.laws.convergence.released import drawn_released
 from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.repeated import drawn_repeated
+from tests.laws.convergence.schema import copied
+from tests.laws.convergence.server import Engine, Server
 from tests.laws.convergence.templated import drawn_templated
+from tests.laws.convergence.templates import LIBRARIES
 from tests.laws.convergence.walk import COMPARED, STALE, Sequence, Step, drawn, run
 from tests.tiers import count
 
@@ -324,3 +329,22 @@ def test_what_an_earlier_call_injected_beside_a_launch_by_hand_goes_with_the_ann
     file = File(worker=Pod(form="args"), launcher="ray-symmetric", named=True)
 
     assert run(Sequence(file, CLIENT_SIDE, "after", steps)).violations == []
+
+
+@pytest.mark.parametrize("field", ["leaderTemplate", "workerTemplate"])
+def test_an_edit_of_a_container_that_only_templates_give_stays_while_they_give_it(field: str) -> None:
+    def logs(lws: Object) -> list[Object]:
+        found: list[Object] = lws["spec"]["leaderWorkerTemplate"][field]["spec"]["containers"][1:]
+        return found
+
+    server, keys = Server(Engine(), "", LIBRARIES["v1"]), "metadata.annotations.fusioninfer.io"
+    stored = server.admit(manifest(File(refs="more,base", parallelism="tensor=16", launcher="ray-start")))
+    edited = copied(stored)
+    logs(edited)[0] |= {"env": [{"name": "A", "value": "1"}], "args": ["--mine"]}
+    edited = server.admit(edited, stored)
+    newer = Server(Engine(), "", LIBRARIES["v2"]).admit(changed(edited, f"{keys}/refresh", "1"), edited)
+    mine = {"name": "logs", "args": ["--mine"], "env": [{"name": "A", "value": "1"}]}
+
+    assert logs(edited) == [{**mine, "image": "fluentbit:1"}]
+    assert logs(newer) == [{**mine, "image": "fluentbit:2"}]
+    assert logs(server.admit(changed(newer, f"{keys}/base-refs", "base"), newer)) == []
