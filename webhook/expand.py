@@ -28,7 +28,7 @@ from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
-from webhook.overlay.group import LEADER, WORKER, pod_of, template_of
+from webhook.overlay.group import LEADER, WORKER, group_of, pod_of, template_of, with_group
 from webhook.overlay.launch import ARGUMENTS
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.proven import unproven
@@ -49,7 +49,7 @@ from webhook.state import (
     state,
 )
 from webhook.templates.unfilled import with_containers, with_reason
-from webhook.write import Write, record_of
+from webhook.write import Write, asks_the_same, record_of
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -148,13 +148,23 @@ def change(
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
         case Pinned(write) | Fresh(write) if stays(write_state, settings, concerns):
-            is_bare = write.stored is records.NO_RECORD
-            return write.live if is_bare else _injected(write_state, write.standing)
+            return _left(write_state)
         case Pinned():
             return _injected(write_state, wish(write_state, settings, concerns))
         case Fresh():
             return _made_anew(write_state, settings, concerns)
     assert_never(write_state)
+
+
+def _left(write_state: Pinned | Fresh) -> Object:
+    """Return an object with what it had of its record, or as stored if its author asks for the same."""
+    write, before = write_state.write, write_state.write.before
+    if before is None or before.record is records.NO_RECORD:
+        return write.live
+    if not asks_the_same(before.original, write.original):
+        return _injected(write_state, write.standing)
+    made = with_group(write.inject(write.standing).result, group_of(before.live))
+    return merge(made, _annotation(records.find(before.live)))
 
 
 def _made_anew(write_state: Fresh, settings: Settings, concerns: Iterable[Concern]) -> Object:

@@ -12,7 +12,7 @@ from tests.builders.lws import WORKER, changed, lws, paused, put
 from tests.laws.strategies import TOOLS
 from webhook.check import check
 from webhook.expand import expand
-from webhook.overlay.record import RULES
+from webhook.overlay.record import RULES, find
 from webhook.state import (
     Fresh,
     Invalid,
@@ -145,6 +145,39 @@ def test_an_edit_keeps_what_another_release_made_of_the_rest(tool: str) -> None:
     assert "other/M" in str(live["spec"])
     assert record_of(live)["by"] == RULES
     assert codes(live, STORED) == []
+
+
+def engine(live: Object) -> Any:
+    return live["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+
+
+@BY_EVERY_TOOL
+def test_words_that_the_rules_write_now_are_the_author_s_where_a_launch_lacks_them(tool: str) -> None:
+    words, launch = ["--distributed-executor-backend", "ray"], engine(EXPANDED)["args"]
+    bare = launch[: launch.index(words[0])]
+    texts = [orjson.dumps(args).decode() for args in (launch, bare)]
+    stored = changed(changed(EXPANDED, ARGS, bare), RECORD, find(EXPANDED).replace(*texts))
+    live = put(TOOLS[tool](stored, changed(FILE, ARGS, [*engine(FILE)["args"], *words])), stored)
+
+    assert put(FILE, stored) == stored
+    assert engine(live)["args"] == launch
+
+
+@BY_EVERY_TOOL
+def test_a_part_of_a_concern_that_only_another_release_knows_stays(tool: str) -> None:
+    item = {"name": "FUTURE", "value": "1"}
+    spec = {"containers": [{"name": engine(FILE)["name"], "env": [item]}]}
+    written = record_of(EXPANDED)
+    written["parts"]["future"] = {
+        "set": {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": spec}}}}
+    }
+    stored = changed(EXPANDED, f"{WORKER}.spec.containers.0.env", [*engine(EXPANDED)["env"], item])
+    stored = changed(stored, RECORD, orjson.dumps(written, option=orjson.OPT_SORT_KEYS).decode())
+    live = put(TOOLS[tool](stored, OTHER), stored)
+
+    assert put(FILE, stored) == stored
+    assert item in engine(live)["env"]
+    assert "other/M" in engine(live)["args"]
 
 
 HALF = changed(STORED, ARGS, ["org/M", "-tp", "8", "-pp", "2"])

@@ -10,7 +10,7 @@ import pytest
 from intent import Object
 from tests.builders.lws import changed
 from tests.laws.convergence.files import EXPORT, File, Pod, manifest
-from tests.laws.convergence.released import drawn_released
+from tests.laws.convergence.released import drawn_bypassed, drawn_released
 from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.repeated import drawn_repeated
 from tests.laws.convergence.schema import copied
@@ -285,6 +285,13 @@ def test_it_is_so_where_authors_write_what_was_injected() -> None:
 @pytest.mark.slow
 def test_pods_that_nobody_changed_stay_across_releases() -> None:
     assert list(violations(1, SEQUENCES, drawn_released)) == []
+
+
+@pytest.mark.slow
+def test_pods_that_nobody_changed_stay_after_writes_past_the_webhooks() -> None:
+    found = violations(1, SEQUENCES, drawn_bypassed)
+
+    assert [one for one in found if "pods that nobody changed stay" in one] == []
 
 
 @pytest.mark.parametrize("name", MENDED)
