@@ -43,12 +43,8 @@ UNUSUAL: Final = {"kubernetes-known": "unknown", "volcano-webhooks": "warning"}
 """What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
 OF_CALLERS: Final = {"webhook-callers": "warning"}
 """What an installation says while nobody is known."""
-OF_A_READER: Final = {
-    "lws-gang-scheduling": "unknown",
-    "webhook-answers": "unknown",
-    "user-rights": "warning",
-}
-"""What `helm test` may not do: read ConfigMaps of other namespaces, and create a LeaderWorkerSet."""
+OF_A_READER: Final = {"lws-gang-scheduling": "unknown", "user-rights": "warning"}
+"""What `helm test` may not do: read ConfigMaps of other namespaces, and what users of a service do."""
 RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 """What the Pod Security level of our namespace requires."""
 

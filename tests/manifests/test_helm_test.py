@@ -12,37 +12,42 @@ import yaml
 from hack.manifests.chart import ONLY_IN_CHART, files
 from intent import Object
 
-OBJECTS: Final[dict[str, Object]] = {
-    one["kind"]: one for one in yaml.safe_load_all((ONLY_IN_CHART / "test.yaml").read_text())
-}
-RULES: Final[list[Object]] = [*OBJECTS["ClusterRole"]["rules"], *OBJECTS["Role"]["rules"]]
+OBJECTS: Final[list[Object]] = [*yaml.safe_load_all((ONLY_IN_CHART / "test.yaml").read_text())]
+RULES: Final[list[Object]] = [rule for one in OBJECTS for rule in one.get("rules", ())]
+CREATED: Final = (["subjectaccessreviews"], ["leaderworkersets"])
+"""A review stores nothing, and the command creates a LeaderWorkerSet in a dry run alone."""
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: "-".join(rule["resources"]))
-def test_its_rights_are_to_read(rule: Object) -> None:
-    """A review stores nothing. What may hold secrets is read by name."""
-    is_review = rule["resources"] == ["subjectaccessreviews"]
+def of_kind(kind: str) -> list[Object]:
+    return [one for one in OBJECTS if one["kind"] == kind]
 
-    assert set(rule["verbs"]) <= ({"create"} if is_review else {"get", "list"})
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: "-".join(rule["resources"] + rule["verbs"]))
+def test_its_rights_are_to_read_and_to_try(rule: Object) -> None:
+    """What may hold secrets is read by name."""
+    is_tried = rule["verbs"] == ["create"] and rule["resources"] in CREATED
+
+    assert is_tried or set(rule["verbs"]) <= {"get", "list"}
     assert "*" not in (*rule["apiGroups"], *rule["resources"])
     assert "resourceNames" in rule or not {"secrets", "configmaps"} & set(rule["resources"])
 
 
 @pytest.mark.parametrize("role", ["ClusterRole", "Role"])
 def test_they_are_those_of_its_pod_alone(role: str) -> None:
-    account = OBJECTS["ServiceAccount"]["metadata"]
-    bound, pod = OBJECTS[f"{role}Binding"], OBJECTS["Pod"]["spec"]
+    (account,), (pod,) = of_kind("ServiceAccount"), of_kind("Pod")
+    subject = {"kind": "ServiceAccount"} | {key: account["metadata"][key] for key in ("name", "namespace")}
 
-    assert [(one["name"], one["namespace"]) for one in bound["subjects"]] == [
-        (account["name"], account["namespace"])
-    ]
-    assert bound["roleRef"]["name"] == OBJECTS[role]["metadata"]["name"]
-    assert pod["serviceAccountName"] == account["name"]
+    for bound, granted in zip(of_kind(f"{role}Binding"), of_kind(role), strict=True):
+        assert bound["subjects"] == [subject]
+        assert bound["metadata"].get("namespace") == granted["metadata"].get("namespace")
+        assert bound["roleRef"]["name"] == granted["metadata"]["name"]
+    assert pod["spec"]["serviceAccountName"] == account["metadata"]["name"]
 
 
 def test_the_pod_checks_the_namespace_of_the_release() -> None:
-    (container,) = OBJECTS["Pod"]["spec"]["containers"]
-    system = f"--system-namespace={OBJECTS['Pod']['metadata']['namespace']}"
+    (pod,) = of_kind("Pod")
+    (container,) = pod["spec"]["containers"]
+    system = f"--system-namespace={pod['metadata']['namespace']}"
 
     assert container["args"] == ["check", "--namespace=default", system]
     assert "--system-namespace={{ $.Release.Namespace }}\n" in files()["templates/test.yaml"]
