@@ -127,7 +127,7 @@ def _codes(_context: click.Context, _parameter: click.Parameter, values: tuple[s
             raise click.BadParameter(f"{UNREAD} cannot be ignored: do not name the file instead")
         if code not in CODES:
             meant = suggested(suggestion(code, CODES))
-            raise click.BadParameter(f"fusioninfer codes lists no finding {code!r}{meant}")
+            raise click.BadParameter(f"{code!r} is no code of `fusioninfer codes`{meant}")
     return frozenset(named)
 
 

@@ -91,10 +91,10 @@ def test_an_error_that_denies_the_object_cannot_be_ignored(verb: str) -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("FI3O8", "fusioninfer codes lists no finding 'FI3O8'; did you mean FI"),
-        ("ray", "fusioninfer codes lists no finding 'RAY'"),
-        ("", "fusioninfer codes lists no finding ''"),
-        ("FI601", "fusioninfer codes lists no finding 'FI601'"),
+        ("FI3O8", "'FI3O8' is no code of `fusioninfer codes`; did you mean FI"),
+        ("ray", "'RAY' is no code of `fusioninfer codes`"),
+        ("", "'' is no code of `fusioninfer codes`"),
+        ("FI601", "'FI601' is no code of `fusioninfer codes`"),
         ("FI905", "FI905 cannot be ignored: do not name the file instead"),
     ],
 )

@@ -130,7 +130,7 @@ def test_hash_seed_locale_and_time_zone_make_no_difference() -> None:
 @pytest.mark.parametrize(
     ("path", "to", "is_decoded"),
     [
-        ("metadata.annotations.fusioninfer.io/paused", "true", True),
+        ("metadata.annotations.fusioninfer.io/role-name", "other", True),
         ("metadata.labels.kueue~x-k8s~io/queue-name", "x", True),
         ("spec.leaderWorkerTemplate.workerTemplate.metadata.labels.note", "x", True),
         ("spec.startupPolicy", "LeaderCreated", True),

@@ -150,7 +150,7 @@ KINDS: Final[dict[str, Kind]] = {
         mended="",
     ),
     "a start rank that pods share": Kind(f"{EP} --data-parallel-start-rank 0", "FI328"),
-    "a node rank that pods share": Kind(HAND.replace("$(LWS_WORKER_INDEX)", "0"), "FI570", mended=""),
+    "a node rank that pods share": Kind(HAND.replace("$(LWS_WORKER_INDEX)", "0"), "FI570"),
     "no readinessProbe": Kind(TWO, "FI571", notes=ROUTED, engine={}),
     "a Service named vllm": Kind(TWO, "FI924", beside=(NAMED_VLLM,)),
     "hostNetwork": Kind(TWO, "FI510", pod={"hostNetwork": True}),
