@@ -199,7 +199,7 @@ def _noted(live: Object, write: Write) -> Object:
         return live
     there, base = write.record.base, write.filling.base
     stands = Base(*base.key) if there is None else there
-    noted = msgspec.structs.replace(base, digest="", put_on=stands.put_on, was=stands.was)
+    noted = msgspec.structs.replace(base, put_on=stands.put_on, was=stands.was)
     known = write.record
     text = records.write(known.expansion, known.was, noted, known.refresh or "", known.leader)
     return live if len(text) > room(live) else merge(live, _annotation(text))

@@ -200,12 +200,17 @@ def read_write(
         return record
     if old is not None and stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
         stored = record
-    before = None if old is None else _write(old, _readable(stored))
+    before = None if old is None else _write(old, _readable(stored), is_stored=True)
     return _write(live, _readable(record), before, templates)
 
 
 def _write(
-    live: Object, record: Record, before: Write | None = None, templates: Templates | None = None
+    live: Object,
+    record: Record,
+    before: Write | None = None,
+    templates: Templates | None = None,
+    *,
+    is_stored: bool = False,
 ) -> Write:
     stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
@@ -213,9 +218,9 @@ def _write(
     file = written(live, old) if record.put_on else {}
     reverted, filling = revert(live, injected.concerns, file), None
     if record.base is not None or BASE_REFS in annotations(live):
-        stored = before.record.base if before and before.has_record else None
+        stored = before.filling if before and before.has_record else None
         then = before.layers.concerns if before else NO_LAYER
-        around = WriteContext(old, record.base, stored, file, injected, then)
+        around = WriteContext(old, record.base, stored, file, injected, then, is_stored)
         reverted, filling = refill(reverted, around, templates)
     reading = _read(reverted.original, old)
     if filling is not None and filling.is_wrong:

@@ -81,9 +81,7 @@ def forged(items: int) -> str:
     injected = {"spec": {"leaderWorkerTemplate": {"workerTemplate": pod}}}
     whole = {
         "v": 2,
-        "in": "0" * 32,
         "decided": {},
-        "from": {},
         "parts": {"env": {"in": "0" * 16, "set": injected}},
         "was": {},
     }

@@ -12,6 +12,7 @@ from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
 from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
+from intent.merge import merged
 from intent.names import is_label_value
 from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
 from tests.builders.lws import changed, container, lws, pod_spec, template
@@ -30,6 +31,7 @@ ENGINE: Final = f"{POD}.containers.0"
 REFS: Final = "metadata.annotations.fusioninfer.io/base-refs"
 REFRESH: Final = "metadata.annotations.fusioninfer.io/refresh"
 RECORD: Final = f"metadata.annotations.{EXPANSION}"
+STARTUP: Final = "spec.startupPolicy"
 
 
 def inference_template(name: str, *pods: Object, **spec: Any) -> Object:
@@ -442,11 +444,14 @@ def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() 
 
 
 def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    paused = changed(STORED, "metadata.annotations.fusioninfer.io/paused", "true")
-    monkeypatch.setattr(webhook.templates.fill, "merged", lambda _base, over, _arguments: over)
-
-    assert [one["path"] for one in expand(paused, STORED)] in ([], [f"/{RECORD.replace('.', '/', 1)}"])
-    assert pod_spec(put(paused, STORED, None)) == pod_spec(STORED)
+    other = "spec.priorityClassName", "other"
+    monkeypatch.setattr(webhook.templates.fill, "merged", lambda *sides: changed(merged(*sides), *other))
+    for field, value in ("metadata.annotations.fusioninfer.io/paused", "true"), (STARTUP, "LeaderReady"):
+        edited = changed(STORED, field, value)
+        assert {one["path"] for one in expand(edited, STORED)} <= {f"/{RECORD.replace('.', '/', 1)}"}
+        assert pod_spec(put(edited, STORED, None)) == pod_spec(STORED)
+    past = changed(STORED, f"{POD}.terminationGracePeriodSeconds", 30)
+    assert pod_spec(put(changed(past, STARTUP, "LeaderReady"), past))["terminationGracePeriodSeconds"] == 30
 
 
 # --- without a template -------------------------------------------------------------------------------
@@ -588,7 +593,6 @@ FORGED: Final[list[tuple[str, Any]]] = [
     ("set", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [5]}}}}}),
     ("was", {"spec": {"leaderWorkerTemplate": 5}}),
     ("was", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [5]}}}}}),
-    ("in", "x"),
 ]
 
 

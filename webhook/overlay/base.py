@@ -8,11 +8,10 @@ A record keeps it as the member `base`, so that a later write reads no template:
     annotations           what blocks of templates ask for
     args, leaderArgs      by container, how its arguments merge, if not by flag; those of leaders, if others
     faults                why there is no content, as codes and messages
-    in                    digest of the author's object
     set, was              the fields that were put under it, and the author's values there
 
-While the author's object has this digest, `set` is applied again: a release that merges differently changes
-nothing (P1).
+`set` is applied again while the rules of a release add the same to the stored and the live object: a release
+that merges differently changes nothing (P1). Older records have a digest too, which is not read.
 """
 
 from typing import Any, Final, NamedTuple
@@ -59,7 +58,6 @@ class Base(
         "sources": "from",
         "modes": "args",
         "leader_modes": "leaderArgs",
-        "digest": "in",
         "put_on": "set",
     },
 ):
@@ -75,7 +73,6 @@ class Base(
     modes: dict[str, str] = msgspec.field(default_factory=dict)
     leader_modes: dict[str, str] | None = None
     faults: tuple[tuple[str, str], ...] = ()
-    digest: str = ""
     put_on: Overlay = msgspec.field(default_factory=dict)
     was: Overlay = msgspec.field(default_factory=dict)
 

@@ -9,19 +9,19 @@ recorded like those of an author. An author's own value always wins, also `0`, `
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import orjson
 
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
-from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, PREFIX, UNREAD, path, read
+from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, path, read
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.shapes import annotations, metadata
-from intent.tree import COPY, Overlay, difference, digest_of_file, merge, replaced
+from intent.tree import COPY, Overlay, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import Base
 from webhook.overlay.group import LEADER, WORKER, containers_of, group_of, with_group
@@ -41,6 +41,8 @@ class FilledObject:
     """What its author wrote."""
     base: Base
     """The content, and what of it was added; for the record."""
+    anew: Base | None = None
+    """What the rules of this release add, if that is other than recorded."""
     errors: tuple[FieldError, ...] = ()
     is_read: bool = False
     """Whether the templates were read for this write, so that the record lacks the content."""
@@ -62,41 +64,41 @@ class FilledObject:
 
 
 def fill(
-    found: Reverted, parts: Reverted, base: Base, known: Base, then: Object | None
+    found: Reverted, parts: Reverted, base: Base, like: Object | None = None, *, is_again: bool = False
 ) -> tuple[Reverted, FilledObject]:
-    """Put the content of a base under an author's object.
+    """Put the content of a base under an author's object; with `is_again` as the base records it.
 
-    `found` is the object without what concerns injected, and `known` is what was added before: the same is
-    added again while the author's object and the content are the same. A list has the order of `then`, the
-    stored object without what concerns injected, if it has the same items; else what is added again that of
-    `found`, and what is new on an update that of a new object.
+    `found` is the object without what concerns injected. A list has the order of `like`, if it has the same
+    items.
     """
-    author = parts.original
+    author, errors = parts.original, tuple[FieldError, ...]()
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         reverted = replace(found, original=author, edits=_edits(author, parts))
-        return _with_kept(reverted, parts), FilledObject(author, base, errors)
-    copied = _copied(parts, base)
-    is_copied = copied is not author
-    made = digest_of_file([_read(copied), is_copied, _content(base)])
-    order = [found.original] if then is None else [found.original, then]
-    if known.digest == made and known.key == base.key:
-        put_on, done, errors = known.put_on, known, tuple[FieldError, ...]()
-    else:
-        raw, errors = _filled(copied, base)
-        put_on, order = difference(copied, raw), [raw, order[-1]]
-        was = replaced(copied, put_on)
-        if is_copied:
-            put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
-            put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
-        done = msgspec.structs.replace(base, digest=made, put_on=put_on, was=was)
-    filled = reduce(lambda made, like: in_order_of(like, made, put_on), order, merge(copied, put_on))
+        return _with_kept(reverted, parts), FilledObject(author, base, errors=errors)
+    below = _copied(parts, base)
+    order = [] if like is None else [like]
+    if not is_again:
+        raw, errors = _filled(below, base)
+        base, order = _recorded(base, below, raw, is_copied=below is not author), [raw, *order]
+    filled = reduce(lambda made, like: in_order_of(like, made, base.put_on), order, merge(below, base.put_on))
     reverted = replace(found, original=filled, edits=_edits(filled, parts))
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
-        return fill(found, replace(parts, original=_with_leader(parts)), base, known, then)
+        return fill(found, replace(parts, original=_with_leader(parts)), base, like)
 
-    return _with_kept(reverted, parts), FilledObject(author, done, errors, with_own_leader=with_own_leader)
+    filling = FilledObject(author, base, errors=errors, with_own_leader=with_own_leader)
+    return _with_kept(reverted, parts), filling
+
+
+def _recorded(base: Base, below: Object, filled: Object, *, is_copied: bool) -> Base:
+    """Return the base with what it added to an object."""
+    put_on = difference(below, filled)
+    was = replaced(below, put_on)
+    if is_copied:
+        put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
+        put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
+    return msgspec.structs.replace(base, put_on=put_on, was=was)
 
 
 def _edits(lws: Object, parts: Reverted) -> Overlay | None:
@@ -122,19 +124,6 @@ def _with_leader(parts: Reverted) -> Object:
     """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
     group = group_of(parts.original)
     return with_group(parts.original, {**group, LEADER: parts.leader or group[WORKER]})
-
-
-def _read(author: Object) -> Object:
-    """Return what of an author's object the filled one is made from."""
-    keys, group = annotations(author), group_of(author)
-    ours = {key: keys[key] for key in keys if key.startswith(PREFIX) and key not in UNREAD}
-    read: Object = {field: group[field] for field in (WORKER, LEADER, "size") if field in group}
-    return {"annotations": ours, "namespace": metadata(author).get("namespace"), **read}
-
-
-def _content(base: Base) -> list[Any]:
-    read: list[Any] = [base.pods, base.leader, base.annotations, base.modes]
-    return read if base.leader_modes is None else [*read, base.leader_modes]
 
 
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:

@@ -57,12 +57,15 @@ class WriteContext(NamedTuple):
 
     old: Object | None
     base: Base | None
-    stored: Base | None
+    stored: FilledObject | None
+    """The old object, filled; None without a record."""
     file: Object
     layers: Layers
     """What the write before injected into the object."""
     then: Layer
     """What concerns injected into the old object."""
+    is_stored: bool
+    """Whether the object is the old one of a write."""
 
 
 def refill(
@@ -72,25 +75,31 @@ def refill(
 
     The content of the stored record counts, unless it bypassed the webhooks; that of a record that a write
     brings only if it adds nothing to the object, or if no template was read for this write, as for /validate,
-    which changes nothing.
+    which changes nothing. What was added to the stored object is added again if the rules of this release add
+    the same to both objects: a release that merges differently changes nothing (P1).
     """
     mine = around.base or NO_BASE
-    before = NO_BASE if bypassed(around.old) else around.stored or NO_BASE
-    then = None if around.old is None else with_group(around.old, around.then.ours)
+    stored = None if bypassed(around.old) else around.stored
+    like = with_group(around.old, around.then.ours) if around.old else None
     parts = separate(found, around.layers, around.file)
     key = key_of(parts.original)
     if key is None or budget.of_leaderworkerset(parts.original):
-        return fill(found, parts, NO_BASE, mine, then)
-    known = [base for base in (before, mine) if base.key == key]
+        return fill(found, parts, NO_BASE)
+    known = [base for base in (stored.base if stored else NO_BASE, mine) if base.key == key]
     kept = _kept(known)
     if kept is not None:
-        filled = fill(found, parts, kept, kept, then)
-        if kept is before or templates is None or not patch(found.original, filled[0].original):
-            return filled
-    if templates is None and known:
-        return fill(found, parts, known[0], mine, then)
-    made, filling = fill(found, parts, content(key, templates), before, then)
-    return made, replace(filling, is_read=True)
+        reverted, filling = fill(found, parts, kept, found.original if around.is_stored else like)
+        if around.is_stored and filling.base != kept:
+            again, recorded = fill(found, parts, kept, found.original, is_again=True)
+            if not patch(found.original, again.original):
+                return again, replace(recorded, anew=filling.base)
+        if stored and kept is stored.base and filling.base == stored.anew:
+            return fill(found, parts, kept, like, is_again=True)
+        if kept is not mine or templates is None or not patch(found.original, reverted.original):
+            return reverted, filling
+    is_read = templates is not None or not known
+    reverted, filling = fill(found, parts, content(key, templates) if is_read else known[0], like)
+    return reverted, replace(filling, is_read=is_read)
 
 
 def _kept(known: list[Base]) -> Base | None:

@@ -116,10 +116,10 @@ def may_read(cluster: Cluster, namespace: str) -> bool:
 
 
 def unplaced(record: str) -> str:
-    """Return a record without what another cluster has otherwise: what identifies templates, and a digest.
+    """Return a record without what another cluster has otherwise: what identifies templates.
 
-    >>> unplaced('{"base":{"from":[["vllm","a","4f1c",3]],"in":"9d"},"v":2}')
-    '{"base":{"from":[["vllm","","",0]],"in":""},"v":2}'
+    >>> unplaced('{"base":{"from":[["vllm","a","4f1c",3]]},"v":2}')
+    '{"base":{"from":[["vllm","","",0]]},"v":2}'
     >>> unplaced('{"v":2}')
     '{"v":2}'
     """
@@ -127,10 +127,8 @@ def unplaced(record: str) -> str:
     base = read.get("base") if isinstance(read, dict) else None
     if not isinstance(base, Mapping):
         return record
-    placed = {"from": [[name, "", "", 0] for name, *_ in base.get("from", ())]} | (
-        {"in": ""} if "in" in base else {}
-    )
-    return orjson.dumps(read | {"base": {**base, **placed}}, option=orjson.OPT_SORT_KEYS).decode()
+    base = {**base, "from": [[name, "", "", 0] for name, *_ in base.get("from", ())]}
+    return orjson.dumps(read | {"base": base}, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _binding() -> Object:
