@@ -10,6 +10,7 @@ import pytest
 import webhook.templates.fill
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE, UNANSWERED
+from intent.errors import FieldError
 from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
 from intent.merge import merged
@@ -443,8 +444,10 @@ def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() 
     assert pod_spec(put(edited, of_another))["initContainers"] == pod_spec(of_another)["initContainers"]
 
 
-def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = "spec.priorityClassName", "other"
+def test_a_release_that_merges_differently_or_is_stricter_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other, stricter = ("spec.priorityClassName", "other"), FieldError(POD, None, "", "FI953")
     monkeypatch.setattr(webhook.templates.fill, "merged", lambda *sides: changed(merged(*sides), *other))
     for field, value in ("metadata.annotations.fusioninfer.io/paused", "true"), (STARTUP, "LeaderReady"):
         edited = changed(STORED, field, value)
@@ -452,6 +455,9 @@ def test_a_release_that_merges_differently_changes_nothing(monkeypatch: pytest.M
         assert pod_spec(put(edited, STORED, None)) == pod_spec(STORED)
     past = changed(STORED, f"{POD}.terminationGracePeriodSeconds", 30)
     assert pod_spec(put(changed(past, STARTUP, "LeaderReady"), past))["terminationGracePeriodSeconds"] == 30
+    monkeypatch.undo()
+    monkeypatch.setattr(webhook.templates.fill, "_unmatched", lambda *_sides: [stricter])
+    assert pod_spec(put(named(), STORED, None)) == pod_spec(STORED)
 
 
 # --- without a template -------------------------------------------------------------------------------

@@ -89,6 +89,11 @@ def refill(
     kept = _kept(known)
     if kept is not None:
         reverted, filling = fill(found, parts, kept, found.original if around.is_stored else like)
+        is_of_stored = stored and kept is stored.base and not stored.errors
+        if filling.base == kept and (around.layers.concerns.base if around.is_stored else is_of_stored):
+            return reverted, replace(
+                filling, errors=()
+            )  # a stricter release refuses nothing of what is stored
         if around.is_stored and filling.base != kept:
             again, recorded = fill(found, parts, kept, found.original, is_again=True)
             if not patch(found.original, again.original):
