@@ -313,7 +313,7 @@ def test_no_object_names_another_account_than_the_one_of_the_values(helm: Path) 
     made = rendering(helm, {**values, **_TEMPLATES, "policies.ownership": True}).stdout
 
     places = r"(?:serviceAccountName: |kind: ServiceAccount\n(?:metadata:\n)? *name: )(\S+)"
-    assert set(re.findall(places, made)) == {"reconciler", "admission"}
+    assert set(re.findall(places, made)) == {"reconciler", "admission", "fusioninfer-test"}
     names = set(re.findall(rf"system:serviceaccount:{NAMESPACE}:([-a-z]+)", made))
     assert names == {"reconciler"}
     assert re.findall(r"serviceAccount:\n +name: (\S+)", made) == ["admission"]
