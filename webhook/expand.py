@@ -239,16 +239,12 @@ def foreseen_write(
 
 def written(write: Write, wished: Expansion, injection: Injection) -> str:
     """Return the text of the record. What is pinned keeps the text that is stored."""
-    if wished is write.stored.expansion and write.base == write.stored.base:
+    is_stored = wished is write.stored.expansion and write.base == write.stored.base
+    leader = "" if is_stored and not write.stored.leader else _plain_leader(write, injection)
+    if is_stored and bool(leader) == bool(write.stored.leader):
         text: str = records.find(write.old, write.live)
         return text
-    return records.write(
-        wished.reduced(injection.put_on),
-        injection.was,
-        write.base,
-        write.refresh,
-        _plain_leader(write, injection),
-    )
+    return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh, leader)
 
 
 def _plain_leader(write: Write, injection: Injection) -> str:

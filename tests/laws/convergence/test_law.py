@@ -27,6 +27,12 @@ HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
+    "the leader, which is edited by hand, is recorded as it was made": Sequence(
+        File(Pod(image="corp/llm:1")),
+        CLIENT_SIDE,
+        "after",
+        (Step("replace by hand", "leader env"), Step("replace by hand", "drop our env")),
+    ),
     "arguments beside those of a block, after an apply": Sequence(
         File(size=1, lora=LORA), APPLY, "", (Step("edit", "append to worker"),)
     ),
