@@ -12,10 +12,12 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from intent.command_line.programs import ASSIGNMENT
-from intent.command_line.shell import ControlGroup, control_groups
+from intent.command_line.shell import LONGEST, ControlGroup, control_groups
 
 POD_IP: Final = "$(status.podIP)"
 """The value of a variable that is the address of the pod."""
@@ -61,6 +63,8 @@ class ScriptCommand(NamedTuple):
 
     words: tuple[Word, ...]
     env: Mapping[str, str]
+    if_succeeds: bool = False
+    """Whether it runs only if the command before it succeeds: `&&`."""
 
 
 class UnknownScriptError(Exception):
@@ -73,10 +77,7 @@ def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple
     Raises:
         UnknownScriptError: the script has a construct, or a word, whose effect is not known.
     """
-    groups = control_groups(text)
-    if groups is None:
-        raise UnknownScriptError("the script has a function, a here-document, or a nested command")
-    run = _Run(pod, item, tuple(rest), tuple(_items(groups)))
+    run = _Run(pod, item, tuple(rest), _parsed(text))
     if run.block(live=True):
         raise UnknownScriptError("the script ends a block that does not begin")
     return tuple(run.found)
@@ -97,6 +98,12 @@ def _is_quiet(redirect: str) -> bool:
     return _QUIET.fullmatch(redirect) is not None
 
 
+LARGEST: Final = 1_000_000
+"""The characters to which the variables of a script may expand."""
+_DEEPEST: Final = 32
+"""The loops and conditions that may stand in each other."""
+
+
 class _Item(NamedTuple):
     """A keyword, or a command with its words as they are written."""
 
@@ -104,6 +111,21 @@ class _Item(NamedTuple):
     words: tuple[str, ...] = ()
     redirects: tuple[str, ...] = ()
     ends: str = ""
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> tuple[_Item, ...]:
+    """Parse a script, which is the same for each pod of a group."""
+    if len(text) > LONGEST:
+        raise UnknownScriptError(f"the script has more than {LONGEST} characters")
+    groups = control_groups(text)
+    if groups is None:
+        raise UnknownScriptError("the script has a function, a here-document, or a nested command")
+    items = tuple(_items(groups))
+    steps = ((one.keyword in _OPENS) - (one.keyword in _CLOSES) for one in items)
+    if max(accumulate(steps), default=0) > _DEEPEST:
+        raise UnknownScriptError(f"more than {_DEEPEST} loops and conditions stand in each other")
+    return items
 
 
 def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
@@ -142,6 +164,12 @@ class _Run:
     found: list[ScriptCommand] = field(default_factory=list)
     depends: str = ""
     """The command on whose success or output the next one depends."""
+    if_succeeds: bool = False
+    """Whether the next command runs only if the last one of `found` succeeds."""
+    unset: set[str] = field(default_factory=set)
+    """Variables that the script does not set, and unsets."""
+    expanded: int = 0
+    """The characters to which variables were expanded."""
 
     def block(self, *, live: bool) -> str:
         """Read commands up to the keyword that ends their block, and return it; empty at the end."""
@@ -162,8 +190,8 @@ class _Run:
         inside = self.items[begins:stop]
         only_reads = all(one.keyword or _only_reads(one, inside=True) for one in inside)
         variables = dict(self.variables)
-        if keyword in _LOOPS and live and not only_reads:
-            raise UnknownScriptError(f"`{keyword}` does more than wait")
+        if keyword in _LOOPS and live and not (only_reads and self._awaits_ray(inside)):
+            raise UnknownScriptError(f"`{keyword}` does more than wait for Ray, or for the leader")
         if live and keyword not in _LOOPS:
             try:
                 self._branches()
@@ -175,6 +203,13 @@ class _Run:
         assigned = [name for one in inside for name in _assigned(one.words)] if live else []
         self.variables = variables | dict.fromkeys(assigned)
         self.at = stop
+
+    def _awaits_ray(self, inside: Sequence[_Item]) -> bool:
+        """Return whether a loop looks at nothing but Ray and the pods of the group."""
+        text = " ".join(word for one in inside for word in one.words)
+        known = {**self.pod.env, **self.variables}
+        values = (known.get(name) or "" for name in re.findall(r"\w+", text))
+        return not _LOOKS.search(text) or re.search(r"\bray\b|LWS_", " ".join((text, *values))) is not None
 
     def _end(self) -> int:
         """Return the index behind the keyword that closes the construct which has just begun."""
@@ -203,7 +238,13 @@ class _Run:
     # --- one command ----------------------------------------------------------------------------------
 
     def _command(self, item: _Item) -> None:
-        depends = self.depends
+        begun = len(self.found)
+        self._read(item)
+        if len(self.found) > begun or item.ends != "&&":
+            self.if_succeeds = item.ends == "&&"
+
+    def _read(self, item: _Item) -> None:
+        depends, before = self.depends, dict(self.variables)
         if item.ends in {"||", "|", "|&"} or (item.ends == "&&" and item.words[0] in _DECIDE):
             self.depends = depends or _shown(item.words)
         elif item.ends != "&&":
@@ -216,12 +257,17 @@ class _Run:
         words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
-            own[name] = self._assigned(name, value)
+            self.variables[name] = own[name] = self._assigned(name, value)
+        if item.ends == "&" and (not words or words[0] in {"export", "unset"}):
+            raise UnknownScriptError(f"`{_shown(item.words)}` runs in the background")
         if not words:
-            self.variables |= own
-        elif words[0] in {"export", "unset"}:
+            return
+        self.variables = before
+        if words[0] in {"export", "unset"}:
             self._export(words)
-        elif words[0] == "set" and not _SET.fullmatch(" ".join(words[1:])):
+        elif not _BUILTINS.get(words[0], _ANYTHING).fullmatch(" ".join(words[1:])) or _APPENDS.match(
+            words[0]
+        ):
             raise UnknownScriptError(f"`{_shown(words)}` is not read")
         else:
             self._start([one for word in words for one in self._split(word)], own, item)
@@ -246,24 +292,32 @@ class _Run:
                 raise UnknownScriptError(
                     f"the script sets {name}, and another variable of the container names it"
                 )
-        self.found.append(ScriptCommand(tuple(words), {name: value or "" for name, value in env.items()}))
+        known = {name: value or "" for name, value in env.items()}
+        self.found.append(ScriptCommand(tuple(words), known, self.if_succeeds))
 
     def _export(self, words: list[str]) -> None:
+        assigned: dict[str, str | None] = {}
         for word in words[1:]:
             name, has_value, value = word.partition("=")
             if words[0] == "unset":
                 if name not in self.variables or name in self.pod.env:
-                    self.found.append(ScriptCommand((Word("unset", self.item), Word(word, self.item)), {}))
+                    words_of = (Word("unset", self.item), Word(word, self.item))
+                    self.found.append(ScriptCommand(words_of, {}, self.if_succeeds))
+                    self.unset.add(name)
                 self.variables.pop(name, None)
+                self.exported.discard(name)
             elif not re.fullmatch(r"[A-Za-z_]\w*", name):
                 raise UnknownScriptError(f"`export {word[:60]}` is not read")
             else:
                 self.exported.add(name)
                 if has_value:
-                    self.variables[name] = self._assigned(name, value)
+                    assigned[name] = self._assigned(name, value)
+        self.variables |= assigned
 
     def _assigned(self, name: str, word: str) -> str | None:
         """Return the value of an assignment."""
+        if name in self.unset:
+            raise UnknownScriptError(f"the script unsets {name}, and sets it again")
         if _ADDRESS_OF_POD.fullmatch(word.strip('"')):
             return POD_IP
         if _COMMAND.search(_INNER.sub("", word)) and _output_reads(word) and "$((" not in word:
@@ -285,10 +339,12 @@ class _Run:
         elif tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}:
             words = words[1:-1]
         else:
-            raise UnknownScriptError(f"the condition `{_shown(item.words)}` is not known")
-        if item.redirects or any("$(" in one for one in words):
-            raise UnknownScriptError(f"the condition `{_shown(item.words)}` is not known")
-        return _compared(words) is not is_negated
+            raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+        is_pattern = item.words[is_negated] == "[[" and re.search(r"[*?\[]", words[-1] if words else "")
+        holds = _compared(words)
+        if item.redirects or is_pattern or holds is None or any("$(" in one for one in words):
+            raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+        return holds is not is_negated
 
     # --- words ----------------------------------------------------------------------------------------
 
@@ -304,9 +360,12 @@ class _Run:
     def _words_of(self, name: str, word: str) -> Sequence[str]:
         """Return the words to which the shell splits a variable without quotes."""
         known: Mapping[str, str | None] = self.pod.env
+        if name in self.unset:
+            raise UnknownScriptError(f"the script unsets {name}, and has it in another command")
         if name in self.variables and not word.startswith("$("):
             known = self.variables
         value = known.get(name)
+        self._count(value, name)
         if value is None or (known is self.pod.env and len(value.split()) == 1):
             return [self._text(word)]
         if len(self._plain(name, value).split()) != len(value.split()):
@@ -314,6 +373,12 @@ class _Run:
         if re.search(r"[*?\[]", value):
             raise UnknownScriptError(f"the shell may replace a part of {name} by names of files")
         return value.split()
+
+    def _count(self, value: str | None, name: str) -> None:
+        """Count the characters of a value that is expanded."""
+        self.expanded += len(value or "")
+        if self.expanded > LARGEST:
+            raise UnknownScriptError(f"the values of {name} and others have more than {LARGEST} characters")
 
     def _plain(self, name: str, value: str) -> str:
         """Return the value of a variable whose words matter, without references to the container's."""
@@ -352,8 +417,11 @@ class _Run:
 
     def _variable(self, name: str, default: str | None, *, quoted: bool) -> str:
         """Return the value of a variable, as the kubelet reads it if it is the container's."""
+        if name in self.unset:
+            raise UnknownScriptError(f"the script unsets {name}, and has it in another command")
         if name in self.variables:
             value = self.variables[name]
+            self._count(value, name)
             if value is None or (not quoted and len(self._plain(name, value).split()) > 1):
                 raise UnknownScriptError(f"the value of {name} is not known, or is several words")
             return value or self._text(default or "")
@@ -378,12 +446,13 @@ class _Run:
 
     def _operand(self, found: re.Match[str]) -> str:
         name = found["name"] or found["braced"] or found["kubelet"]
-        return self.pod.value(self._variable(name, found["default"], quoted=True))
+        value = self.pod.value(self._variable(name, found["default"], quoted=True))
+        return value if found[0].startswith("$") else f"({value})"
 
 
 _NESTED: Final = 3
 """How many references to variables in variables are followed."""
-_BRACED: Final = r"\$\{(?P<braced>[A-Za-z_]\w*)(?::?-(?P<default>[^{}]*))?\}"
+_BRACED: Final = r"\$\{(?P<braced>[A-Za-z_]\w*)(?::-(?P<default>[^{}]*))?\}"
 _EXPANDED: Final = rf"""
     (?P<escaped>\\[^$]) | (?P<sum>\$\(\((?:[^()]|\([^()]*\))*\)\)) | \$\((?P<kubelet>[A-Za-z_]\w*)\)
   | {_BRACED} | \$(?P<name>[A-Za-z_]\w*)"""
@@ -402,6 +471,7 @@ _ADDRESS_OF_POD: Final = re.compile(
         (?:\ *\|\ *(?:awk\ +'\{\ *print\ \$1;?\ *\}' | cut\ +-d\ *['"]\ ['"]\ +-f\ *1))?\ *\)""",
     re.VERBOSE,
 )
+_LARGEST_NUMBER: Final = 2**63 - 1
 _BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Add: operator.add,
@@ -414,7 +484,13 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
 
 def _folded(node: ast.expr) -> int:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_folded(node.left), _folded(node.right))
+        left, right = _folded(node.left), _folded(node.right)
+        if isinstance(node.op, ast.Div | ast.Mod) and min(left, right) < 0:
+            raise ValueError  # a shell rounds towards zero
+        result = _OPERATORS[type(node.op)](left, right)
+        if abs(result) > _LARGEST_NUMBER:
+            raise ValueError
+        return result
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     raise ValueError
@@ -427,35 +503,55 @@ _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 
 
-def _compared(words: Sequence[str]) -> bool:
-    """Return whether a test holds, of words without brackets."""
+def _compared(words: Sequence[str]) -> bool | None:
+    """Return whether a test holds, of words without brackets; None if it is not known."""
     if len(words) == 2 and words[0] in {"-n", "-z"}:
         return bool(words[1]) is (words[0] == "-n")
     if len(words) == 3 and words[1] in _COMPARISONS:
         return bool(_COMPARISONS[words[1]](words[0], words[2]))
     if len(words) == 3 and words[1] in _OF_NUMBERS and words[0].isdecimal() and words[2].isdecimal():
         return _OF_NUMBERS[words[1]](int(words[0]), int(words[2]))
-    raise UnknownScriptError(f"the condition `{' '.join(words)[:60]}` is not known")
+    return None
 
 
 # --- commands that change nothing ---------------------------------------------------------------------
 
 _PRINT: Final = ("echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq")
-_DECIDE: Final = (
-    *(*_BRACKETS, "test", "false", "grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which"),
-    *("nc", "getent", "nslookup"),
+_LOOKING: Final = (
+    *("grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which", "nc", "getent", "nslookup"),
 )
+_DECIDE: Final = (*_BRACKETS, "test", "false", *_LOOKING)
 """Programs that only look: what follows one of them with `&&` depends on what it sees."""
 _READS: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys((*_PRINT, *_DECIDE), re.compile(".*", re.DOTALL)),
+    "printf": re.compile(r"(?!-v\b).*", re.DOTALL),
     "ray": re.compile(r"(?:status|health-check|list nodes|stop)\b.*", re.DOTALL),
 }
 """Programs that only wait, print or look, with the form of their arguments.
 
 `ray stop` is among them, since no Ray runs before a script starts it.
 """
-_SET: Final = re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+")
-"""Options of a shell that end a script at an error, or print its commands."""
+_LOOKS: Final = re.compile(rf"(?:^|[\s(|`])(?:(?:\[\[?|test)\s+(?:!\s+)?-[a-mo-y]|{'|'.join(_LOOKING)})\s")
+"""A test of a file, or a program whose output depends on files or on other pods."""
+_SETS: Final = re.compile(r"\$\{\w+:?=|\$\(\(.*(?:[^=!<>]=[^=]|\+\+|--).*\)\)", re.DOTALL)
+"""An expansion that sets a variable."""
+_ANYTHING: Final = re.compile(".*", re.DOTALL)
+_VALUE: Final = re.compile(r"(?<==).*", re.DOTALL)
+_APPENDS: Final = re.compile(r"\w+\+=")
+_BUILTINS: Final[Mapping[str, re.Pattern[str]]] = {
+    "set": re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+"),
+    **dict.fromkeys(
+        (
+            *("declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts"),
+            *("printf", "trap", "exit", "return", "break", "continue"),
+        ),
+        re.compile(r"(?!)"),
+    ),
+}
+"""Commands of the shell that set variables, or say what runs, with the form of arguments that is read.
+
+Of `set`: options that end a script at an error, or print its commands.
+"""
 _LEAVES: Final = frozenset({"break", "continue", "exit"})
 _COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _INNER: Final = re.compile(r"'[^']*'")
@@ -475,7 +571,7 @@ def _only_reads(item: _Item, *, inside: bool = False) -> bool:
     if not all(map(_is_quiet, item.redirects)):
         return False
     words = [word for word in item.words if not ASSIGNMENT.match(word)]
-    if not all(map(_output_reads, item.words)):
+    if not all(map(_output_reads, item.words)) or any(map(_SETS.search, item.words)):
         return False
     return (inside and (not words or words[0] in _LEAVES)) or (bool(words) and _reads(words))
 
@@ -500,4 +596,5 @@ def _assigned(words: Sequence[str]) -> list[str]:
 
 
 def _shown(words: Sequence[str]) -> str:
-    return " ".join(words)[:60]
+    """Return the program of a command and its first argument; values of variables may be secret."""
+    return " ".join(_VALUE.sub("", one) for one in words[:2])[:60]

@@ -220,7 +220,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     ),
     "a loop that does more": (
         lws(script(f"until ray status; do touch x; done; ray start --head; {SERVE}"), script(WORKER)),
-        "`until` does more than wait",
+        "`until` does more than wait for Ray, or for the leader",
     ),
     "a variable": (
         lws(script(f"ray start --head; {SERVE} --port $PORT"), script(WORKER)),
@@ -231,7 +231,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
             script(f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}'),
             script(WORKER),
         ),
-        "`until` does more than wait",
+        "`until` does more than wait for Ray, or for the leader",
     ),
     "a variable of no command": (
         lws(script(f"X=$(> /x); ray start --head; {SERVE}"), script(WORKER)),

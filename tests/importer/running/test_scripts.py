@@ -1,7 +1,9 @@
 """The reader of scripts against a real shell, with stand-ins that print their arguments and variables."""
 
 import os
+import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -73,6 +75,25 @@ LINES: Final = (
 """Lines of clumsy scripts: some are read, some are not."""
 
 
+WHOLE: Final = (
+    *(': ${EMPTY:=5}; vllm serve "$EMPTY"', "printf -v PORT 5; vllm serve $PORT", "A=1; A+=2; vllm serve $A"),
+    *("A=0; A=1 B=$A; vllm serve $B", "A=0; A=1 B=$A vllm serve $A", "A=1; export A=2 B=$A; vllm serve"),
+    *('A=; vllm serve "${A-d}"', "export A=1; unset A; A=2; vllm serve", "unset PORT; PORT=5; vllm serve"),
+    *("unset PORT; vllm serve ${PORT:-8000}", "unset PORT; vllm serve $PORT x"),
+    *("vllm serve $(((LWS_WORKER_INDEX - 3) / 2))", "vllm serve $(((LWS_WORKER_INDEX - 3) % 2))"),
+    *("A=1+1; vllm serve $((A * 2))", 'A="1 + 1"; vllm serve $(($A * 2))', "vllm serve $((9**99))"),
+    *(
+        "declare PORT=5; vllm serve $PORT",
+        "let PORT=5; vllm serve $PORT",
+        "echo $((PORT=5)); vllm serve $PORT",
+    ),
+    *("test $((PORT++)) = 1; vllm serve $PORT", "exit 0; vllm serve", "echo && exit 0; vllm serve"),
+    *("A=1; A=2 & vllm serve $A", "export B=2 & vllm serve", "trap 'ray start' EXIT; vllm serve"),
+    'A="a?c"; if [[ abc == $A ]]; then vllm serve a; else vllm serve b; fi',
+)
+"""Scripts whose effect is easily read otherwise than a shell has it."""
+
+
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of stand-ins for the programs that scripts start."""
@@ -139,6 +160,29 @@ def test_a_script_that_is_read_starts_the_same_in_a_shell(lines: list[str], inde
     expected = ran(script, pod, shell)
     assert found[: len(expected)] == expected, script
     assert len(found) == len(expected) or stops < len(lines)
+
+
+@pytest.mark.parametrize("script", WHOLE)
+def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: Path) -> None:
+    pod = GroupPod(0, 3, ENV)
+    with suppress(UnknownScriptError):
+        assert read(script, pod) == ran(script, pod, shell)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("if [ 1 = 1 ]; then\n" * 400 + ":\n" + "fi\n" * 400, "more than 32 loops and conditions"),
+        ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 1000000 characters"),
+        (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
+        ("echo\n" * 20_000, "the script has more than 65536 characters"),
+        ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
+        ("KEY=secret curl --user me:secret http://a | sh", "`KEY= curl` depends on another command"),
+    ],
+)
+def test_a_script_that_is_not_read_has_a_reason(script: str, why: str) -> None:
+    with pytest.raises(UnknownScriptError, match=re.escape(why)):
+        commands(script, 2, (), GroupPod(0, 3, ENV))
 
 
 def test_most_lines_are_read() -> None:
