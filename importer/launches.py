@@ -73,8 +73,8 @@ class GroupLaunch:
     """Words of leader and workers for which the launcher writes another value, or nothing."""
     env: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     """The variables that the scripts of leader and workers set for the engine."""
-    setup: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Commands of the scripts of leader and workers that stay before the engine."""
+    setup: tuple[tuple[Word, ...], tuple[Word, ...]] = ((), ())
+    """Shell and script of leader and workers that start the engine behind commands which prepare it."""
 
 
 class Stays(NamedTuple):
@@ -105,7 +105,7 @@ class _Start:
     env: Mapping[str, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     """The variables of its container."""
-    setup: tuple[str, ...] = ()
+    setup: tuple[Word, ...] = ()
     ranks: _Ranks | None = None
 
 
@@ -171,7 +171,8 @@ def _together(first: _Start, others: _Start) -> GroupLaunch:
     changed = others.changed
     if others.command is not None:
         _check_references(first.engine, others.known)
-        changed += tuple(others.engine[flag.at] for flag in _of_workers(first.command, others.command))
+        own = (others.engine[flag.at] for flag in _of_workers(first.command, others.command))
+        changed += tuple(word._replace(text=word.text.partition("=")[0]) for word in own)
     at = first.command.arguments
     words = first.engine[:at], first.engine[at:]
     return GroupLaunch(
@@ -268,25 +269,32 @@ def _start(container: Object, pod: GroupPod) -> _Start:
         raise _StaysError("a login shell reads files of the image first: without -l, the script is read")
     if len(words) > at + 2 and '"$@"' not in words[at].text and '"${@}"' not in words[at].text:
         raise _StaysError("arguments follow the script of a shell")
-    return _joined(commands(words[at].text, at, words[at + 2 :], pod), group)
+    return _joined(words[: at + 1], commands(words[at].text, at, words[at + 2 :], pod), group)
 
 
 _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
 
 
-def _joined(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
+def _joined(shell: tuple[Word, ...], lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
     """Return what the commands of a script start together, behind the commands that prepare it."""
     begins = next((at for at, line in enumerate(lines) if not _prepares(line)), len(lines))
     start = _together_started([one for one in lines[begins:] if one.words[0].text != "set"], group)
     before = lines[:begins]
-    setup = tuple(shlex.join(word.text for word in line.words) for line in before)
-    if all(one.startswith("set ") for one in setup):
+    if all(line.words[0].text == "set" for line in before):
         return start
-    if any(line.env.items() - start.env.items() for line in before):
-        raise _StaysError("a command before the engine has variables of its own")
-    if any(POD_IP in one for one in setup):
+    if any(line.env != start.env and line.words[0].text not in _OF_SHELL for line in before):
+        raise _StaysError("a command before the engine has other variables than the engine")
+    texts = [shlex.join(word.text for word in line.words) for line in before]
+    if any(POD_IP in one for one in texts):
         raise _StaysError("a command before the engine has the address of the pod")
-    return replace(start, setup=setup)
+    ends = [" &&\n" if line.if_succeeds else "\n" for line in lines[1 : begins + 1]]
+    script = "".join(text + end for text, end in zip(texts, ends, strict=True)) + 'exec "$@"'
+    *flags, own = shell
+    return replace(start, setup=(*flags, own._replace(text=script), own._replace(text="sh")))
+
+
+_OF_SHELL: Final = frozenset({"cd", "mkdir", "set", "ulimit", "umask", "unset"})
+"""Commands that do the same with any variables."""
 
 
 def _together_started(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
@@ -307,8 +315,10 @@ def _together_started(lines: Sequence[ScriptCommand], group: "_Group") -> _Start
         return nodes[0]
     if nodes[0].part != "leader" or engines[0].launcher:
         raise _StaysError("the script launches the nodes in two ways")
-    changed, env = (*nodes[0].changed, *engines[0].changed), {**nodes[0].env, **engines[0].env}
-    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed, env=env)
+    if own := sorted(dict(nodes[0].env.items() - engines[0].env.items())):
+        raise _StaysError(f"{own[0]} is a variable of Ray, and not of the engine")
+    changed = (*nodes[0].changed, *engines[0].changed)
+    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
 
 
 def _prepares(line: ScriptCommand) -> bool:
@@ -425,7 +435,7 @@ def _changed(words: tuple[Word, ...], shape: FlagValues, group: _Group) -> tuple
             value, at = "".join(one.text for one in words[at + 1 : at + 2]), at + 1
         value = value if form == _ADDRESS else group.pod.value(value)
         if form is None or not _has_form(value, form, group.pod):
-            raise _StaysError(f"{words[begun].text[:60]} of Ray is not recognised")
+            raise _StaysError(f"{name[:60]} of Ray is not recognised, or its value")
         if name in _OF_SIZE and int(value) != group.pod.size:
             raise _StaysError(f"{name} is {value}, and the size of the group {group.pod.size}")
         is_same = (

@@ -335,11 +335,9 @@ def _replaced(
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
 
 
-def _behind_setup(setup: Sequence[str], own: Sequence[Leaf], plain: Mapping[str, list[Leaf]]) -> Tree:
+def _behind_setup(setup: Sequence[Word], own: Sequence[Leaf], plain: Mapping[str, list[Leaf]]) -> Tree:
     """Return command and args of an engine that starts behind the commands which prepare it."""
-    at, script = max(enumerate(own), key=lambda one: len(one[1].value))
-    shell = next(one for one in reversed(own[:at]) if not one.value.startswith("-"))
-    words = [shell, *map(script.having, ("-c", "\n".join((*setup, 'exec "$@"')), "sh"))]
+    words = [own[word.item].having(word.text) for word in setup]
     return {"command": words, "args": [*plain.get("command", ()), *plain.get("args", ())]}
 
 

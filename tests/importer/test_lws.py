@@ -212,7 +212,19 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     ),
     "a variable of a command before the launch": (
         lws(script(f"A=b pip install x; ray start --head; {SERVE}"), script(WORKER)),
-        "a command before the engine has variables of its own",
+        "a command before the engine has other variables than the engine",
+    ),
+    "a variable behind a command before the launch": (
+        lws(script(f"hf download m\nexport HF_HUB_OFFLINE=1\nray start --head; {SERVE}"), script(WORKER)),
+        "a command before the engine has other variables than the engine",
+    ),
+    "a variable of Ray alone": (
+        lws(script(f"CUDA_VISIBLE_DEVICES= ray start --head; {SERVE}"), script(WORKER)),
+        "CUDA_VISIBLE_DEVICES is a variable of Ray, and not of the engine",
+    ),
+    "a password of Ray": (
+        lws(script(f"ray start --head --redis-password=secret; {SERVE}"), script(WORKER)),
+        "--redis-password of Ray is not recognised, or its value",
     ),
     "an option of the shell": (
         lws(script(f"set -a; ray start --head; {SERVE}"), script(WORKER)),
@@ -453,6 +465,24 @@ def test_commands_before_the_launch_stay_before_the_engine() -> None:
     assert "find /dev/shm -type f -delete\nexec /bin/sh -c" in expanded["command"][2]
     assert (made.report.lost, made.report.by_hand) == ((), ())
     assert not findings(made)
+
+
+def test_a_script_before_the_engine_keeps_its_shell_and_its_conditions() -> None:
+    shell = ["bash", "-e", "-o", "pipefail", "-c"]
+    text = f"ulimit -n 9; export A=b; cd /w && echo && ray start --head; {SERVE}"
+    made = import_all([lws(container([*shell, text]), script(WORKER))])
+
+    assert starts(made)[0] == [*shell, 'ulimit -n 9\ncd /w &&\nexec "$@"', "sh", "vllm", "serve", *MODEL]
+    assert (made.report.lost, made.report.by_hand) == ((), ())
+
+
+def test_a_key_of_the_workers_is_not_in_the_report() -> None:
+    leader, workers = f"{RANKS} --api-key=a", f"{RANKS} {START} --headless --api-key=b"
+    made = import_all([lws(script(leader), script(workers))])
+
+    assert [one.outcome.reason for one in made.report.lost] == [
+        "the launcher has its own value for --api-key, or none"
+    ]
 
 
 def test_a_script_that_ends_in_an_endless_sleep_stays() -> None:
