@@ -314,14 +314,17 @@ def _paths(paths: Sequence[str]) -> str:
 
 
 def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Object:
-    """Return a report as JSON. Fields may be added; none is removed or changes its meaning."""
+    """Return a report as JSON, without the values of Secrets.
+
+    Fields may be added; none is removed or changes its meaning.
+    """
     return {
         "fields": [
             {
                 "object": described(given[line.document]),
                 "file": places[line.document],
                 "field": line.path,
-                "value": line.value,
+                "value": None if given[line.document].get("kind") == "Secret" else line.value,
                 "outcome": line.outcome.kind,
                 "to": list(line.outcome.to),
                 "lost": line.outcome.is_lost,

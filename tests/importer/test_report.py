@@ -138,6 +138,14 @@ def test_json_has_each_field_and_the_text_what_a_person_needs() -> None:
     ]
 
 
+def test_json_has_no_value_of_a_secret() -> None:
+    objects = [{**SECRET, "stringData": {"a.b": "hidden"}, "data": {"c": "aGlkZGVu"}}]
+    fields = as_data(import_all(objects).report, objects, ["a.yaml"])["fields"]
+
+    assert {"data.c", "stringData[a.b]"} < {one["field"] for one in fields}
+    assert {one["value"] for one in fields} == {None}
+
+
 def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None:
     given_object: Object = {"kind": "X", "metadata": {"name": "x\n"}, "a": {"b": 1, "c": 2}, "d": 3, "e": 4}
     rules = (rule("a", dropped(NO_COUNTERPART, "why")), rule("d", Outcome("kept", reason="it acts")))
