@@ -168,6 +168,8 @@ class _Run:
     """Whether the next command runs only if the last one of `found` succeeds."""
     unset: set[str] = field(default_factory=set)
     """Variables that the script does not set, and unsets."""
+    ended: bool = False
+    """Whether the script runs no more: behind `exit` and `exec`."""
     expanded: int = 0
     """The characters to which variables were expanded."""
 
@@ -177,10 +179,10 @@ class _Run:
             item = self.items[self.at]
             self.at += 1
             if item.keyword in _OPENS:
-                self._compound(item.keyword, live=live)
+                self._compound(item.keyword, live=live and not self.ended)
             elif item.keyword:
                 return item.keyword
-            elif live:
+            elif live and not self.ended:
                 self._command(item)
         return ""
 
@@ -239,7 +241,11 @@ class _Run:
 
     def _command(self, item: _Item) -> None:
         begun = len(self.found)
+        if item.words[0] == "exit" and not (self.depends or self.if_succeeds):
+            self.ended = True
+            return
         self._read(item)
+        self.ended = item.words[0] == "exec" and item.ends != "&"
         if len(self.found) > begun or item.ends != "&&":
             self.if_succeeds = item.ends == "&&"
 
