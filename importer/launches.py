@@ -50,6 +50,7 @@ from intent.command_line.flags import (
     Flag,
 )
 from intent.command_line.merge import setting
+from intent.command_line.programs import behind_prefixes
 from intent.image import facts, read_image
 from intent.ranks import ASKED
 from intent.shapes import listed, mapping, strings, text
@@ -265,7 +266,10 @@ def _start(container: Object, pod: GroupPod) -> _Start:
     if read.shell is None:
         return _of_command(words, group, has_command=bool(command))
     at = read.shell.index
-    if any(map(_LOGIN.fullmatch, (one.text for one in words[:at]))):
+    before = tuple(one.text for one in words[:at])
+    if before[: behind_prefixes(before)] not in {(), ("env",), ("/usr/bin/env",)}:
+        raise _StaysError(f"{before[0][:60]} starts the shell of the script")
+    if any(map(_LOGIN.fullmatch, before)):
         raise _StaysError("a login shell reads files of the image first: without -l, the script is read")
     if len(words) > at + 2 and '"$@"' not in words[at].text and '"${@}"' not in words[at].text:
         raise _StaysError("arguments follow the script of a shell")

@@ -257,6 +257,10 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(container(["bash", "-lc", f"ray start --head; {SERVE}"]), script(WORKER)),
         "a login shell reads files of the image first: without -l, the script is read",
     ),
+    "a program that starts the shell": (
+        lws(container(["numactl", "-N", "0", "sh", "-c", f"ray start --head; {SERVE}"]), script(WORKER)),
+        "numactl starts the shell of the script",
+    ),
     "workers that differ": (
         lws(
             None,
