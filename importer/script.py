@@ -45,10 +45,16 @@ class GroupPod:
     """Variables whose value is the address of the pod."""
 
     def value(self, text: str) -> str:
-        """Return a text with the references to known variables replaced."""
+        """Return a text with the references to known variables replaced.
+
+        Raises:
+            UnknownScriptError: the values are too long.
+        """
         own = {"LWS_WORKER_INDEX": str(self.index), "LWS_GROUP_SIZE": str(self.size)}
         known = {name: value for name, value in {**self.env, **own}.items() if value is not None}
         for _ in range(_NESTED):
+            if sum(len(known.get(name, "")) for name in references(text)) > LARGEST:
+                raise UnknownScriptError(f"variables of the container have more than {LARGEST} characters")
             text = _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
         return text
 
@@ -118,6 +124,10 @@ def _parsed(text: str) -> tuple[_Item, ...]:
     """Parse a script, which is the same for each pod of a group."""
     if len(text) > LONGEST:
         raise UnknownScriptError(f"the script has more than {LONGEST} characters")
+    if "\r" in text:
+        raise UnknownScriptError(
+            "lines of the script end with a carriage return, which a shell takes as text"
+        )
     groups = control_groups(text)
     if groups is None:
         raise UnknownScriptError("the script has a function, a here-document, or a nested command")

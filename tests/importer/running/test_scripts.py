@@ -176,14 +176,17 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
         ("if [ 1 = 1 ]; then\n" * 400 + ":\n" + "fi\n" * 400, "more than 32 loops and conditions"),
         ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 1000000 characters"),
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
+        ('if [ "$C" = 1 ]; then exec a; fi', "variables of the container have more than 1000000 characters"),
+        ("set -e\r\n", "end with a carriage return"),
         ("echo\n" * 20_000, "the script has more than 65536 characters"),
         ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
         ("KEY=secret curl --user me:secret http://a | sh", "`KEY= curl` depends on another command"),
     ],
 )
 def test_a_script_that_is_not_read_has_a_reason(script: str, why: str) -> None:
+    env = {**ENV, "C": "$(D)" * 999, "D": "$(E)" * 999, "E": "e" * 999}
     with pytest.raises(UnknownScriptError, match=re.escape(why)):
-        commands(script, 2, (), GroupPod(0, 3, ENV))
+        commands(script, 2, (), GroupPod(0, 3, env))
 
 
 def test_most_lines_are_read() -> None:
