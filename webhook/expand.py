@@ -49,7 +49,7 @@ from webhook.state import (
     state,
 )
 from webhook.templates.unfilled import with_containers, with_reason
-from webhook.write import Write, asks_the_same, record_of
+from webhook.write import Write, record_of, wrote_the_same
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -157,11 +157,14 @@ def change(
 
 
 def _left(write_state: Pinned | Fresh) -> Object:
-    """Return an object with what it had of its record, or as stored if its author asks for the same."""
+    """Return an object with what it had of its record; its pods as stored if its author wrote the same.
+
+    Annotations may differ, since the rules make the same of them (`stays`).
+    """
     write, before = write_state.write, write_state.write.before
     if before is None or before.record is records.NO_RECORD:
         return write.live
-    if not asks_the_same(before.original, write.original):
+    if write.base != before.base or not wrote_the_same(before.original, write.original):
         return _injected(write_state, write.standing)
     made = with_group(write.inject(write.standing).result, group_of(before.live))
     return merge(made, _annotation(records.find(before.live)))

@@ -291,8 +291,14 @@ _LONG: Final = 32
 
 def asks_the_same(one: Object, other: Object) -> bool:
     """Return whether two authors ask for the same: in annotations, labels and spec."""
-    keys = ((_read_keys(read(one)), _read_keys(read(other))) for read in (annotations, labels))
-    return all(mine == theirs for mine, theirs in keys) and equivalent(scaled_spec(one), scaled_spec(other))
+    mine, theirs = (_read_keys(annotations(lws)) for lws in (one, other))
+    return mine == theirs and wrote_the_same(one, other)
+
+
+def wrote_the_same(one: Object, other: Object) -> bool:
+    """Return whether two authors wrote the same labels and spec."""
+    mine, theirs = (_read_keys(labels(lws)) for lws in (one, other))
+    return mine == theirs and equivalent(scaled_spec(one), scaled_spec(other))
 
 
 READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})

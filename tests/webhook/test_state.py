@@ -207,6 +207,15 @@ def test_what_was_stored_past_the_webhooks_stays_while_the_rules_make_the_same(t
     assert codes(live, bypassed) == [("FI522", "warning")]
 
 
+def test_another_annotation_changes_no_pods_that_were_stored_past_the_webhooks() -> None:
+    stored = put(changed(FILE, "metadata.annotations.fusioninfer.io/launcher", "ray-start"))
+    bypassed = changed(stored, f"{WORKER}.metadata.annotations.note", "a")
+    routed = changed(bypassed, "metadata.annotations.fusioninfer.io/strategy", "queue-size")
+
+    assert "leaderTemplate" in bypassed["spec"]["leaderWorkerTemplate"]
+    assert put(routed, bypassed) == routed
+
+
 @pytest.mark.parametrize("old", [None, FILE, put(FILE), foreign(put(OTHER))], ids=str)
 def test_an_expansion_of_another_release_in_this_write_is_accepted(old: Object | None) -> None:
     assert ("FI902", "error") not in codes(STORED, old)
