@@ -147,10 +147,13 @@ class Write:
         """Return whether the old object was stored past the webhooks: nothing of it is pinned.
 
         It has no record, or lacks what that says. While the rules make the same for its author, it stays as
-        it is stored.
+        it is stored. Edited arguments are its author's, so that they get a launch with another edit.
         """
         before = self.before
         if before is None or bypassed(before.live) or self.again is not None:
+            return False
+        origins = (origin for one in before.layers.concerns.launches.values() for origin in one.values())
+        if "edited" in origins and not wrote_the_same(before.original, self.original):
             return False
         return before.record is not NO_RECORD or self.record is NO_RECORD
 

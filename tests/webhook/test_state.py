@@ -207,6 +207,16 @@ def test_what_was_stored_past_the_webhooks_stays_while_the_rules_make_the_same(t
     assert codes(live, bypassed) == [("FI522", "warning")]
 
 
+def test_arguments_that_were_edited_past_the_webhooks_get_their_launch_with_the_next_edit() -> None:
+    launch = engine(EXPANDED)["args"]
+    bypassed = changed(EXPANDED, ARGS, [*launch, "--seed=1"])
+    live = put(changed(bypassed, f"{WORKER}.metadata.annotations.note", "a"), bypassed)
+
+    assert engine(live)["command"] == engine(EXPANDED)["command"]
+    assert [word for word in engine(live)["args"] if word != "--seed=1"] == launch
+    assert codes(live, bypassed) == []
+
+
 def test_another_annotation_changes_no_pods_that_were_stored_past_the_webhooks() -> None:
     stored = put(changed(FILE, "metadata.annotations.fusioninfer.io/launcher", "ray-start"))
     bypassed = changed(stored, f"{WORKER}.metadata.annotations.note", "a")
