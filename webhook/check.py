@@ -21,6 +21,7 @@ from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
 from webhook.overlay.group import group_of, pod_of, template_of
+from webhook.overlay.overlay import remainder
 from webhook.overlay.proven import has_some
 from webhook.state import (
     Fresh,
@@ -267,13 +268,18 @@ def _made_elsewhere(write: Write) -> bool:
 
 
 def _lacks_part(write_state: Fresh, validated: _Validated, settings: Settings) -> bool:
-    """Return whether expanding would add a whole part of which nothing is on the object."""
-    overlays = mutate.wishes(validated.given).values() if validated.given else ()
-    if all(has_some(write_state.write.live, overlay) for overlay in overlays if overlay):
+    """Return whether expanding would add a whole part of which nothing is on the object.
+
+    An edited launch that stays is none that expanding would add.
+    """
+    ruled = mutate.wishes(validated.given).values() if validated.given else ()
+    if all(has_some(write_state.write.live, overlay) for overlay in ruled if overlay):
         return False
     wished = wish(write_state, settings)
+    kept = {"spec": {"leaderWorkerTemplate": write_state.write.reverted.kept}}
     parts = wished.reduced(write_state.write.inject(wished).put_on).parts.values()
-    return not all(has_some(write_state.write.live, part.put_on) for part in parts if part.put_on)
+    overlays = (remainder(part.put_on, kept) for part in parts)
+    return not all(has_some(write_state.write.live, overlay) for overlay in overlays if overlay)
 
 
 def _not_written(write_state: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:

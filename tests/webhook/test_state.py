@@ -217,6 +217,16 @@ def test_arguments_that_were_edited_past_the_webhooks_get_their_launch_with_the_
     assert codes(live, bypassed) == []
 
 
+def test_an_edited_launch_that_stays_denies_no_later_write() -> None:
+    stored = put(FILE)
+    edited = put(changed(stored, f"{WORKER}.spec.containers.0.command", ["/bin/mine"]), stored)
+    live = put(changed(edited, "metadata.annotations.fusioninfer.io/strategy", "queue-size"), edited)
+
+    assert live["spec"] == edited["spec"]
+    assert ("FI523", "warning") in codes(live, edited)
+    assert "error" not in dict(codes(live, edited)).values()
+
+
 def test_another_annotation_changes_no_pods_that_were_stored_past_the_webhooks() -> None:
     stored = put(changed(FILE, "metadata.annotations.fusioninfer.io/launcher", "ray-start"))
     bypassed = changed(stored, f"{WORKER}.metadata.annotations.note", "a")
