@@ -20,6 +20,13 @@ def test_ports_are_those_of_all_containers_and_names_those_of_the_engine() -> No
     assert read_ports(spec, "spec", "vllm") == Ports((7, 8, 9), (("http", 8),))
 
 
+@pytest.mark.parametrize("field", ["initContainers", "containers"])
+def test_a_sidecar_of_the_author_is_found(field: str) -> None:
+    spec = {field: [{"name": "vllm"}, {"name": "routing-proxy"}]}
+
+    assert read_ports(spec, "spec", "vllm").proxy == f"spec.{field}[1]"
+
+
 @pytest.mark.parametrize(
     "containers", [None, 7, [7], [{}], [{"ports": 7}], [{"ports": [7, {"containerPort": "8"}]}]]
 )

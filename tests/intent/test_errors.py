@@ -4,7 +4,7 @@ import pytest
 
 from intent import annotations
 from intent.annotations import SERVICE
-from intent.errors import SOUGHT, FieldError, nearest
+from intent.errors import SOUGHT, FieldError, each_nearest, nearest
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,16 @@ def test_a_typing_error_gets_the_most_similar_name(
     wrong: str, known: tuple[str, ...], options: dict[str, float], found: str
 ) -> None:
     assert nearest(wrong, known, **options) == found
+
+
+def test_suggestions_come_from_the_names_of_the_same_object() -> None:
+    assert list(each_nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
+
+
+def test_only_the_first_known_names_are_compared() -> None:
+    many = [("servise", ("service",))] * (SOUGHT + 2)
+
+    assert list(each_nearest(many)) == ["service"] * SOUGHT + ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -59,3 +69,7 @@ def test_a_finding_is_one_line_that_a_terminal_shows_as_it_is(name: str) -> None
 
     assert shown.isprintable()
     assert shown.startswith("metadata.labels[a\\")
+
+
+def test_a_finding_without_a_field_is_its_message() -> None:
+    assert str(FieldError("", None, "contains no object", "FI104")) == "contains no object (FI104)"

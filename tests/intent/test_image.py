@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.engines import ENGINES, Version, ships
+from catalog.engines import ENGINES, Engines, Ray, Stock, Version, ships
 from intent.image import Image, _read_image, facts, read_image
 
 
@@ -61,6 +61,46 @@ def test_the_tag_determines_ray_executor_and_entrypoint(
 
 
 @pytest.mark.parametrize(
+    ("reference", "has_ray"),
+    [
+        ("vllm/vllm-openai", False),
+        ("docker.io/vllm/vllm-openai", False),
+        ("vllm/vllm-openai@sha256:ab", None),
+        ("corp/vllm-openai", None),
+    ],
+)
+def test_without_a_tag_the_image_is_latest(reference: str, *, has_ray: bool | None) -> None:
+    assert facts(read_image(reference)).has_ray is has_ray
+
+
+OWN = Engines(
+    (
+        Stock("corp/llm", "vllm", tag="1.*", version=(0, 17, 1), ray=Ray((2, 55), (2, 55))),
+        Stock("vllm-openai", "vllm", tag="*-ray", ray=Ray((2, 60), (2, 60))),
+        *ENGINES.images,
+    ),
+    ENGINES.traits,
+    ENGINES.connectors,
+)
+
+
+@pytest.mark.parametrize(
+    ("reference", "version", "runs"),
+    [
+        ("reg/corp/llm:1.2", (), None),
+        ("corp/llm:1.2", (0, 17, 1), True),
+        ("corp/llm:2.0", (), None),
+        ("vllm/vllm-openai:v0.20.0-ray", (0, 20, 0), True),
+        ("vllm/vllm-openai:v0.20.0", (0, 20, 0), False),
+    ],
+)
+def test_a_row_of_the_operator_comes_first(reference: str, version: Version, *, runs: bool | None) -> None:
+    image = read_image(reference, OWN)
+
+    assert (image.version, facts(image, OWN).symmetric_run) == (version, runs)
+
+
+@pytest.mark.parametrize(
     ("version", "connectors"),
     [
         ((0, 10, 0), [True, True, True, False]),
@@ -93,3 +133,15 @@ def test_an_invalid_reference_is_not_cached() -> None:
 
     assert found == {Image()}
     assert _read_image.cache_info().currsize == known
+
+
+@pytest.mark.parametrize(
+    ("reference", "tag"),
+    [
+        ("volcanosh/vc-scheduler:v1.14.1", "v1.14.1"),
+        ("registry:5000/volcanosh/vc-scheduler:v1.14.1@sha256:00", "v1.14.1"),
+        ("registry:5000/volcanosh/vc-scheduler", ""),
+    ],
+)
+def test_the_port_of_a_registry_is_not_a_tag(reference: str, tag: str) -> None:
+    assert read_image(reference).tag == tag

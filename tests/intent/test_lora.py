@@ -4,9 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intent.lora import LONGEST_NAME, MOST, label_of, lora_fault, read_lora
+from intent.lora import LIMITS, LONGEST_NAME, MOST, label_of, lora_fault, read_lora, written
 
 SQL = "sql=hf://org/sql"
+
+
+def test_adapters_and_limits_are_items_of_one_list() -> None:
+    found = read_lora(f"{SQL}, acme/law=pvc://claim/a/b ,maxRank=64,maxAdapters=2,maxCpuAdapters=8")
+
+    assert [(one.name, one.uri.scheme, one.mount) for one in found.adapters] == [
+        ("sql", "hf", "/mnt/lora/sql"),
+        ("acme/law", "pvc", "/mnt/lora/acme-law"),
+    ]
+    assert (found.max_rank, found.max_adapters, found.max_cpu_adapters, found.faults) == (64, 2, 8, ())
 
 
 @pytest.mark.parametrize(
@@ -28,6 +38,12 @@ def test_an_engine_downloads_from_hugging_face_and_reads_files_otherwise(
     (one,) = read_lora(f"x={uri}").adapters
 
     assert (one.argument(by_engine=True), one.is_downloaded(by_engine=True)) == (argument, downloaded)
+
+
+def test_an_engine_whose_model_is_files_downloads_no_adapter() -> None:
+    (one,) = read_lora(SQL).adapters
+
+    assert (one.argument(by_engine=False), one.is_downloaded(by_engine=False)) == ("/mnt/lora/sql", True)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +87,14 @@ def test_valid_adapters_have_directories_of_their_own_that_are_dns_labels(text: 
 
     assert len(set(labels)) == len(labels)
     assert all(label and label == label_of(label) and len(label) <= LONGEST_NAME for label in labels)
+
+
+def test_what_is_written_is_read_again() -> None:
+    limits = dict.fromkeys(LIMITS, 8)
+    found = read_lora(written([("sql", "hf://org/sql"), ("a/b", "s3://bucket/x")], limits))
+
+    assert ([(one.name, one.uri.text) for one in found.adapters], found.max_rank, found.faults) == (
+        [("sql", "hf://org/sql"), ("a/b", "s3://bucket/x")],
+        8,
+        (),
+    )

@@ -250,6 +250,16 @@ def test_an_item_is_removed(path: str, gone: Any) -> None:
     assert after != before
 
 
+@pytest.mark.parametrize("path", ["hostIPC", "metadata/labels", "metadata/annotations[example.com/a]"])
+def test_a_field_is_removed(path: str) -> None:
+    *above, name = steps(path)
+    node: Any = removed(FULL, [path])
+    for step in above:
+        node = node[step]
+
+    assert name not in node
+
+
 @pytest.mark.parametrize("path", ["containers/none", "containers/none/env", "hostIPC/x", "volumes/v"])
 def test_a_path_of_nothing_removes_nothing(path: str) -> None:
     assert removed(FULL, [path]) == FULL

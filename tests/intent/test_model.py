@@ -144,6 +144,14 @@ def test_an_engine_gets_a_repository_or_a_path(
     assert model(uri, name="mine", cache=cache).name == "mine"
 
 
+def test_a_mount_of_the_author_is_one_of_another_volume() -> None:
+    found = model("pvc://claim")
+
+    assert found.mounted_by_author(("/a", "/mnt/models/"), ())
+    assert not found.mounted_by_author(("/mnt/models",), ("/mnt/models",))
+    assert not found.mounted_by_author(("/mnt/models/x", "/mnt"), ())
+
+
 @given(st.sampled_from(("", *(f"{one}://" for one in SCHEMES))), st.text(max_size=30))
 def test_reading_never_raises_and_a_message_is_one_sentence(scheme: str, rest: str) -> None:
     found = read_uri(scheme + rest)

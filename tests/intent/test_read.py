@@ -8,7 +8,7 @@ import pytest
 from intent.accelerators import asks
 from intent.quantity import whole
 from intent.read import read
-from tests.builders.lws import container, lws, template
+from tests.builders.lws import WORKER, changed, container, lws, template
 
 
 class Asked(dict[str, Any]):
@@ -60,6 +60,18 @@ def test_the_engine_is_found(containers: Any, annotations: Any, chosen: str) -> 
     assert intent.templates[0].engine.container == chosen
 
 
+def test_the_default_container_breaks_a_tie() -> None:
+    plain = {"resources": None, "image": "x", "command": ["y"]}
+    tied = lws(worker=template(container("a", **plain), container("b", **plain)))
+    named = changed(tied, f"{WORKER}.metadata.annotations.kubectl~kubernetes~io/default-container", "b")
+
+    intent = read(named).intent
+
+    assert intent is not None
+    assert intent.templates[0].engine is not None
+    assert intent.templates[0].engine.container == "b"
+
+
 @pytest.mark.parametrize(
     ("value", "count"),
     [
@@ -100,3 +112,21 @@ def test_a_count_is_a_quantity(value: Any, count: int | None) -> None:
 )
 def test_known_resources_are_accelerators(resources: Any, *, accelerated: bool) -> None:
     assert asks({"resources": resources}) is accelerated
+
+
+@pytest.mark.parametrize(
+    ("resources", "unasked"),
+    [
+        ({"limits": {"nvidia.com/gpu": 8}}, ("cpu", "memory")),
+        ({"limits": {"cpu": "8", "memory": "64Gi"}}, ()),
+        ({"requests": {"cpu": "8"}, "limits": {"nvidia.com/gpu": 8}}, ("memory",)),
+        ({"requests": [], "limits": None}, ("cpu", "memory")),
+        (None, ("cpu", "memory")),
+    ],
+)
+def test_a_limit_is_a_request_too(resources: Any, unasked: tuple[str, ...]) -> None:
+    intent = read(changed(lws(), f"{WORKER}.spec.containers.0.resources", resources or {})).intent
+
+    assert intent is not None
+    assert intent.templates[0].engine is not None
+    assert intent.templates[0].engine.resources.value.unasked == unasked

@@ -5,7 +5,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.resource import kind_of, violations_of
+from intent.resource import KINDS, kind_of, violations_of
+from intent.schema import Violation
 from tests.builders.lws import changed, lws
 
 ROLE: Final[Object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [{"name": "a"}]}}}}
@@ -22,6 +23,19 @@ def found(obj: Object) -> list[tuple[str, str]]:
     kind = kind_of(obj)
     assert kind is not None
     return [(one.path, one.message) for one in violations_of(obj, kind)]
+
+
+def test_valid_objects_have_no_violations() -> None:
+    assert [found(lws()), found(SET)] == [[], []]
+
+
+def test_an_object_of_another_kind_has_none_of_ours() -> None:
+    assert kind_of({"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService"}) is None
+    assert kind_of({"apiVersion": ["leaderworkerset.x-k8s.io/v1"], "kind": "LeaderWorkerSet"}) is None
+
+
+def test_any_version_of_a_kind_is_known() -> None:
+    assert [kind_of({"apiVersion": f"{one.group}/v9", "kind": one.name}) for one in KINDS] == [*KINDS]
 
 
 @pytest.mark.parametrize(
@@ -103,3 +117,13 @@ def test_a_misplaced_field_has_the_nearest_place() -> None:
         "spec.zzz": "",
     }
     assert {path: kind.place_of(path, path.rpartition(".")[2]) for path in places} == places
+
+
+def test_a_violation_of_the_schema_names_its_schema() -> None:
+    kind = kind_of(lws())
+    assert kind is not None
+
+    (one,) = violations_of(changed(lws(), "spec.replicas", "1"), kind)
+
+    assert one == Violation("spec.replicas", "1", "must be a whole number")
+    assert one.schema["type"] == "integer"

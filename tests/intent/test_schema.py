@@ -7,7 +7,7 @@ import pytest
 from catalog.schemas import schemas
 from hack.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 from intent import Object, quantity
-from intent.schema import LIMITS, PATTERNS, violations
+from intent.schema import LIMITS, PATTERNS, Violation, violations
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
@@ -94,7 +94,29 @@ def test_a_violation_has_the_path_of_its_value(value: Any, schema: Object, path:
     assert said(value, schema) == [(path, message)]
 
 
+def test_two_items_without_their_key_only_lack_it() -> None:
+    assert said([{}, {}], NAMED) == [("v[0].name", "is required"), ("v[1].name", "is required")]
+
+
+def test_an_unknown_field_names_the_known_ones() -> None:
+    (found,) = violations({"nmae": "a"}, whole(name=TEXT), "v")
+
+    assert found == Violation("v.nmae", None, "unknown field", "nmae", ("name",))
+
+
 def test_items_of_a_list_that_is_too_long_are_not_checked() -> None:
     assert said([1, 2], {"type": "array", "items": TEXT, "maxItems": 1}) == [
         ("v", "must have at most 1 items")
+    ]
+
+
+def test_a_rule_is_checked_only_where_the_types_are_right() -> None:
+    rules = {".a[]": (lambda item: f"is {item['name']}",)}
+    schema = whole(a=NAMED | {LIST_TYPE: "atomic"})
+
+    found = violations({"a": [{"name": "x"}, {"name": 1}]}, schema, "v", rules)
+
+    assert [(one.path, one.message) for one in found] == [
+        ("v.a[0]", "is x"),
+        ("v.a[1].name", "must be a string"),
     ]

@@ -20,6 +20,10 @@ def test_options_are_read_as_they_are_written(
     assert str(options) == "" if options == NO_OPTIONS else read_options(str(options)) == options
 
 
+def test_order_and_spaces_do_not_matter() -> None:
+    assert read_options("tls=decoder+prefiller, connector=sglang") == SidecarOptions("sglang", STAGES)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -135,6 +135,12 @@ def test_a_template_is_of_the_namespace_or_of_none(name: str) -> None:
     assert found.unknown == (() if expected else (why,))
 
 
+def test_a_template_of_the_namespace_wins() -> None:
+    known = {("", "gpus"): made(exactly(count=1)), ("llm", "gpus"): made(FOUR)}
+
+    assert devices({"resourceClaims": [OWN]}, known, "llm").counted == {CLASS: 4000}
+
+
 def test_nodes_that_do_not_say_which_devices_they_have_make_each_claim_not_known() -> None:
     (found,) = devices({"resourceClaims": [OWN]}, None, "llm").unknown
 

@@ -62,6 +62,15 @@ def test_what_starts(services: list[Workload], shapes: str, expected: set[str]) 
     assert started(forecast(services, nodes(shapes))) == expected
 
 
+def test_every_number_of_nodes_has_a_row() -> None:
+    plan = forecast([DISAGGREGATED], nodes("10x8"))
+
+    assert [(step.nodes, step.accelerators, len(step.started)) for step in plan.steps] == [
+        (count, 8 * count, 0 if count < 6 else 2 if count < 10 else 3) for count in range(11)
+    ]
+    assert [(step.nodes, len(step.started)) for step in forecast([DISAGGREGATED], ()).steps] == [(0, 0)]
+
+
 def test_further_groups_go_to_the_service_with_the_smaller_share() -> None:
     """Of 8 GPUs, both have a quarter when a has 1 group and b has 2; the oldest is next."""
     services = [gang("a", role("worker", 2, 3)), gang("b", role("worker", 1, 9))]
@@ -148,6 +157,19 @@ def test_what_starts_nothing_is_told_why(
     assert plan.shortages[0].reason == reason
 
 
+def test_the_next_nodes_that_start_something_are_counted_by_shape() -> None:
+    plan = forecast([DISAGGREGATED], nodes("1x4,4x8"))
+
+    found = [(one.like.allocatable[GPU], one.tried, len(one.starts)) for one in plan.further]
+    assert found == [(8000, 2, 2), (4000, 0, 0)]
+
+
+def test_a_large_group_is_told_how_many_more_nodes_it_needs() -> None:
+    plan = forecast([gang("a", role("worker", 500))], nodes("3x8"))
+
+    assert [(one.tried, len(one.starts)) for one in plan.further] == [(497, 1)]
+
+
 def test_equal_machines_are_one_shape_and_labels_that_count_tell_shapes_apart() -> None:
     """Memory differs by less than a GiB; only the pods' selector makes pools different."""
     gib = 2**30 * 1000
@@ -183,6 +205,17 @@ def test_a_group_is_promised_where_each_pod_has_room_for_the_larger_of_leader_an
 
     assert (started(short), started(enough)) == (set(), {"a/worker"})
     assert len(short.steps[-1].uncertain) == 1
+
+
+def test_pods_of_another_size_may_stand_in_the_way() -> None:
+    """Two pods of 1 GPU are on one node, or on two: then the pod of 8 waits."""
+    small, large = gang("a", role("worker", 1, 2, gpus=1, required=2)), gang("b", role("worker"))
+
+    found = [forecast([small, large], nodes(f"{count}x8"), present=count) for count in (2, 3)]
+
+    both = {"a/worker-0", "a/worker-1"}
+    assert [started(one) for one in found] == [both, {*both, "b/worker"}]
+    assert [len(one.steps[-1].uncertain) for one in found] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +278,14 @@ def test_cells_and_capacity_are_not_known_unless_all_pods_are_on_nodes(replicas:
     assert known[1][-2:] == ("100%", "Full capacity")
 
 
+def test_the_claims_of_workers_count_where_there_are_workers() -> None:
+    unknown = replace(pod(), unknown=("claim gpus: why",))
+
+    found = [gang("x", replace(role("worker", size), worker=unknown)).unknown for size in (1, 2)]
+
+    assert found == ["", "x: not known whether its pods have room: claim gpus: why"]
+
+
 def test_accelerators_of_a_device_plugin_are_no_devices_of_a_class() -> None:
     claims = gang("x", role("worker", 1, pod=replace(pod(0), requests=(("gpu.nvidia.com", 1000),))))
 
@@ -271,3 +312,11 @@ def test_what_is_not_modelled_is_a_note() -> None:
     one = gang("a", role("worker", 2, pod=spread))
 
     assert "a: not modelled: topology spread constraints" in forecast([one], nodes("2x8")).notes
+
+
+def test_what_no_node_was_given_of_is_named() -> None:
+    joined = replace(pod(8), requests=(*pod(8).requests, ("rdma/hca", 1000)))
+
+    (note,) = forecast([gang("a", replace(role("worker"), leader=joined))], nodes("1x8")).notes
+
+    assert note.endswith("having enough CPU, memory and other resources (rdma/hca)")

@@ -79,5 +79,11 @@ def test_a_taint_is_tolerated_as_kubernetes_tolerates_it(name: str) -> None:
     assert found == ("" if expected else "taint")
 
 
+def test_a_taint_that_only_prefers_keeps_nothing_away() -> None:
+    avoided = Taint("slow", "", "PreferNoSchedule")
+
+    assert obstacle(pod(), LABELS, (avoided,)) == ""
+
+
 def test_the_labels_that_count_are_those_of_requirements() -> None:
     assert keys(pod(8, **affinity(label("pool", "In", "a"), label("size", "In", "8")))) == {"pool", "size"}

@@ -9,7 +9,7 @@ from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.annotations import REVISION, SLICE
 from intent.settings import Settings
-from plan.services import TooManyPodsError, workloads
+from plan.services import NO_POD_GROUP, TooManyPodsError, workloads
 from plan.workload import Workload
 from tests.builders.lws import container, lws, template
 
@@ -32,6 +32,17 @@ def named(
     return made
 
 
+def test_the_members_of_a_gang_are_one_workload() -> None:
+    found = planned(named("p", component_type="prefiller"), named("d", 3, 4, component_type="decoder"))
+
+    (one,) = found
+    assert (one.title, one.gang, one.min_member) == ("llm/svc", "svc", 6)
+    assert [(role.role, role.component, role.size, role.replicas, role.required) for role in one.roles] == [
+        ("prefill", "prefiller", 2, 1, 1),
+        ("decode", "decoder", 4, 3, 1),
+    ]
+
+
 def test_a_later_slice_has_the_name_of_its_gang() -> None:
     sets = [
         named(f"{kind}-{part}", component_type=kind) for part in "01" for kind in ("prefiller", "decoder")
@@ -43,6 +54,24 @@ def test_a_later_slice_has_the_name_of_its_gang() -> None:
         ("llm/svc", "svc-0a1b2c3d"),
         ("llm/svc.1.0a1b2c3d", "svc.1.0a1b2c3d"),
     ]
+
+
+def test_a_service_without_all_roles_has_no_pod_group() -> None:
+    (one,) = planned(named("p", component_type="prefiller"))
+
+    assert one.waits == (NO_POD_GROUP,)
+
+
+def test_a_pod_of_no_gang_is_placed_by_itself() -> None:
+    (one,) = planned(named("w", 2, 1))
+
+    assert (one.gang, one.waits, one.roles[0].required) == ("", (), 0)
+
+
+def test_services_keep_the_order_of_their_files() -> None:
+    first, second = named("z", service="z"), named("a", service="a")
+
+    assert [one.name for one in sorted(planned(first, second), key=lambda one: one.created)] == ["z", "a"]
 
 
 def test_a_role_without_replicas_is_not_required_after_a_minute() -> None:

@@ -2,9 +2,37 @@
 
 import pytest
 
-from plan.amounts import PODS
+from plan.amounts import PODS, accelerators
 from plan.supply import ShapeError, out_of_service, parse_shapes, supply, with_pods
 from tests.plan.services import GPU, nodes
+
+
+def test_shapes_are_added_in_their_order() -> None:
+    found = nodes("2x8,1x4@pool=h100@zone=")
+
+    assert [(one.name, accelerators(one.allocatable)) for one in found] == [
+        ("node-0", 8),
+        ("node-1", 8),
+        ("node-2", 4),
+    ]
+    assert found[2].labels == {"pool": "h100", "zone": ""}
+
+
+def test_a_shape_may_have_a_device_class() -> None:
+    (given,), (named,) = parse_shapes("1x8", ["gpu.amd.com"]), parse_shapes("1x4:gpu.nvidia.com", [])
+
+    assert (given.allocatable["gpu.amd.com"], accelerators(named.allocatable)) == (8000, 4)
+
+
+def test_zero_nodes_are_no_nodes() -> None:
+    assert nodes("0x8") == ()
+
+
+def test_a_shape_may_name_its_accelerator() -> None:
+    (one,) = parse_shapes("1x8:amd.com/gpu", ["nvidia.com/gpu", "amd.com/gpu"])
+
+    assert one.allocatable["amd.com/gpu"] == 8000
+
 
 UNREADABLE = {
     "": "is not COUNTxGPUS",

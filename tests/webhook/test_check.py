@@ -63,12 +63,39 @@ def test_an_edit_elsewhere_of_a_stored_launch_with_a_fault_of_its_command_only_w
     assert code in {one for _, one in errors(check(worse, good))}
 
 
+def test_an_object_that_does_not_opt_in_has_no_findings() -> None:
+    assert check(changed(lws(), "metadata.annotations", {"note": "x"})) == []
+
+
 def test_all_errors_come_at_once() -> None:
     planted = changed(
         lws(size=2, component_type="x", roles="a,a", servic="y"), "spec.startupPolicy", "LeaderReady"
     )
 
     assert codes(check(planted)) >= {"FI102", "FI104", "FI106", "FI201"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("spec.startupPolicy", "LeaderReady"),
+        ("metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology", "rack"),
+    ],
+)
+def test_without_a_gang_a_leader_may_be_scheduled_first(field: str, value: str) -> None:
+    alone = changed(lws(), "metadata.annotations.fusioninfer~io/scheduler-name", "default-scheduler")
+
+    assert errors(check(changed(alone, field, value), mutated=False)) == []
+
+
+@pytest.mark.parametrize("launcher", ["rayy", "ray-symetric", "mpi"])
+def test_an_unknown_launcher_hides_no_other_finding(launcher: str) -> None:
+    wrong = changed(lws(), "metadata.annotations.fusioninfer~io/launcher", launcher)
+    bare = changed(wrong, f"{WORKER}.spec.containers.0.resources", {"limits": {"nvidia.com/gpu": 8}})
+
+    assert {"FI104", "FI528"} <= codes(
+        check(changed(bare, f"{WORKER}.spec.containers.0.args", ["M"]), mutated=False)
+    )
 
 
 def test_an_object_that_was_not_mutated_is_refused() -> None:
@@ -80,6 +107,10 @@ def test_an_input_changed_without_the_mutating_webhook_is_refused() -> None:
     path = f"{WORKER}.spec.containers.0.args"
 
     assert codes(check(changed(once, path, ["other/M", "-tp", "8", "-pp", "2"]), once)) == {"FI902"}
+
+
+def test_a_file_need_not_be_mutated() -> None:
+    assert check(lws(), mutated=False) == []
 
 
 FORGED = {"x": {"in": "", "set": {"spec": {"replicas": 1}}}}
@@ -108,6 +139,15 @@ def test_a_record_that_does_not_fit_is_reported_with_the_sizes() -> None:
     (found,) = check(put(crowded))
 
     assert (found.code, "262144" in found.message) == ("FI903", True)
+
+
+def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
+    old = changed(lws(), "spec.startupPolicy", "LeaderReady")
+
+    found = check(paused(old), old)
+
+    assert errors(found) == []
+    assert "FI201" in codes(found)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +198,21 @@ def test_an_object_annotated_before_the_installation_is_told_how_to_expand() -> 
     old = lws()
 
     assert codes(check(changed(old, "spec.replicas", 4), old)) == {"FI522"}
+
+
+def test_a_misspelt_service_is_one_mistake() -> None:
+    notes = {"fusioninfer.io/sevice": "a", "fusioninfer.io/launcher": "auto"}
+
+    found = errors(check(changed(lws(), "metadata.annotations", notes)))
+
+    assert found == [("metadata.annotations[fusioninfer.io/sevice]", "FI102")]
+
+
+@pytest.mark.parametrize("size", ["two", 0, True])
+def test_a_size_that_cannot_be_read_is_one_mistake(size: Any) -> None:
+    found = errors(check(changed(lws(), "spec.leaderWorkerTemplate.size", size)))
+
+    assert found == [("spec.leaderWorkerTemplate.size", "FI108")]
 
 
 def test_each_of_many_containers_has_its_path() -> None:
@@ -211,6 +266,17 @@ def test_removing_an_invalid_record_is_accepted_and_restarts_nothing() -> None:
     assert (errors(check(once, stored)), "FI535" in codes(check(once, stored))) == ([], True)
 
 
+def test_after_the_removal_the_file_or_a_refresh_expands_the_object() -> None:
+    expanded = put(lws())
+    removed = changed(newer(expanded), RECORD, None)
+    file = changed(removed, "spec.leaderWorkerTemplate", lws()["spec"]["leaderWorkerTemplate"])
+
+    assert put(file, removed)["spec"] == expanded["spec"]
+    refreshed = put(changed(removed, "metadata.annotations.fusioninfer.io/refresh", "1"), removed)
+    assert "fusioninfer.io/expansion" in refreshed["metadata"]["annotations"]
+    assert refreshed["spec"] == expanded["spec"]
+
+
 def test_replacing_an_object_with_an_invalid_record_expands_the_file() -> None:
     stored = newer(put(lws()))
 
@@ -249,6 +315,13 @@ def test_removing_inject_disabled_expands_the_object_as_on_a_create() -> None:
     assert once == put(lws())
     (found,) = check(once, bypassed())
     assert (found.code, found.message[:25]) == ("FI520", "removing inject: disabled")
+
+
+def test_removing_inject_disabled_reports_every_error() -> None:
+    wrong = changed(lws(), "spec.startupPolicy", "LeaderReady")
+    was = changed(bypassed(), "spec.startupPolicy", "LeaderReady")
+
+    assert errors(check(put(wrong, was), was)) == [("spec.startupPolicy", "FI201")]
 
 
 def test_an_object_without_a_record_is_reported_for_any_reason() -> None:

@@ -12,7 +12,7 @@ import pytest
 from intent.annotations import UNANSWERED
 from intent.settings import Settings
 from tests.builders.lws import changed, engine_of, lws, put, template
-from tests.golden.test_golden import CASES
+from tests.golden.test_golden import CASES, leaderworkersets
 from tests.tiers import some
 from webhook.expand import expand
 from webhook.mutate import CONCERNS
@@ -45,6 +45,14 @@ def test_an_update_with_an_unchanged_input_calls_no_mutator() -> None:
 LABEL = "metadata.labels.fusioninfer.io/service"
 
 
+@pytest.mark.parametrize("value", [UNANSWERED, "-r1", "a" * 64])
+def test_an_invalid_service_label_becomes_the_name_of_the_service(value: str) -> None:
+    """The controller writes such a label, so that nothing is stored unless admission answers."""
+    named = lws(size=4)["metadata"]["annotations"]["fusioninfer.io/service"]
+
+    assert put(changed(lws(size=4), LABEL, value)) == put(changed(lws(size=4), LABEL, named))
+
+
 def test_an_update_with_an_unchanged_input_replaces_only_the_invalid_label() -> None:
     once = put(changed(lws(), LABEL, UNANSWERED))
 
@@ -75,6 +83,29 @@ def test_the_invalid_label_is_replaced_on_a_reverted_object(made_plain: bool) ->
 )
 def test_the_invalid_label_stays_where_there_is_no_patch(given: dict[str, Any]) -> None:
     assert expand(changed(given, LABEL, UNANSWERED)) == []
+
+
+def test_a_create_never_pins() -> None:
+    once = put(lws())
+
+    operations = expand(once, None, Settings(), CONCERNS[1:])
+
+    assert {"op": "remove", "path": "/metadata/labels"} in operations
+
+
+def test_refresh_calls_the_mutators_again() -> None:
+    once = put(lws())
+    asked = changed(once, "metadata.annotations.fusioninfer.io/refresh", "1")
+
+    operations = expand(asked, once, Settings(), CONCERNS[1:])
+
+    assert {"op": "remove", "path": "/metadata/labels"} in operations
+
+
+def test_a_first_annotation_expands() -> None:
+    before = changed(lws(), "metadata.annotations", {})
+
+    assert expand(lws(), before) != []
 
 
 def test_a_record_that_does_not_fit_is_not_written() -> None:
@@ -125,6 +156,19 @@ def test_hash_seed_locale_and_time_zone_make_no_difference() -> None:
 
     assert odd == plain
     assert plain.count(b'"/metadata/annotations/fusioninfer.io~1expansion"') > len(files) // 2
+
+
+def test_the_order_of_keys_makes_no_difference() -> None:
+    for case in some(CASES, "SEEDED_CASES"):
+        for one in leaderworkersets(case):
+            assert put(reversed_keys(one.object)) == put(one.object)
+
+
+def reversed_keys(value: Any) -> Any:
+    """Return a copy with the keys of every map in reverse order."""
+    if isinstance(value, dict):
+        return {key: reversed_keys(item) for key, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(

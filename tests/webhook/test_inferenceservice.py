@@ -86,6 +86,14 @@ def test_a_mistake_is_one_error_with_the_path_of_its_field(broken: Object, path:
     assert errors(check(broken)) == [(path, code)]
 
 
+def test_every_role_is_checked() -> None:
+    both = changed(isvc(prefiller(), decoder()), ARGS, NO_SIZE)
+
+    found = errors(check(changed(both, ARGS.replace("0", "1", 1), NO_SIZE)))
+
+    assert [path[:13] for path, _ in found] == ["spec.roles[0]", "spec.roles[1]"]
+
+
 @pytest.mark.parametrize(
     ("broken", "path", "code"),
     [
@@ -202,6 +210,13 @@ BRINGING = isvc(router(gateway={"gatewayClassName": "istio", "listeners": LISTEN
 RESTRICTED = Settings(gateways=("shared",))
 
 
+def test_a_gateway_that_the_operator_does_not_allow_denies() -> None:
+    assert errors(check(BRINGING, settings=RESTRICTED)) == [
+        ("spec.roles[0].gateway.gatewayClassName", "FI833")
+    ]
+    assert check(BRINGING, settings=Settings(gateways=("istio",))) == []
+
+
 def test_a_gateway_that_is_no_longer_allowed_is_a_warning_until_it_changes() -> None:
     scaled = rewritten(BRINGING, "spec.roles.1.replicas", 5)
     other = rewritten(BRINGING, "spec.roles.0.gateway.listeners.0.port", 81)
@@ -214,6 +229,18 @@ def test_a_gateway_that_is_no_longer_allowed_is_a_warning_until_it_changes() -> 
         [],
     )
     assert [code for _, code in errors(check(other, BRINGING, RESTRICTED))] == ["FI833"]
+
+
+def test_a_route_without_a_gateway_is_a_warning() -> None:
+    (found,) = check(isvc(router(httproute={"hostnames": ["a.example.com"]}), worker()))
+
+    assert (found.path, found.code) == ("spec.roles[0].httproute", "FI752")
+
+
+def test_a_null_in_a_route_is_an_absent_field() -> None:
+    nulls = {"parentRefs": [{"name": "g", "port": None}], "hostnames": None, "rules": [{"timeouts": None}]}
+
+    assert check(isvc(router(httproute=nulls), worker())) == []
 
 
 @pytest.mark.parametrize(
@@ -296,6 +323,17 @@ def test_a_finding_about_a_parallel_size_is_at_its_field(name: str, value: int, 
 def reviewed(door: Any, live: Object) -> Any:
     request = {"uid": "u", "operation": "CREATE", "object": live}
     return orjson.loads(door(orjson.dumps({"apiVersion": VERSION, "request": request})).body)["response"]
+
+
+def test_a_denial_names_its_kind() -> None:
+    details = reviewed(review.validate, BROKEN)["status"]["details"]
+
+    assert (details["kind"], details["name"]) == ("InferenceService", "svc")
+
+
+@pytest.mark.parametrize("kind", [["InferenceService"], {}, None, 7])
+def test_a_kind_that_is_no_string_is_answered(kind: Any) -> None:
+    assert reviewed(review.validate, isvc() | {"kind": kind})["allowed"] is True
 
 
 def test_mutate_leaves_an_inferenceservice_unchanged() -> None:

@@ -16,11 +16,12 @@ from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image
 from intent.settings import Settings
-from tests.builders.lws import changed, container, engine_of, lws, put, template
+from tests.builders.lws import changed, container, engine_of, lws, paused, put, template
 from tests.laws.strategies import TOOLS
 from tests.tiers import by_turns
 from tests.upgrades.stored import APPLIED, stored
 from tests.webhook.launches import codes, engine, group
+from webhook.check import check
 from webhook.expand import expand
 from webhook.launchers import LAUNCHERS
 from webhook.mutate import input_of
@@ -138,6 +139,20 @@ def test_a_named_launcher_is_written_with_a_warning(name: str) -> None:
     assert "FI504" in codes(group(engine(command[1], command[0], image), launcher=name))
 
 
+def test_a_launch_is_written_if_some_launcher_can_start() -> None:
+    settings = Settings(engines=CATALOGUE)
+    left = {
+        reference
+        for reference in references()
+        if read_image(reference, CATALOGUE).engine in ("", "vllm")
+        and not written(reference, ["vllm", "serve"], ["M"], settings)
+    }
+
+    found = [facts(read_image(one, CATALOGUE), CATALOGUE) for one in left]
+    assert {one.nnodes and one.nnodes_span for one in found} <= {False}
+    assert {one.has_ray for one in found} <= {False, None}
+
+
 def test_of_launchers_that_may_start_the_one_that_needs_least_is_named() -> None:
     image = "registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.0.0"
 
@@ -188,6 +203,15 @@ def test_applying_the_file_again_keeps_the_launch(old: Object, tool: str) -> Non
     again = put(TOOLS[tool](old, file), old)
 
     assert (again["spec"], again["metadata"]["labels"]) == (old["spec"], old["metadata"]["labels"])
+
+
+@each_stored
+def test_findings_are_about_the_launch_that_stays(old: Object) -> None:
+    said = [(one.code, one.message) for one in check(paused(old), old)]
+
+    assert [message for code, message in said if code in ("FI527", "FI532")] == []
+    is_old = "v0.11.0" in str(old)
+    assert any("ray-symmetric needs" in message for code, message in said if code == "FI504") is is_old
 
 
 @each_stored

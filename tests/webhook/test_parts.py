@@ -1,9 +1,12 @@
-"""Fields beside the launch: the address that NIXL advertises, and what an author has of injected items."""
+"""Fields beside the launch: variables, shared memory, the wait for DNS; and how to skip a concern."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from intent import Object
+from intent.annotations import PARTS
+from intent.read import read
 from tests.builders.lws import changed, container, lws, pod_spec, put, template
 
 IP: Final = {"fieldRef": {"fieldPath": "status.podIP"}}
@@ -15,7 +18,34 @@ MULTI: Final = (
 VOLUMES: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.volumes"
 
 
+def variables(expanded: Object) -> list[str]:
+    """Return the names of the engine's variables, in order."""
+    return [item["name"] for item in pod_spec(expanded)["containers"][0].get("env", [])]
+
+
+def of(launcher: str, size: int = 2, **fields: Any) -> Object:
+    """Expand a group of one template through a launcher."""
+    return put(lws(size, template(container(**fields)), launcher=launcher))
+
+
 # --- env --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("launcher", "image", "names"),
+    [
+        ("vllm-native", "vllm/vllm-openai:latest", ["VLLM_HOST_IP"]),
+        ("vllm-native", "vllm/vllm-openai:v0.16.0", []),
+    ],
+)
+def test_a_launcher_sets_what_it_needs(launcher: str, image: str, names: list[str]) -> None:
+    assert variables(of(launcher, image=image)) == names
+
+
+def test_injected_variables_come_before_the_authors() -> None:
+    names = variables(put(lws(worker=template(container(env=[{"name": "A", "value": "$(VLLM_HOST_IP)"}])))))
+
+    assert names[-2:] == ["VLLM_HOST_IP", "A"]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +98,14 @@ def test_a_limit_added_to_the_injected_volume_stays() -> None:
 # --- dns --------------------------------------------------------------------------------------------
 
 
+def test_the_wait_is_the_last_of_the_init_containers() -> None:
+    download = {"name": "download", "image": "busybox"}
+
+    found = pod_spec(put(lws(worker=template(initContainers=[download]))))["initContainers"]
+
+    assert (found[0], [item["name"] for item in found]) == (download, ["download", "wait-for-leader"])
+
+
 def test_an_authors_init_container_of_that_name_is_kept() -> None:
     own = {"name": "wait-for-leader", "image": "busybox"}
 
@@ -75,6 +113,45 @@ def test_an_authors_init_container_of_that_name_is_kept() -> None:
 
 
 # --- skip -------------------------------------------------------------------------------------------
+
+
+def test_skipping_the_startup_probe_keeps_the_split() -> None:
+    ready = {"httpGet": {"path": "/health", "port": 8000}}
+
+    group = put(lws(worker=template(container(readinessProbe=ready)), skip="startup-probe"))["spec"]
+
+    (one,) = group["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]
+    assert one.keys() & {"readinessProbe", "startupProbe"} == {"readinessProbe"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prob", "prob is not a part; did you mean probes?"),
+        ("shm,xyz", f"xyz is not a part; parts are {', '.join(PARTS)}"),
+        ("shm,shm", "must be names of parts separated by commas, each once, at most 4096 characters"),
+    ],
+)
+def test_skipping_an_unknown_concern_is_an_error(text: str, message: str) -> None:
+    assert [error.message for error in read(lws(skip=text)).errors] == [message]
+
+
+SIZES: Final[dict[str, tuple[Any, str, str | None]]] = {
+    "a limit": ("1024Mi", "env", "1Gi"),
+    "bytes": (10**9, "env", "1G"),
+    "no limit": (None, "env", None),
+    "no quantity": ("much", "env", None),
+    "skipped": ("1Gi", "shm-limit", None),
+}
+
+
+@pytest.mark.parametrize(("limit", "skip", "size"), SIZES.values(), ids=SIZES)
+def test_shared_memory_has_the_size_of_the_memory_limit(limit: Any, skip: str, size: str | None) -> None:
+    limits = {"nvidia.com/gpu": 8} if limit is None else {"nvidia.com/gpu": 8, "memory": limit}
+    found = put(lws(2, template(container(resources={"limits": limits})), skip=skip))
+
+    (volume,) = pod_spec(found)["volumes"]
+    assert volume["emptyDir"] == {"medium": "Memory", **({"sizeLimit": size} if size else {})}
 
 
 def test_a_memory_volume_of_the_author_gets_no_size() -> None:

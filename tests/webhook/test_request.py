@@ -16,6 +16,10 @@ def body(live: Any, old: Any = None) -> bytes:
     return orjson.dumps(sent(live, old))
 
 
+def test_an_object_is_decoded_as_it_is() -> None:
+    assert opened(read(body(put(lws()), lws()))) == (put(lws()), lws())
+
+
 def test_managed_fields_stay_raw_and_the_status_is_skipped() -> None:
     managers = [{"manager": "kubectl"}]
     stored = changed(changed(lws(), "metadata.managedFields", managers), "status", {"ready": 1})
@@ -24,6 +28,21 @@ def test_managed_fields_stay_raw_and_the_status_is_skipped() -> None:
 
     assert msgspec.json.decode(live["metadata"].pop("managedFields")) == managers
     assert live == lws()
+
+
+@pytest.mark.parametrize("spec", [7, "x", [1], True])
+def test_a_malformed_spec_is_decoded_as_it_is(spec: Any) -> None:
+    live, old = opened(read(body(changed(lws(), "spec", spec), lws())))
+
+    assert (live["spec"], old) == (spec, lws())
+
+
+def test_fields_of_both_objects_are_decoded_once() -> None:
+    live, old = opened(read(body(changed(lws(), "spec.replicas", 7), lws())))
+
+    assert old is not None
+    assert live["spec"]["leaderWorkerTemplate"] is old["spec"]["leaderWorkerTemplate"]
+    assert (live["spec"]["replicas"], old["spec"].get("replicas")) == (7, lws()["spec"].get("replicas"))
 
 
 @pytest.mark.parametrize("field", ["metadata", "oldObject"])

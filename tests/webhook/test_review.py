@@ -1,9 +1,11 @@
 """AdmissionReview in, AdmissionReview out."""
 
+from base64 import b64decode
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final
 
+import jsonpatch
 import orjson
 import pytest
 
@@ -34,6 +36,26 @@ def test_a_dry_run_that_asks_is_told_from_where_its_review_comes(*, dry_run: boo
     told = response(review.validate(body(asking, dryRun=dry_run)))
 
     assert (review.PEER in told.get("warnings", ())) == dry_run
+
+
+def test_a_mutation_is_a_patch() -> None:
+    file = changed(lws(), "metadata.managedFields", [{"manager": "kubectl", "operation": "Apply"}])
+
+    answer = review.mutate(body(file))
+
+    told = response(answer)
+    operations = orjson.loads(b64decode(told["patch"]))
+    assert (answer.outcome, told["allowed"], told["patchType"]) == ("patched", True, "JSONPatch")
+    assert jsonpatch.apply_patch(file, operations) == put(file)
+    assert "managedFields" not in str(operations)
+
+
+@pytest.mark.parametrize("more", [{"namespace": None}, {}])
+def test_an_object_without_name_and_namespace_is_accepted(more: dict[str, Any]) -> None:
+    unnamed = changed(changed(lws(), "metadata.name", None), "metadata.generateName", "llm-")
+
+    assert review.mutate(body(unnamed, **more)).outcome == "patched"
+    assert response(review.validate(body(put(unnamed), **more)))["allowed"] is True
 
 
 WRONG = lws(component_type="x", launcher="torchrun")

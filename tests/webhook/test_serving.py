@@ -144,6 +144,20 @@ def test_the_record_has_the_settings_with_every_launcher(
     assert in_record(expanded).kv_transfer == KVTransfer(("NixlConnector",), 8, NEW)
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["org/M", "-tp", "8"],
+        ["org/M", "-tp", "$(SIZE)", *CONFIG],
+        ["org/M", "-tp", "8", "--kv-transfer-config", "{"],
+    ],
+)
+def test_unknown_settings_are_none(args: list[str]) -> None:
+    live = lws(worker=template(container(args=args)), component_type="decoder")
+
+    assert of(live).kv_transfer is None
+
+
 def test_a_worker_has_no_kv_transfer() -> None:
     assert of(lws(worker=template(container(args=WORDS[2:])))).kv_transfer is None
 
@@ -154,6 +168,16 @@ def test_a_worker_has_no_kv_transfer() -> None:
 def in_record(expanded: Object) -> Served:
     """Return what the record of an object says."""
     return recorded(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"])
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("kind", ["worker", "prefiller", "decoder"])
+def test_the_record_says_the_same_as_the_input(kind: str, size: int) -> None:
+    engine = container(args=[*WORDS[2:], "--port", "9000"])
+    live = lws(size, template(engine), component_type=kind, strategy="pd-disaggregation")
+
+    assert in_record(put(live)) == of(live)
+    assert of(live).port == 9000
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from webhook.check import check
 from webhook.expand import expand, operations
 from webhook.overlay.base import LARGEST, ContentKey
 from webhook.state import state
-from webhook.templates.content import content, key_of, needed
+from webhook.templates.content import OFF, content, key_of, needed
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 ENGINE: Final = f"{POD}.containers.0"
@@ -181,6 +181,18 @@ def test_a_zero_of_the_author_wins(path: str, zero: Any) -> None:
     assert put(author, stored) == stored
 
 
+@pytest.mark.parametrize(("path", "zero"), ZEROS)
+def test_a_zero_that_the_author_writes_later_wins(path: str, zero: Any) -> None:
+    author = named(template(engine()))
+    before = put(author)
+
+    later = put(changed(before, path, zero), before)
+
+    wanted = put(changed(author, path, zero))
+    assert later["spec"] == wanted["spec"]
+    assert expand(changed(later, "spec.replicas", 2), later) == []
+
+
 ARGUMENTS: Final[list[tuple[str | None, list[str], list[str]]]] = [
     (None, ["--max-model-len", "8192"], ["--tensor-parallel-size", "16", "--max-model-len", "8192"]),
     ("merge", ["--max-model-len=8192"], ["--tensor-parallel-size", "16", "--max-model-len=8192"]),
@@ -218,6 +230,34 @@ def test_each_part_merges_arguments_in_its_own_way(leader: Any, worker: Any) -> 
     assert vllm(stored)["args"][1:] == worker[2]
     assert vllm(stored, "leaderTemplate" if has_leader else "workerTemplate")["args"][1:] == leader[2]
     assert expand(changed(stored, "spec.replicas", 2), stored) == []
+
+
+def test_entries_apply_by_component_type_and_part() -> None:
+    library = {
+        "base": inference_template(
+            "base",
+            *BASE["spec"]["pods"],
+            entry({"priorityClassName": "leaders"}, part="leader"),
+            entry({"runtimeClassName": "workers"}, part="worker"),
+            {**entry({"dnsPolicy": "None"}), "for": "decoder"},
+        )
+    }
+    stored = put(named(), templates=library)
+
+    assert [
+        pod_spec(stored, field).get("priorityClassName") for field in ("leaderTemplate", "workerTemplate")
+    ] == [
+        "leaders",
+        None,
+    ]
+    assert [
+        pod_spec(stored, field).get("runtimeClassName") for field in ("leaderTemplate", "workerTemplate")
+    ] == [
+        None,
+        "workers",
+    ]
+    assert "dnsPolicy" not in pod_spec(stored)
+    assert expand(stored, stored) == []
 
 
 def test_later_templates_win_and_remove() -> None:
@@ -264,6 +304,42 @@ def test_texts_of_the_author_are_never_searched_for_variables() -> None:
 
     assert own[0] in vllm(stored)["env"]
     assert "$(service.name)" in vllm(stored)["args"]
+
+
+def test_variables_follow_the_author() -> None:
+    env = [{"name": "MODEL", "value": "$(model.name)"}]
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.env", env)}
+    stored = put(named(), templates=library)
+    after = put(changed(stored, "metadata.annotations.fusioninfer.io/model", "hf://org/N"), stored, None)
+
+    assert "MODEL=org/N" in [f"{one['name']}={one.get('value')}" for one in vllm(after)["env"]]
+
+
+@pytest.mark.parametrize(("mode", "own", "expected"), ARGUMENTS)
+def test_a_container_merges_by_the_value_of_its_name(
+    mode: str | None, own: list[str], expected: list[str]
+) -> None:
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.name", "$(service.name)")}
+    if mode:
+        library = {"base": changed(library["base"], "spec.pods.0.args", mode)}
+    stored = put(
+        named(template(engine(args=own)), service="vllm", launcher="none", size=1), templates=library
+    )
+
+    assert vllm(stored)["args"][1:] == expected
+    assert codes(stored) == []
+
+
+def test_the_port_is_the_value_of_a_variable_if_the_flag_is() -> None:
+    env = [{"name": "PORT", "value": "$(role.port)"}]
+    args = ["--port", "$(parallelism.data|9000)"]
+    library = {
+        **LIBRARY,
+        "more": inference_template("more", entry({"containers": [engine(env=env, args=args)]})),
+    }
+    stored = put(named(refs="base,more"), templates=library)
+
+    assert {"name": "PORT", "value": "9000"} in vllm(stored)["env"]
 
 
 def test_pull_secrets_of_a_template_are_added_to_the_author_s() -> None:
@@ -405,6 +481,16 @@ def test_who_applies_an_empty_template_owns_nothing_that_templates_give(worker: 
     assert pod_spec(after)["nodeSelector"] == {"gpu": "b200"}
 
 
+def test_other_names_give_other_content() -> None:
+    library = {"more": inference_template("more", entry({"nodeSelector": {"zone": "a"}}))}
+    author = template(container(), hostIPC=True)
+    stored = put(named(author))
+    after = put(changed(stored, REFS, "more"), stored, library)
+
+    assert pod_spec(after)["nodeSelector"] == {"zone": "a"}
+    assert "tolerations" not in pod_spec(after)
+
+
 def test_without_templates_the_author_has_their_object_back() -> None:
     author = named(template(container(env=[{"name": "MINE", "value": "1"}])))
     plain = changed(author, REFS, None)
@@ -462,6 +548,31 @@ def test_a_release_that_merges_differently_or_is_stricter_changes_nothing(
 
 # --- without a template -------------------------------------------------------------------------------
 
+ABSENT: Final[list[tuple[Templates | None, str]]] = [
+    ({}, "InferenceTemplate base does not exist: apply it, or correct the name"),
+    (
+        {"base": Unavailable("could not be read in 1.5 s")},
+        "InferenceTemplate base could not be read in 1.5 s",
+    ),
+    (None, f"InferenceTemplate base {OFF.reason}"),
+]
+
+
+@pytest.mark.parametrize(("library", "says"), ABSENT)
+def test_a_missing_template_is_refused_with_the_reason(library: Templates | None, says: str) -> None:
+    noted = put(named(), None, library)
+    [found] = check(noted)
+
+    assert (found.code, found.severity) == ("FI951", "error")
+    assert found.message == says
+    assert {**noted, "metadata": {}} == {**named(), "metadata": {}}
+
+
+def test_the_audit_annotation_says_that_there_is_no_content() -> None:
+    answer = orjson.loads(review.mutate(orjson.dumps(review_of(named())), templates={}).body)
+
+    assert answer["response"]["auditAnnotations"] == {"record": "unfilled"}
+
 
 @pytest.mark.parametrize("refs", ["base", "Wrong!"])
 def test_the_reason_is_not_hidden_by_a_null_of_another_webhook(refs: str) -> None:
@@ -502,6 +613,10 @@ def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:
 
     assert codes(noted, dry_run=True) == [("FI951", "warning")]
     assert orjson.loads(review.validate(request).body)["response"]["allowed"] is True
+
+
+def test_an_object_that_was_not_mutated_is_refused() -> None:
+    assert codes(named()) == [("FI902", "error")]
 
 
 def test_other_names_without_a_template_leave_what_is_there() -> None:
@@ -578,6 +693,17 @@ def test_validate_finds_from_the_record_what_is_wrong(
 ) -> None:
     assert (code, "error") in codes(put(author, None, library)), what
     assert (code, "error") in codes(author, mutated=False, templates=library)
+
+
+def test_a_variable_that_the_author_replaces_needs_no_value() -> None:
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.workingDir", "$(model.name)")}
+    author = changed(
+        named(template(engine(workingDir="/mine", args=["--model", "m"]))),
+        "metadata.annotations.fusioninfer.io/model",
+        None,
+    )
+
+    assert codes(put(author, None, library)) == []
 
 
 # --- records that others wrote -------------------------------------------------------------------------

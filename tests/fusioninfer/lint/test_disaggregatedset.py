@@ -1,12 +1,16 @@
 """DisaggregatedSets in files: their LeaderWorkerSets as LWS's controller makes them, checked and expanded."""
 
+import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from fusioninfer.cli import main
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.offline import Composition, compose
-from intent import Object
+from intent import Object, yaml
 from intent.annotations import GROUP_NAME, LWS_NAME, PREFIX, REVISION, SLICE
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.lws import template
@@ -44,6 +48,20 @@ def named(made: Composition, kind: str) -> list[Any]:
     return [obj for obj in made.objects if obj["kind"] == kind]
 
 
+def test_each_role_becomes_an_expanded_leaderworkerset_of_one_gang() -> None:
+    made = composed(disaggregated_set())
+
+    sets, (group,) = named(made, "LeaderWorkerSet"), named(made, "PodGroup")
+    (revision,) = {lws["metadata"]["labels"][REVISION] for lws in sets}
+    assert [lws["metadata"]["name"] for lws in sets] == [f"ds-{revision}-prefill", f"ds-{revision}-decode"]
+    assert group["metadata"]["name"] == f"svc-{revision}"
+    for lws in sets:
+        metadata = lws["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]
+        assert metadata["annotations"][GROUP_NAME] == f"svc-{revision}"
+        assert metadata["labels"][REVISION] == revision
+    assert not found(made)
+
+
 def test_the_labels_are_those_of_the_controller() -> None:
     (_, prefill), _ = leader_worker_sets(disaggregated_set())
     revision = prefill["metadata"]["labels"][REVISION]
@@ -70,11 +88,45 @@ def test_a_revision_covers_the_templates_and_not_the_annotations() -> None:
     assert revision(rolled) != revision(before)
 
 
+def test_an_error_has_the_path_of_its_role() -> None:
+    wrong = disaggregated_set(role("prefill", "prefiller"), role("decode", "decoder", launcher="magic"))
+
+    assert [path for _, path in found(composed(wrong))] == [
+        "spec.roles[1].metadata.annotations[fusioninfer.io/launcher]"
+    ]
+
+
+def test_two_sets_of_one_service_have_their_own_gangs_and_no_conflict() -> None:
+    other = disaggregated_set()
+    other["metadata"]["name"] = "ds2"
+    other["spec"]["roles"][0]["spec"]["leaderWorkerTemplate"]["size"] = 4
+
+    made = composed(disaggregated_set(), other)
+
+    assert len(named(made, "PodGroup")) == 2
+    assert "FI401" not in {one.error.code for one in made.found}
+
+
 def test_a_refresh_of_a_role_is_reported_to_take_effect_with_the_next_template() -> None:
     made = composed(disaggregated_set(role("prefill", "prefiller"), role("decode", "decoder", refresh="2")))
 
     (late,) = [one for one in made.found if one.error.code == "FI542"]
     assert late.error.path == "spec.roles[1].metadata.annotations[fusioninfer.io/refresh]"
+
+
+def test_the_other_annotations_of_a_role_do_not_warn() -> None:
+    assert "FI542" not in {one.error.code for one in composed(disaggregated_set()).found}
+
+
+def test_a_set_without_our_annotations_stays_plain() -> None:
+    plain = disaggregated_set()
+    for one in plain["spec"]["roles"]:
+        del one["metadata"]
+
+    made = composed(plain)
+
+    assert made.found == ()
+    assert {obj["kind"] for obj in made.objects} == {"LeaderWorkerSet"}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +135,27 @@ def test_a_refresh_of_a_role_is_reported_to_take_effect_with_the_next_template()
 )
 def test_garbage_raises_nothing(spec: Any) -> None:
     composed(disaggregated_set() | {"spec": spec})
+
+
+def test_files_are_not_changed() -> None:
+    obj = disaggregated_set()
+    before = copy.deepcopy(obj)
+
+    composed(obj)
+
+    assert obj == before
+
+
+def test_the_command_reads_the_kind(tmp_path: Path) -> None:
+    file = tmp_path / "set.yaml"
+    roles = (role("prefill", "prefiller", refresh="2"), role("decode", "decoder"))
+    file.write_text(yaml.dump(disaggregated_set(*roles)))
+
+    checked = CliRunner().invoke(main, ["validate", "-f", str(file)])
+    expanded = CliRunner().invoke(main, ["expand", "-f", str(file)])
+
+    assert (checked.exit_code, "FI542" in checked.output) == (0, True)
+    assert expanded.output.count("kind: LeaderWorkerSet") == 2
 
 
 # --- LWS 0.10: slices, placementPolicy, roles[].scaling ----------------------------------------------
@@ -118,6 +191,29 @@ def test_each_slice_is_a_copy_of_all_roles_with_a_gang_of_its_own() -> None:
         assert metadata["annotations"][GROUP_NAME] == groups[at // 2]
         assert metadata["labels"][SLICE] == str(at // 2)
     assert [one["metadata"]["name"] for one in named(made, "PodGroup")] == groups
+
+
+def test_slices_change_no_revision() -> None:
+    revisions = {
+        lws["metadata"]["labels"][REVISION]
+        for obj in (disaggregated_set(), of_0_10(slices=3), of_0_10(placementPolicy=EXCLUSIVE))
+        for _, lws in leader_worker_sets(obj)
+    }
+
+    assert len(revisions) == 1
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        of_0_10(slices=1),
+        of_0_10(placementPolicy=EXCLUSIVE),
+        of_0_10(role("prefill", "prefiller") | EXTERNAL, role("decode", "decoder")),
+    ],
+    ids=["slices", "placementPolicy", "scaling"],
+)
+def test_a_set_that_only_lws_0_10_takes_has_its_names(obj: Object) -> None:
+    assert [lws["metadata"]["labels"][SLICE] for _, lws in leader_worker_sets(obj)] == ["0", "0"]
 
 
 @pytest.mark.parametrize("count", [0, -1, 10**9, True, "2", [], None])
@@ -279,3 +375,12 @@ def test_metadata_that_lws_copied_to_a_statefulset_is_not_its_authors(
     )
 
     assert {one.error.code for one in made.found} & {"FI930"} == codes
+
+
+def test_the_command_accepts_a_set_for_lws_0_10(tmp_path: Path) -> None:
+    file = tmp_path / "set.yaml"
+    file.write_text(yaml.dump(of_0_10(slices=2, placementPolicy=EXCLUSIVE)))
+
+    checked = CliRunner().invoke(main, ["validate", "-f", str(file)])
+
+    assert (checked.exit_code, checked.output.count("needs LWS 0.10")) == (0, 2)

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
+from fusioninfer.cli.options import FINDINGS
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
@@ -88,6 +89,13 @@ def test_each_leaf_of_the_record_is_explained() -> None:
             left += [(case.name, leaf) for leaf in recorded(document, made) if not below.match(leaf)]
 
     assert left == []
+
+
+def test_a_copied_template_is_one_field() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+
+    (one,) = [one.field for one in found if one.concern == "split"]
+    assert (one.path, one.now) == ("spec.leaderWorkerTemplate.leaderTemplate", "a copy of workerTemplate")
 
 
 SHARED: Final = {"model": ["model", "lora"], "shm": ["shm", "shm_limit"]}
@@ -202,6 +210,12 @@ def test_an_expanded_object_is_explained_by_its_record() -> None:
     assert {one.field.path for one in after} == {one.field.path for one in explain.explain(before, SETTINGS)}
 
 
+def test_a_field_is_found_by_the_index_in_findings() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
+
+    assert [one.rule.code for one in found] == ["FI621"]
+
+
 def test_a_path_has_the_position_of_an_item_and_finds_its_field_again() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
 
@@ -209,8 +223,32 @@ def test_a_path_has_the_position_of_an_item_and_finds_its_field_again() -> None:
     assert all(explain.is_below(one.field.path, one.at) for one in found)
 
 
+def test_size_1_and_launcher_none_are_not_causes() -> None:
+    plain = PROBED.parents[1] / "sidecar-01-args-only" / "input.yaml"
+    (document,) = documents.read([str(plain)])
+    document.object["metadata"]["annotations"]["fusioninfer.io/launcher"] = "none"
+
+    (found,) = explain.explain([document], SETTINGS, ARGS)
+
+    assert found.cause == "metadata.annotations[fusioninfer.io/strategy]"
+
+
 def test_the_command_writes_json() -> None:
     answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "--field", ARGS, "-o", "json"])
 
     (one,) = json.loads(answer.stdout)
     assert (one["concern"], one["rule"], one["was"]) == ("launch", "FI621", ["--model", "org/M", "-tp", "16"])
+
+
+def test_the_command_reads_standard_input() -> None:
+    answer = CliRunner().invoke(main, ["explain", "-f", "-", "-o", "json"], input=PROBED.read_text())
+
+    assert len(json.loads(answer.stdout)) > 10
+
+
+def test_a_denied_object_is_not_explained() -> None:
+    refused = PROBED.parents[1] / "parts-skip-unknown" / "input.yaml"
+
+    answer = CliRunner().invoke(main, ["explain", "-f", str(refused)])
+
+    assert (answer.exit_code, answer.stdout) == (FINDINGS, "")

@@ -114,6 +114,15 @@ def test_a_number_of_an_enumeration_as_a_text_has_no_suggestion(tmp_path: Path) 
     assert about.message == "must be a whole number"
 
 
+def test_a_template_needs_a_spec(tmp_path: Path) -> None:
+    kind = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceTemplate"}
+
+    for spec in ({}, {"spec": None}):
+        template = {**kind, "metadata": {"name": "a"}, **spec}
+        found = composed(tmp_path, a=yaml.safe_dump(template)).found
+        assert [(one.error.path, one.error.message) for one in found] == [("spec", "is required")]
+
+
 @pytest.mark.parametrize(
     ("service", "pod", "found"),
     [
@@ -160,6 +169,18 @@ def test_a_repeated_object_is_no_contradiction_in_its_service(tmp_path: Path) ->
 
     assert [one.error.code for one in made.found] == ["FI923"]
     assert (made.found[0].place, made.checked) == (f"{tmp_path}/b.yaml:4", 2)
+
+
+def test_a_repeated_object_with_another_content_is_checked_too(tmp_path: Path) -> None:
+    made = composed(tmp_path, a=GOOD, b=GOOD.replace("replicas: 1", "replica: 1"))
+
+    assert [(one.line, one.error.code) for one in made.found] == [(4, "FI923"), (8, "FI920")]
+
+
+def test_the_same_name_in_two_namespaces_is_not_repeated(tmp_path: Path) -> None:
+    other = GOOD.replace("  name: a\n", "  name: a\n  namespace: b\n")
+
+    assert composed(tmp_path, a=GOOD, b=other).found == ()
 
 
 def test_a_kustomization_is_no_object(tmp_path: Path) -> None:

@@ -100,6 +100,23 @@ def test_a_command_that_launches_the_nodes_is_distributed(command: str) -> None:
     assert kind_of(command) == "distributed"
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ray start --head --port=6379 && vllm serve M",
+        "exec ray  symmetric-run -- vllm serve M",
+        "bash /x/multi-node-serving.sh leader; vllm serve M",
+        "vllm serve M --nnodes $N",
+        "vllm serve M -n 2",
+        "vllm serve M -n2 -r1",
+        "export A=$LWS_LEADER_ADDRESS; vllm serve M",
+        "for i in 1 2; do mpirun x; done",
+    ],
+)
+def test_a_script_that_launches_the_nodes_is_distributed(script: str) -> None:
+    assert kind_of(["sh", "-c", script]) == "distributed"
+
+
 @pytest.mark.parametrize("command", ["nice -n 5 sleep 1", "trtllm-serve -n 5", "tail -n5 -r log"])
 def test_a_short_flag_of_another_program_is_no_launch(command: str) -> None:
     assert kind_of(command) != "distributed"
@@ -132,6 +149,12 @@ def test_a_login_shell_stays_because_its_profile_may_set_the_path(words: tuple[s
     assert read.shell.kept
 
 
+def test_items_after_a_script_are_arguments_where_it_expands_them() -> None:
+    read = read_command(("sh", "-c", 'vllm serve "$@"', "--"), ("M", "-tp", "16"), read_image(STOCK))
+
+    assert read.argv == ("vllm", "serve", "M", "-tp", "16")
+
+
 @pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 nice "$@"'])
 def test_the_engine_may_be_in_the_items_after_a_script(script: str) -> None:
     read = read_command(("sh", "-c", script, "sh"), ("vllm", "serve", "M", "-tp", "16"), read_image(STOCK))
@@ -157,6 +180,21 @@ def test_items_after_a_script_without_a_simple_command_are_too_complex(script: s
 
 def test_a_flag_after_two_dashes_is_no_launch() -> None:
     assert kind_of("vllm serve -- M --nnodes 2") == "serve"
+
+
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [
+        ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 16", "vllm"),
+        ("mpirun -n 16 trtllm-llmapi-launch trtllm-serve M --tp_size 16", "tensorrt-llm"),
+        ("mpirun -n 16 server", ""),
+        ("vllm serve M --nnodes 2", "vllm"),
+    ],
+)
+def test_the_engine_inside_of_a_launch_is_found(command: str, engine: str) -> None:
+    read = read_command(tuple(command.split()), (), read_image(STOCK))
+
+    assert (read.kind, read.within) == ("distributed", engine)
 
 
 def test_ignored_items_after_a_script_are_too_complex() -> None:

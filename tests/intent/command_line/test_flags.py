@@ -2,8 +2,9 @@
 
 import pytest
 
-from intent.command_line.dialects import LMDEPLOY, TENSORRT, VLLM, fused_short
+from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM, fused_short
 from intent.command_line.flags import (
+    BACKEND,
     DATA,
     EXPERTS,
     MODEL,
@@ -46,6 +47,13 @@ def test_an_invalid_spelling_is_not_a_flag(spelled: str) -> None:
     assert read_flags(spelled.split(), 0, VLLM).last(TENSOR) is None
 
 
+@pytest.mark.parametrize(
+    "spelled", ["--dist=ray", "--distributed_executor_backend ray", "--distributed-exec ray"]
+)
+def test_the_executor_is_found_in_every_spelling(spelled: str) -> None:
+    assert read_flags(spelled.split(), 0, VLLM).last(BACKEND) is not None
+
+
 def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
     flags = read_flags(["--model", "--port", "80"], 0, VLLM)
 
@@ -60,6 +68,10 @@ def test_a_short_flag_of_one_letter_may_be_joined_with_its_value(spelled: str) -
     assert flag.value == "2"
 
 
+def test_sglang_has_no_short_flags() -> None:
+    assert read_flags(["-n2"], 0, SGLANG).last("nnodes") is None
+
+
 def test_there_are_no_flags_after_two_dashes() -> None:
     flags = read_flags(["-tp", "8", "--", "M", "-tp", "16", "--"], 0, VLLM)
 
@@ -68,6 +80,10 @@ def test_there_are_no_flags_after_two_dashes() -> None:
 
 def test_a_negative_number_is_a_value() -> None:
     assert read_flags(["-tp", "-1"], 0, VLLM).given == (Flag(TENSOR, "-1", 0, 2),)
+
+
+def test_an_argument_after_a_switch_is_the_model() -> None:
+    assert read_flags(["--enable-prefix-caching", "M"], 0, VLLM).bare == (1,)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +128,15 @@ def test_a_value_longer_than_an_argument_is_not_expanded() -> None:
 
     assert resolve("$(A)" * 130, (("A", long),)) == long * 130
     assert resolve("$(A)" * 200, (("A", long),)) is None
+
+
+@pytest.mark.parametrize(
+    ("spelled", "size"), [("--tp 8", "8"), ("--tp-size=8", "8"), ("--tp_size 8", None), ("-tp 8", None)]
+)
+def test_spellings_of_sglang(spelled: str, size: str | None) -> None:
+    flag = read_flags(spelled.split(), 0, SGLANG).last(TENSOR)
+
+    assert (flag.value if flag else None) == size
 
 
 @pytest.mark.parametrize(

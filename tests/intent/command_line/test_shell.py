@@ -1,5 +1,7 @@
 """Shell scripts: the position of the engine, and scripts that are too complex."""
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +120,16 @@ def test_unsupported_scripts_are_too_complex(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["engine M", "\nexec engine M\n", "# c\nengine M # c\n", "engine \\\n  'a b' \"c\" d\\ e\n"]
+)
+def test_one_plain_command_is_simple(text: str) -> None:
+    script = read_script(text, engine)
+
+    assert script is not None
+    assert script.simple
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "engine $M",
@@ -141,6 +153,23 @@ def test_expansions_keep_the_shell(text: str) -> None:
 
     assert script is not None
     assert not script.simple
+
+
+def test_an_assignment_keeps_the_shell() -> None:
+    script = read_script("A=1 engine M", lambda words: words.index("engine"))
+
+    assert script is not None
+    assert not script.simple
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6), max_size=5))
+def test_a_plain_command_is_split_as_by_a_shell(words: list[str]) -> None:
+    text = shlex.join(["engine", *words])
+
+    script = read_script(text, engine)
+
+    assert script is not None
+    assert (script.argv, script.simple) == (("engine", *words), True)
 
 
 @given(st.text("en gi\\\"'$`(){};&|<>#\n=*@1", max_size=24))

@@ -43,6 +43,10 @@ def test_a_term_that_matches_no_node_still_matches_none(empty: Any) -> None:
     assert terms(empty, {"matchExpressions": [ZONE]}) == [empty, {"matchExpressions": [ZONE, ASKED]}]
 
 
+def test_a_requirement_that_is_there_is_not_repeated() -> None:
+    assert terms({"matchExpressions": [ASKED]}) == [{"matchExpressions": [ASKED]}]
+
+
 def test_other_rules_of_affinity_stay() -> None:
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
     whole = {"spec": {"affinity": {"nodeAffinity": copy.deepcopy(preferred), "podAffinity": {"x": 1}}}}
@@ -54,6 +58,26 @@ def test_other_rules_of_affinity_stay() -> None:
         **preferred,
         REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [ASKED]}]},
     }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"spec": None},
+        {"spec": "x"},
+        {"spec": {"affinity": 1}},
+        {"spec": {"affinity": {"nodeAffinity": []}}},
+        {"spec": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": {}}}}}},
+        {
+            "spec": {
+                "affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [1, {"matchExpressions": 2}]}}}
+            }
+        },
+    ],
+)
+def test_a_template_of_the_wrong_shape_is_left_to_the_schema(wrong: Object) -> None:
+    assert restrict(copy.deepcopy(wrong), GPUS) == wrong
 
 
 def test_without_the_field_a_template_stays_as_it_is() -> None:
@@ -143,6 +167,12 @@ def test_an_affinity_that_excludes_all_types_is_refused(
 
     where = f"spec.roles[0].{field}.spec.affinity.nodeAffinity.{REQUIRED}"
     assert found == ({where: "FI730"} if is_refused else {})
+
+
+def test_a_node_selector_that_chooses_one_of_the_types_is_accepted() -> None:
+    assert (
+        read(isvc(worker(template=template(nodeSelector={"gpu": "H200"}), acceleratorTypes=TYPES)))[1] == ()
+    )
 
 
 @pytest.mark.parametrize("given", [[], [{}], [None, {"matchExpressions": []}]])

@@ -91,6 +91,21 @@ def test_scaling_and_rollouts_have_their_own_codes(field: str, value: Object, ex
     assert said(isvc(worker(**{field: value}))) == [f"spec.roles[0].{field}{expected}"]
 
 
+@pytest.mark.parametrize(
+    "service",
+    [
+        None,
+        {},
+        {"spec": []},
+        {"spec": {"roles": {"a": 1}}},
+        isvc(worker(template=[])),
+        {"spec": {"roles": [7]}},
+    ],
+)
+def test_what_the_models_refuse_is_not_repeated(service: Object | None) -> None:
+    assert said(service) == []
+
+
 def test_the_number_of_findings_is_bounded() -> None:
     many = changed(isvc(), POD, {f"nothing{at}": at for at in range(1000)})
 

@@ -32,10 +32,22 @@ def annotations(lws: Object) -> Object:
     return found
 
 
+def test_the_order_is_that_of_the_roles() -> None:
+    made = rendered(isvc(decoder(), router(strategy=None), prefiller()))
+
+    assert [lws["metadata"]["name"] for lws in made] == ["svc-decode", "svc-prefill"]
+
+
 def test_a_role_may_have_zero_replicas() -> None:
     (lws,) = rendered(isvc(worker(replicas=0)))
 
     assert lws["spec"]["replicas"] == 0
+
+
+def test_every_member_has_the_scheduler() -> None:
+    made = rendered(isvc(prefiller(), decoder(), schedulingStrategy={"schedulerName": "mine"}))
+
+    assert [annotations(lws)[PREFIX + "scheduler-name"] for lws in made] == ["mine", "mine"]
 
 
 @pytest.mark.parametrize("key", ["fusioninfer.io/launcher", "scheduling.volcano.sh/queue-name"])
@@ -73,6 +85,66 @@ def test_rendered_objects_share_no_data_with_the_input() -> None:
     assert obj == before
 
 
+def test_a_template_of_any_depth_is_copied() -> None:
+    deep: Object = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+
+    (lws,) = rendered(isvc(worker(template={"spec": {"x": deep}})))
+
+    assert lws["spec"]["leaderWorkerTemplate"]["size"] == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        (f"{GROUP}.workerTemplate.spec.containers[0].args[1]", f"{ROLE}.template.spec.containers[0].args[1]"),
+        ("spec.leaderWorkerTemplate.size", "spec.roles[1].multinode.nodeCount"),
+        ("spec.leaderWorkerTemplate.restartPolicy", "spec.roles[1].restartPolicy"),
+        ("spec.replicas", "spec.roles[1].replicas"),
+        ("metadata.name", "spec.roles[1].name"),
+        ("metadata.annotations[fusioninfer.io/service]", "metadata.name"),
+        ("metadata.annotations[fusioninfer.io/component-type]", "spec.roles[1].componentType"),
+        ("metadata.annotations[fusioninfer.io/role-name]", "spec.roles[1].name"),
+        ("metadata.annotations[fusioninfer.io/roles]", "spec.roles"),
+        ("metadata.annotations[fusioninfer.io/scheduler-name]", "spec.schedulingStrategy.schedulerName"),
+        ("metadata.annotations[fusioninfer.io/strategy]", "spec.roles[0].strategy"),
+        (f"{NOTES}[fusioninfer.io/launcher]", f"{ROLE}.template.{NOTES}[fusioninfer.io/launcher]"),
+        ("metadata.annotations[fusioninfer.io/skip]", "metadata.annotations[fusioninfer.io/skip]"),
+    ],
+)
+def test_a_finding_has_the_path_in_the_inferenceservice(path: str, field: str) -> None:
+    annotated = template() | {"metadata": {"annotations": {"fusioninfer.io/launcher": "auto"}}}
+    made = service(isvc(router(), worker(template=annotated)))
+
+    assert authored(FieldError(path, None, "", "FI108"), made, made.roles[0]).path == field
+
+
+def test_a_finding_names_fields_of_the_inferenceservice() -> None:
+    made = service(isvc())
+    error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI312")
+
+    assert authored(error, made, made.roles[0]).message == "or raise multinode.nodeCount"
+
+
+def test_a_template_of_the_workers_makes_that_of_the_role_the_leaders() -> None:
+    (lws,) = rendered(isvc(worker(template=template(hostIPC=True), worker=template())))
+
+    group = lws["spec"]["leaderWorkerTemplate"]
+
+    assert group == {"size": 2, "leaderTemplate": template(hostIPC=True), "workerTemplate": template()}
+
+
+@pytest.mark.parametrize(
+    ("rendered_path", "field"), [("leaderTemplate", "template"), ("workerTemplate", "worker")]
+)
+def test_a_finding_on_one_of_two_templates_is_moved_to_its_field(rendered_path: str, field: str) -> None:
+    made = service(isvc(worker(worker=template())))
+    error = FieldError(f"spec.leaderWorkerTemplate.{rendered_path}.spec", None, "x", "FI301")
+
+    assert authored(error, made, made.roles[0]).path == f"spec.roles[0].{field}.spec"
+
+
 def test_the_options_of_a_decoders_sidecar_are_its_annotation() -> None:
     options = {"connector": "sglang", "tls": ["decoder", "prefiller"], "secretName": "certs"}
 
@@ -87,6 +159,23 @@ def test_the_options_of_a_decoders_sidecar_are_its_annotation() -> None:
 # --- templates ---------------------------------------------------------------------------------------
 
 REFS = PREFIX + "base-refs"
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "expected"),
+    [
+        (["a", "b"], [], "a,b"),
+        ([], ["a"], "a"),
+        (["a", "b"], ["c"], "a,b,c"),
+        (["a", "b"], ["a"], "b,a"),
+    ],
+)
+def test_templates_of_a_role_come_after_those_of_the_service(
+    shared: list[str], own: list[str], expected: str
+) -> None:
+    obj = changed(changed(isvc(), "spec.baseRefs", shared), "spec.roles.0.baseRefs", own)
+
+    assert annotations(rendered(obj)[0])[REFS] == expected
 
 
 @pytest.mark.parametrize(("own", "path"), [([], "spec.baseRefs"), (["c"], "spec.roles[0].baseRefs")])

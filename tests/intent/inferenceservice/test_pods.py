@@ -91,6 +91,13 @@ def test_the_number_of_nodes_of_the_author_stays(nodes: Object) -> None:
     assert found["spec"]["leaderWorkerTemplate"]["size"] == 4
 
 
+def test_a_role_without_parallelism_has_one_pod() -> None:
+    found = rendered(service({}, 8))
+
+    assert found["spec"]["leaderWorkerTemplate"]["size"] == 1
+    assert "fusioninfer.io/parallelism" not in found["metadata"]["annotations"]
+
+
 def errors(made: Object) -> list[str]:
     return [str(one) for one in check(made) if one.severity == "error"]
 

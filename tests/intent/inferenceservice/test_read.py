@@ -43,6 +43,27 @@ def test_a_router_without_a_strategy_gets_the_default_of_its_roles(
     assert routed(*roles)[0].routing.strategy == strategy
 
 
+def test_a_router_keeps_the_specs_of_its_author() -> None:
+    route = {"parentRefs": [{"name": "g"}], "rules": [{"x": 1}]}
+
+    found, _ = routed(worker(), router(httproute=route, gateway={"listeners": []}))
+
+    assert (found.name, found.routing) == ("router", Routing("prefix-cache", http_route=route))
+    assert (found.gateway, found.given) == (
+        {"listeners": []},
+        frozenset({"name", "componentType", "strategy", "httproute", "gateway"}),
+    )
+
+
+def test_carried_annotations_are_kept() -> None:
+    annotations = {"note": "x", "fusioninfer.io/skip": "shm", "scheduling.volcano.sh/queue-name": "q"}
+
+    service, _ = read(isvc(annotations=annotations))
+
+    assert service is not None
+    assert dict(service.annotations) == {k: v for k, v in annotations.items() if k != "note"}
+
+
 # --- shape ------------------------------------------------------------------------------------------
 
 
@@ -74,12 +95,27 @@ def test_a_field_of_the_wrong_type_is_reported_and_nothing_is_read(
     assert found(broken) == [(where, code)]
 
 
+def test_a_dissimilar_field_is_reported_with_all_known_ones() -> None:
+    ((error),) = read(changed(isvc(), "spec.zzz", 1))[1]
+
+    assert error.message.startswith("unknown field; known are roles, schedulingStrategy, ")
+
+
 @pytest.mark.parametrize("field", ["replicas", "multinode", "strategy", "gateway", "roleReplicas"])
 def test_a_null_is_an_absent_field(field: str) -> None:
     plain = isvc(worker(multinode=None))
     null = isvc(plain["spec"]["roles"][0] | {field: None})
 
     assert read(null) == read(plain)
+
+
+@pytest.mark.parametrize(("path", "where"), [("extra", "extra"), ("spec.extra", "spec.extra")])
+def test_an_unknown_field_that_is_null_is_reported(path: str, where: str) -> None:
+    """A strict API server refuses it, too."""
+    obj = changed(isvc(), path, 1)
+    (obj if path == "extra" else obj["spec"])["extra"] = None
+
+    assert found(obj) == [(where, "FI702")]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +159,11 @@ def test_invalid_combinations_of_roles_are_refused(roles: tuple[Object, ...]) ->
     assert ("spec.roles", "FI703") in found(isvc(*roles))
 
 
+@pytest.mark.parametrize("roles", [(worker(),), (prefiller(), decoder())])
+def test_encoders_stand_beside_other_engines(roles: tuple[Object, ...]) -> None:
+    assert found(isvc(encoder(), *roles, encoder(name="encode-2"))) == []
+
+
 def test_a_role_with_the_name_of_the_endpoint_picker_is_refused_beside_a_router() -> None:
     assert found(isvc(router(), worker(name="epp"))) == [("spec.roles[1].name", "FI705")]
     assert found(isvc(worker(name="epp"))) == []
@@ -156,6 +197,10 @@ def test_a_router_runs_no_engine(field: str, value: Any) -> None:
 )
 def test_an_engine_has_no_routes(field: str, value: Any) -> None:
     assert found(isvc(worker(**{field: value}))) == [(f"{ROLE}.{field}", "FI706")]
+
+
+def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
+    assert found(isvc(router(), prefiller(), decoder())) == [(f"{ROLE}.strategy", "FI802")]
 
 
 # --- earlier names ----------------------------------------------------------------------------------
@@ -218,6 +263,14 @@ def test_a_priority_has_no_effect_without_a_router() -> None:
     assert found(isvc(priority="Critical")) == [("spec.priority", "FI803")]
 
 
+def test_a_router_has_the_endpoint_picker_of_the_annotation() -> None:
+    named = {"fusioninfer.io/picker": "gie-1.2", "fusioninfer.io/picker-replicas": "2"}
+
+    made, errors = routed(router(), worker(), annotations=named)
+
+    assert (made.routing.picker, made.routing.picker_replicas, errors) == ("gie-1.2", 2, ())
+
+
 @pytest.mark.parametrize(
     ("name", "code"), [("1st", "FI101"), ("a.b", "FI101"), ("s" * 64, "FI101"), (None, "FI701")]
 )
@@ -266,6 +319,15 @@ def test_a_replica_of_one_node_has_no_workers(nodes: Object | None) -> None:
     assert found(isvc(worker(multinode=nodes, worker=template()))) == [(f"{ROLE}.worker", "FI731")]
 
 
+@pytest.mark.parametrize("key", ["launcher", "component-type", "picker", "paused"])
+def test_annotations_of_a_role_are_refused_on_the_template_of_its_workers(key: str) -> None:
+    whole = template() | {"metadata": {"annotations": {f"fusioninfer.io/{key}": "none"}}}
+
+    (error,) = read(isvc(worker(worker=whole)))[1]
+
+    assert (error.path, error.code) == (f"{ROLE}.worker.metadata.annotations[fusioninfer.io/{key}]", "FI709")
+
+
 def of_router(**fields: Any) -> Router:
     """Return the router of a valid InferenceService."""
     made, errors = routed(router(**{"strategy": None} | fields), worker())
@@ -299,6 +361,10 @@ def test_decoders_behind_an_endpoint_picker_of_the_author_still_get_a_sidecar(fi
     made, errors = routed(router(**{"strategy": None} | fields), prefiller(), decoder())
 
     assert (errors, made.routing.strategy) == ((), "pd-disaggregation")
+
+
+def test_a_router_with_a_template_beside_an_ingress_has_an_endpoint_picker() -> None:
+    assert of_router(ingress={}, template=PODS).is_picked
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import RoleIntent, read
-from tests.builders.autoscaling import pods, rolling, scaling
+from tests.builders.autoscaling import external, pods, rolling, scaling
 from tests.builders.isvc import isvc, worker
 
 ROLE = "spec.roles[0]"
@@ -36,6 +36,15 @@ def rendered(obj: Object) -> Object:
     return spec
 
 
+def test_a_scaled_role_has_no_findings_and_no_replicas() -> None:
+    obj = scaled()
+
+    assert (found(obj), role_of(obj).scaling, role_of(obj).replicas) == ([], QUEUE, None)
+    assert "replicas" not in rendered(obj)
+    assert role_of(scaled(scaling=QUEUE | {"minReplicas": None})).scaling == QUEUE
+    assert role_of(isvc(worker(replicas=2))).scaling is None
+
+
 @pytest.mark.parametrize("field", ["replicas", "roleReplicas"])
 def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str) -> None:
     obj = scaled(**{field: 3})
@@ -46,6 +55,19 @@ def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str)
         "remove one of the two (FI715)"
     )
     assert (role_of(obj).replicas, "replicas" in rendered(obj)) == (None, False)
+
+
+def test_scaling_without_metrics_or_to_zero_is_a_warning() -> None:
+    assert found(scaled(scaling=scaling())) == [(f"{ROLE}.scaling", "FI755")]
+    to_zero = scaled(scaling=scaling(external(), minReplicas=0))
+    assert found(to_zero) == [(f"{ROLE}.scaling.minReplicas", "FI756")]
+
+
+def test_the_maximum_of_replicas_limits_the_length_of_names() -> None:
+    fits = isvc(worker(name="w", scaling=scaling(pods(), maxReplicas=10)), name="s" * 48)
+    long = isvc(worker(name="w", scaling=scaling(pods(), maxReplicas=11)), name="s" * 48)
+
+    assert (found(fits), found(long)) == ([], [(f"{ROLE}.name", "FI109")])
 
 
 def test_a_rollout_strategy_is_that_of_the_leader_worker_set() -> None:

@@ -19,6 +19,12 @@ def read(stored: Object) -> Member:
     return found
 
 
+def test_an_expanded_lws_is_a_member() -> None:
+    found = read(lws())
+
+    assert (found.key, found.component_type, found.role_name, found.size) == (KEY, "prefiller", "prefill", 2)
+
+
 GROUP: Final = "spec.leaderWorkerTemplate"
 HIGH, LOW = template(priority="high"), template(priority="low")
 WITHOUT: Final = {"leaderWorkerTemplate": {"workerTemplate": template()}}
@@ -53,6 +59,21 @@ FIELDS: Final[dict[str, tuple[Object, str, Any]]] = {
 @pytest.mark.parametrize(("stored", "field", "value"), FIELDS.values(), ids=FIELDS)
 def test_a_member_has_what_its_object_says(stored: Object, field: str, value: Any) -> None:
     assert getattr(read(stored), field) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            changed(lws(), f"metadata.annotations.fusioninfer.io/{key}", None)
+            for key in ("service", "expansion")
+        ),
+        changed(lws(), "metadata.labels", {}),
+        *({}, {"metadata": None}, {"metadata": {"labels": 3}}, {"spec": []}),
+    ],
+)
+def test_other_objects_are_no_members(value: Object) -> None:
+    assert member(value) is None
 
 
 def test_members_are_grouped_by_service() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from intent import Object
 from sync.observed.autoscaler import Autoscaler, cached_autoscaler, is_autoscaler, watched_autoscaler
+from tests.sync.samples import APPLIED
 
 SET = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1-decode"}
 
@@ -50,6 +51,10 @@ def test_it_is_found_by_the_set_that_it_scales() -> None:
 )
 def test_one_that_scales_something_else_is_not_kept(target: Any) -> None:
     assert cached_autoscaler(hpa(target)) is None
+
+
+def test_ours_is_kept_whatever_somebody_else_made_it_scale() -> None:
+    assert kept(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED)).projection.target == ""
 
 
 @pytest.mark.parametrize(

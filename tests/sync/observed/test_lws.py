@@ -42,6 +42,13 @@ def test_a_status_is_of_the_generation_that_it_names(status: Object, observed: i
     assert (row.observed, row.current) == (observed, current)
 
 
+@pytest.mark.parametrize(("status", "updating"), [("True", True), ("False", False)])
+def test_a_rolling_update_is_seen(status: str, updating: bool) -> None:  # noqa: FBT001 - a table
+    said = condition("UpdateInProgress", status)
+
+    assert lws.project(leader_worker_set({}, conditions=[said])).updating == updating
+
+
 def test_what_was_ejected_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Object] = []
 

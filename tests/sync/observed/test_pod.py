@@ -38,6 +38,16 @@ def test_a_pod_names_its_lws_and_group() -> None:
     assert (row.namespace, row.service, row.lws, row.group) == ("team-a", "r1", "r1-decode", "1")
 
 
+@pytest.mark.parametrize(
+    ("written", "read"), [("4", 4), ("", 0), ("four", 0), ("-4", 0), (4, 0), ("9" * 5000, 0)]
+)
+def test_a_pod_has_the_size_of_its_group(written: Any, read: int) -> None:
+    found = pod()
+    found["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/size": written}
+
+    assert project(found).group_size == read
+
+
 def held(message: str) -> Object:
     return pod(conditions=[{"type": "PodScheduled", "status": "False", "message": message}])
 
@@ -120,6 +130,15 @@ EVICTED: Object = {"phase": "Failed", "reason": "Evicted", "message": "the node 
 )
 def test_a_container_that_cannot_run_is_a_failure(obj: Object, failure: Failure | None) -> None:
     assert project(obj).failure == failure
+
+
+@pytest.mark.parametrize(
+    "fields", [{"restartCount": 1}, {"ready": True}, {"lastState": {"terminated": {"exitCode": 0}}}]
+)
+def test_a_recovered_container_is_no_failure(fields: Object) -> None:
+    crashed = {"lastState": {"terminated": {"exitCode": 1}}, "restartCount": 3, "ready": False}
+
+    assert project(container({"running": {}}, **(crashed | fields))).failure is None
 
 
 def test_a_pod_being_deleted_is_marked() -> None:

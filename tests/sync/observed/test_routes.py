@@ -6,6 +6,7 @@ import pytest
 
 from intent import Object
 from sync.observed import routes
+from sync.observed.condition import ObservedCondition
 from sync.observed.routes import Listener, Parent
 
 
@@ -69,6 +70,18 @@ def test_a_gateway_has_its_listeners_and_addresses() -> None:
     assert (row.listeners, row.addresses) == ((Listener("web", 80, "HTTP"),), ("10.0.0.1",))
 
 
+def programmed(observed: int) -> Object:
+    """Return the second generation of a Gateway, with a condition of some generation."""
+    said = {"type": "Programmed", "status": "False", "reason": "Invalid", "observedGeneration": observed}
+    return {"metadata": {"generation": 2}, "status": {"conditions": [said]}}
+
+
+def test_a_gateway_has_its_condition_programmed_of_this_generation() -> None:
+    found = [routes.project_gateway(programmed(observed)).programmed for observed in (0, 1, 2)]
+
+    assert found == [None, None, ObservedCondition("Programmed", "False", "Invalid", observed=2)]
+
+
 def condition(kind: str, status: str, message: str = "", **fields: Any) -> Object:
     """Return a condition."""
     return {"type": kind, "status": status, "message": message, **fields}
@@ -102,3 +115,14 @@ def test_a_deployment_is_available_by_its_pods(
 
     assert (row.available, row.replacing, row.current) == (available, replacing, current)
     assert row.picker == "gie-1.4"
+
+
+def test_a_refused_pod_comes_before_other_conditions() -> None:
+    row = routes.project_deployment(
+        picker(
+            condition("Available", "False", "Deployment does not have minimum availability."),
+            condition("ReplicaFailure", "True", "exceeded quota: compute"),
+        )
+    )
+
+    assert row.message == "exceeded quota: compute"

@@ -57,6 +57,28 @@ def test_of_prefillers_and_decoders_the_decoders_are_selected() -> None:
     )
 
 
+def test_its_inference_service_owns_it_or_its_members_do() -> None:
+    members = rendered(prefill(), decode())["metadata"]["ownerReferences"]
+    service = rendered(member("w"), service=ISVC)["metadata"]["ownerReferences"]
+
+    named = [[(one["kind"], one["name"]) for one in owners] for owners in (members, service)]
+    assert named == [[("LeaderWorkerSet", "d"), ("LeaderWorkerSet", "p")], [("InferenceService", "r1")]]
+
+
+def test_what_is_gone_changes_nothing_but_the_owners() -> None:
+    before, after = rendered(prefill(), decode()), rendered(decode())
+
+    assert (after["spec"], len(after["metadata"]["ownerReferences"])) == (before["spec"], 1)
+    assert plan(prefill()) == plan(service=ISVC) == Desired(held_objects=frozenset(KEPT))
+
+
+def test_a_member_that_breaks_a_rule_is_not_selected() -> None:
+    found = rendered(member("w", created="2026-01-01"), decode(created="2026-01-02"))
+
+    assert found["spec"]["selector"]["fusioninfer.io/component-type"] == "worker"
+    assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ["w"]
+
+
 def test_decoders_on_different_ports_leave_it_as_it_is() -> None:
     found = plan(prefill(), decode("d1", role_name="a", port=1), decode("d2", role_name="b", port=2))
 
@@ -148,6 +170,12 @@ def test_an_ingress_leads_to_the_service_where_its_author_names_no_other(asked: 
     assert ingress(**asked) == made
 
 
+def test_its_port_is_one_of_the_service() -> None:
+    ports = rendered(member("w"), service=ISVC)["spec"]["ports"]
+
+    assert BACKEND["service"]["port"]["name"] in {one["name"] for one in ports}  # type: ignore[index] # a literal
+
+
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
@@ -167,3 +195,9 @@ def test_an_ingress_to_a_service_whose_name_is_taken_is_reported() -> None:
     found = plan(member("w"), service=bringing(), namesakes=namesake("r1-api"))
 
     assert (found.objects, said(found)) == ((), {("r1", "FI835", "error")})
+
+
+def test_without_routes_there_is_no_ingress() -> None:
+    found = plan(member("w"), service=bringing(), settings=Settings(routes=False))
+
+    assert [one["kind"] for one in found.objects] == ["Service"]

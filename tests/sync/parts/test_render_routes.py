@@ -209,6 +209,12 @@ def plain() -> Object:
     return pod(made(UNROUTED, service=isvc(strategy="queue-size")))
 
 
+def test_an_authors_template_without_fields_changes_nothing() -> None:
+    assert (
+        customized(spec={"containers": []}) == customized(spec={"containers": [{"name": "epp"}]}) == plain()
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "limits", "bounded"),
     [
@@ -270,3 +276,17 @@ def test_what_routes_depend_on_is_not_the_authors() -> None:
     assert own["spec"]["serviceAccountName"] == "r1-epp"
     assert own["spec"]["volumes"] == plain()["spec"]["volumes"]
     assert own["spec"]["containers"][0]["volumeMounts"] == plain()["spec"]["containers"][0]["volumeMounts"]
+
+
+def test_tolerations_of_the_operator_stay_beside_the_authors() -> None:
+    settings = Settings(picker_tolerations=({"key": "infra"},))
+    service = isvc(strategy="queue-size", template={"spec": {"tolerations": [{"key": "mine"}]}})
+    whole = pod(made(UNROUTED, service=service, settings=settings))
+
+    assert whole["spec"]["tolerations"] == [{"key": "infra"}, {"key": "mine"}]
+
+
+def test_a_further_container_comes_after_the_endpoint_picker() -> None:
+    made = customized(spec={"containers": [{"name": "log", "image": "l:1"}]})
+
+    assert [one["name"] for one in made["spec"]["containers"]] == ["epp", "log"]

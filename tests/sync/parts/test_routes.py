@@ -312,6 +312,13 @@ def test_what_is_asked_for_is_planned(
     assert FIELDS[field](plan(*members, **known)) == value
 
 
+def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
+    with_adapters, without = (config_in(plan(worker(has_adapters=one))) or "" for one in (True, False))
+
+    assert "lora-affinity-scorer" in with_adapters
+    assert "lora-affinity-scorer" not in without
+
+
 @pytest.mark.parametrize(
     ("prefills", "words"),
     [(Routing(gateway="other"), "the gateway (p: other)"), (Routing(config="a\nb\n"), "(p: a ...)")],
@@ -324,6 +331,10 @@ def test_a_disagreement_names_the_members_and_the_first_line_of_their_values(
     assert words in str(plan(prefill(routing=prefills), decode(routing=other)).of_routes[0].error)
 
 
+def test_one_side_alone_is_never_routed_by_another_strategy() -> None:
+    assert [one["metadata"]["name"] for one in preview([DECODES], SETTINGS).objects] == ["r1-api"]
+
+
 def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives() -> None:
     found = plan(prefill(), DECODES, settings=Settings(disaggregated_picker="gie-1.5"))
     chosen = plan(prefill(routing=Routing(picker="gie-1.5")), DECODES)
@@ -332,6 +343,14 @@ def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives
     assert "use llm-d-0.9 or llm-d-0.10" in found.of_routes[0].error.message
     refused = {one.error.path for one in chosen.of_routes if one.error.code == "FI805"}
     assert refused == {"metadata.annotations[fusioninfer.io/picker]"}
+
+
+def test_members_that_disagree_on_the_endpoint_picker_keep_the_routes() -> None:
+    found = plan(
+        prefill(routing=Routing(picker="llm-d-0.4")), decode(routing=replace(PD, picker="llm-d-0.7"))
+    )
+
+    assert (is_held(found), codes(found) >= {("p", "FI806"), ("d", "FI806")}) == (True, True)
 
 
 def test_a_decoder_without_a_named_endpoint_picker_has_the_sidecar_of_another() -> None:

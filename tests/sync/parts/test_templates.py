@@ -13,7 +13,7 @@ from intent.service.member import Member
 from sync.kinds import POOL, ROUTES
 from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.inferencetemplate import OFF, NamedTemplates, cached_template
+from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.parts.service import desired_state
 from sync.parts.sets import leader_worker_sets
@@ -84,6 +84,10 @@ def test_the_version_stays_while_a_template_is_not_known(templates: NamedTemplat
 
 def test_the_version_stays_when_a_service_follows_no_longer() -> None:
     assert version_of(service(), named(row(generation=2)), version="older") == "older"
+
+
+def test_a_service_without_templates_has_no_version() -> None:
+    assert not version_of(service(baseRefs=[], followTemplates=True), NamedTemplates(), version="older")
 
 
 # --- what is applied -----------------------------------------------------------------------------------
@@ -213,3 +217,7 @@ def test_the_pool_goes_on_to_select_the_pods_that_serve_while_a_template_is_not_
     labels = {"fusioninfer.io/service": "svc", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
     assert pool["spec"]["selector"]["matchLabels"] == labels
     assert pool["metadata"]["ownerReferences"] == pools[0]["metadata"]["ownerReferences"]
+
+
+def test_a_template_without_a_part_for_routers_keeps_nothing_of_it() -> None:
+    assert row().projection == InferenceTemplateProjection(1)

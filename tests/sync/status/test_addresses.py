@@ -144,6 +144,17 @@ def urls(*listeners: Listener, hostnames: tuple[str, ...] = (), addresses: tuple
     return [one["url"] for one in made.get("addresses", [])]
 
 
+def test_every_listener_and_every_address_is_listed_once() -> None:
+    assert urls(WEB, TLS, WEB, RAW, addresses=("10.0.0.1", "fd00::1")) == [
+        *("http://10.0.0.1", "http://[fd00::1]"),
+        *("https://10.0.0.1", "https://[fd00::1]"),
+    ]
+
+
+def test_every_hostname_is_listed_and_no_address_under_which_it_is_not_served() -> None:
+    assert urls(WEB, hostnames=("a.b", "*.c", "d.e"), addresses=("10.0.0.1",)) == ["http://a.b", "http://d.e"]
+
+
 def test_every_host_of_an_ingress_is_listed_with_its_path() -> None:
     rules = [{"host": "a.b", "http": http("/x")}, {"host": "*.c"}, {"http": http("/y")}, {"host": "d.e"}]
 

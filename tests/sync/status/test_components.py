@@ -7,15 +7,18 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from sync.observed.routes import Deployment
 from sync.status import Observed, status
 from tests.sync.status.samples import (
     CRASH,
     D0,
+    D1,
     LATER,
     NOW,
     P0,
     PREFILL,
     lws,
+    routes,
     seen,
     service,
     starting,
@@ -50,6 +53,12 @@ def test_a_role_is_counted() -> None:
     }
 
 
+def test_a_ready_pod_of_an_unready_group_counts_as_a_pod_only() -> None:
+    found = decode(seen(P0, D0[:3] + D_STARTS[3:]))
+
+    assert (found["readyReplicas"], found["readyPods"]) == (0, 3)
+
+
 def test_replicas_of_an_autoscaler_are_desired() -> None:
     sets = SETS | {"decode": lws("decode", replicas=5)}
 
@@ -81,6 +90,18 @@ def test_only_a_changed_role_gets_a_new_time() -> None:
     assert decode(seen(P0, D0), before, LATER)["lastUpdateTime"] == LATER
 
 
+def test_changing_pods_change_the_counts() -> None:
+    counts = [decode(seen(P0, *groups))["readyPods"] for groups in ((), (D0,), (D0, D1), (D1,), ())]
+
+    assert counts == [0, 4, 8, 4, 0]
+
+
+def test_a_removed_role_is_not_listed() -> None:
+    before = status(seen(), {}, NOW)
+
+    assert set(status(seen(P0, service=service(PREFILL)), before, LATER)["components"]) == {"prefill"}
+
+
 def ready(observed: Observed) -> Any:
     """Return the counts for the columns of kubectl."""
     return status(observed, {}, NOW)["ready"]
@@ -90,3 +111,16 @@ def test_replicas_are_counted_by_component_type_and_together() -> None:
     assert ready(SHORT) == {"replicas": "2/3", "prefillers": "1/1", "decoders": "1/2"}
     two = service(*decoders(replicas=2).roles, replace(PREFILL, name="long"))
     assert ready(seen(service=two))["prefillers"] == "1/2"
+
+
+def test_the_endpoint_picker_is_counted_while_it_has_a_deployment() -> None:
+    picker = Deployment(available=True, current=True, replicas=2, ready=1)
+
+    assert ready(seen(routes=routes(picker=picker)))["endpointPicker"] == "1/2"
+    assert "endpointPicker" not in ready(seen(routes=routes(picker=None)))
+
+
+def test_a_service_that_cannot_be_read_has_no_counts_and_no_empty_maps() -> None:
+    unread = status(seen(service=InferenceServiceIntent("team-a", "r1")), {}, NOW)
+
+    assert not {"components", "ready"} & unread.keys()  # the API server would refuse to empty stored ones

@@ -144,6 +144,12 @@ def test_a_condition_has_the_reason_of_its_cause(
     assert judged(kind, observed, said) == (verdict, said)
 
 
+def test_of_an_unreadable_service_no_condition_is_true_but_failed() -> None:
+    states = {name: reason(name, UNREAD)[0] for name in JUDGES if name not in OPTIONAL}
+
+    assert [name for name, one in states.items() if one == "True"] == ["Failed"]
+
+
 @pytest.mark.parametrize("lag", [{"settled": False}, {"sets": LATE}])
 @pytest.mark.parametrize("kind", ["Ready", "Active", "Scheduled"])
 def test_nothing_is_true_because_of_an_earlier_generation(kind: str, lag: dict[str, object]) -> None:
@@ -154,6 +160,12 @@ def test_nothing_is_true_because_of_an_earlier_generation(kind: str, lag: dict[s
 @pytest.mark.parametrize("kind", ["Scheduled", "Active"])
 def test_routes_that_are_not_stored_hide_no_pod(kind: str, errors: tuple[FieldError, ...]) -> None:
     assert reason(kind, seen(routes=replace(WORKS, errors=errors)))[0] == "True"
+
+
+def test_the_first_of_several_errors_by_code_is_reported_in_any_order() -> None:
+    other = FieldError("metadata", None, "members disagree", "FI404")
+
+    assert message("Failed", seen(errors=(other, RULE))) == message("Failed", seen(errors=(RULE, other)))
 
 
 def test_every_failure_of_a_container_has_a_code() -> None:

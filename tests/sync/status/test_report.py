@@ -117,6 +117,12 @@ def test_an_endpoint_picker_is_reported_by_its_deployment() -> None:
     assert found.picker == Deployment(available=True, current=True)
 
 
+def test_the_gateways_of_the_route_are_reported() -> None:
+    gateway = part("shared", status={"addresses": [{"value": "10.0.0.1"}]})
+
+    assert [one.addresses for one in of_routes((GATEWAYS, gateway)).gateways] == [("10.0.0.1",)]
+
+
 @pytest.mark.parametrize(
     ("fields", "attached"),
     [
@@ -151,6 +157,14 @@ def test_an_unreadable_service_is_never_settled() -> None:
     broken = inference_service(role("a", replicas="many"))
 
     assert not observed(snapshot(broken), NOTHING).settled
+
+
+def test_a_service_that_breaks_a_rule_has_its_roles() -> None:
+    broken = inference_service(annotations={"fusioninfer.io/strategy": "queue-size"})
+
+    found = observed(snapshot(broken), NOTHING)
+
+    assert ([role.name for role in found.service.roles], found.settled) == (["prefill", "decode"], True)
 
 
 # --- a service of that name that is gone ------------------------------------------------------------

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from intent import Object
+from intent.errors import FieldError
 from sync.status import differs, status, surplus, without_times
 from sync.status.conditions import JUDGES
 from sync.status.reasons import Verdict
@@ -35,6 +36,18 @@ def test_only_a_changed_condition_gets_a_new_time() -> None:
     assert condition("Scheduled", SHORT, before, LATER)["lastTransitionTime"] == NOW
     assert condition("Ready", again, before, LATER)["lastTransitionTime"] == NOW
     assert condition("Active", SHORT, before, LATER)["lastTransitionTime"] == LATER
+
+
+def test_an_invalid_time_is_replaced() -> None:
+    before = {"conditions": [condition("Ready", seen()) | {"lastTransitionTime": "yesterday"}]}
+
+    assert condition("Ready", seen(), before, LATER)["lastTransitionTime"] == LATER
+
+
+def test_a_long_message_is_truncated() -> None:
+    long = FieldError("spec", None, "no " * 1000, "FI108")
+
+    assert len(condition("Failed", seen(errors=(long,)))["message"]) == 1024
 
 
 def test_a_message_controls_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from intent.annotations import MODEL, MODEL_NAME, path
 from intent.launch import argument_path, read_launch
 from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, engines_of, lws, put, template
@@ -152,6 +153,15 @@ def test_opting_out_restores_the_authors_object(shape: dict[str, Any], launcher:
     assert put(live, stored)["spec"] == file(shape)["spec"]
 
 
+@EACH
+@LAUNCHERS
+def test_another_size_changes_the_flag(shape: dict[str, Any], launcher: str) -> None:
+    stored = put(asked(shape, launcher=launcher))
+    other = put(file(shape, launcher=launcher, parallelism="tensor=4,pipeline=2"))
+
+    assert put(changed(stored, KEY, "tensor=4,pipeline=2"), stored)["spec"] == other["spec"]
+
+
 @LAUNCHERS
 @pytest.mark.parametrize("size", [1, 2])
 def test_an_argument_added_by_hand_is_the_authors(launcher: str, size: int) -> None:
@@ -165,6 +175,17 @@ def test_an_argument_added_by_hand_is_the_authors(launcher: str, size: int) -> N
     assert starts(put(changed(stored, KEY, None), stored)) == starts(
         put(file(wanted, size, launcher=launcher))
     )
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_flag_of_the_authors_own_added_by_hand_replaces_the_blocks(size: int) -> None:
+    stored = put(asked(SHAPES["args"], size, launcher="vllm-native"))
+    flags = ["-tp", "8", "-pp", "2"]
+
+    stored = edited(stored, lambda one: one["args"].extend(flags))
+
+    wanted = file({"command": None, "args": ["--model", "org/M", *flags]}, size, launcher="vllm-native")
+    assert starts(stored) == starts(put(wanted))
 
 
 # --- nothing is dropped in silence --------------------------------------------------------------------
@@ -190,6 +211,37 @@ def test_a_block_that_cannot_be_added_is_an_error(shape: dict[str, Any], why: st
     assert found.path == "metadata.annotations[fusioninfer.io/parallelism]"
     assert why in found.message
     assert starts(put(live)) == starts(live)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_reported"),
+    [([], True), (["--nnodes", "2"], True), (["--nnodes", "2", "--served-model-name=chat"], False)],
+)
+def test_a_served_name_that_cannot_be_added_is_reported_unless_it_is_there(
+    arguments: list[str],
+    is_reported: bool,  # noqa: FBT001 - a column
+) -> None:
+    command = ["vllm", "serve", "org/M"] if arguments else ["/start.sh"]
+    engine = {"command": command, "args": arguments, "image": "corp/llm:1"}
+    live = file(engine, 1, model="hf://org/M", model_name="chat", launcher="none")
+    found = {one.path: one.message for one in check(live, mutated=False) if one.code == "FI546"}
+
+    assert ("write --served-model-name there yourself" in found.get(path(MODEL_NAME), "")) == is_reported
+    assert path(MODEL) in found
+
+
+def test_no_template_is_filled_if_one_cannot_be() -> None:
+    good, bad = container(args=["M"]), container(command=["/start.sh"], args=[])
+    live = lws(2, template(good), template(bad), parallelism="tensor=8", launcher="none")
+
+    assert codes(live) == ["FI116"]
+    assert starts(put(live)) == starts(live)
+
+
+def test_an_unknown_engine_container_is_an_error() -> None:
+    live = lws(1, template(container("a", image="x"), container("b", image="y")), parallelism="tensor=8")
+
+    assert "FI116" in codes(live)
 
 
 def test_a_contradiction_is_an_error_and_the_same_value_is_none() -> None:

@@ -132,6 +132,10 @@ def test_a_batch_of_sglang_is_no_larger_than_what_is_loaded() -> None:
     assert "--max-loras-per-batch" not in args(f"{TWO},maxCpuAdapters=8", engine=SGLANG)
 
 
+def test_a_limit_that_is_only_known_in_the_cluster_is_left_alone() -> None:
+    assert errors(f"{SQL},maxRank=64", "--max-lora-rank", "$(RANK)") == []
+
+
 @pytest.mark.parametrize(
     ("given", "notes"),
     [
@@ -145,6 +149,11 @@ def test_an_adapter_has_another_name_than_the_model(given: list[str], notes: dic
     engine = {"command": ["vllm", "serve"]} if notes else VLLM
 
     assert ("FI125", NOTE) in errors(SQL, *given, engine=engine, **notes)
+
+
+def test_an_adapter_may_have_the_name_of_the_model_that_is_served_under_another() -> None:
+    assert errors("org/M=pvc://claim/a") == [("FI125", NOTE)]
+    assert errors("org/M=pvc://claim/a", "--served-model-name", "base") == []
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,41 @@ def test_an_engine_is_told_its_model_in_its_own_words(
     assert started(one(words, image, command=command, **HF)) == made
 
 
+@pytest.mark.parametrize(
+    ("words", "notes", "made"),
+    [
+        ("vllm serve org/M", {"model": "hf://org/M"}, []),
+        ("vllm serve --model org/M", {"model": "hf://org/M"}, []),
+        ("vllm serve --model=org/M", {"model": "hf://org/M:v1"}, [*REVISION]),
+        ("vllm serve org/M --revision v1", {"model": "hf://org/M:v1"}, []),
+        ("vllm serve org/M --served-model-name other chat", HF, [*REVISION]),
+        ("vllm serve org/M --served-model-name mine", {"model": "hf://org/M"}, []),
+        ("vllm serve /mnt/models/", PVC, ["--served-model-name", "svc"]),
+        ("vllm serve --served-model-name mine", PVC, ["/mnt/models"]),
+        ("vllm serve --config f.yaml", PVC, ["/mnt/models", "--served-model-name", "svc"]),
+        ("vllm serve --unknown org/M", {"model": "hf://org/M"}, []),
+        ("vllm serve --unknown other", {"model": "hf://org/M"}, ["org/M"]),
+    ],
+)
+def test_an_argument_of_the_author_is_not_added_again(
+    words: str, notes: dict[str, Any], made: list[str]
+) -> None:
+    added = [word for word in started(one(words, NEW, **notes)) if word not in words.split()]
+
+    assert added == [word for word in made if word not in words.split()]
+    assert [
+        str(found) for found in check(one(words, NEW, **notes), mutated=False) if found.code == "FI324"
+    ] == []
+
+
 def test_a_model_that_is_served_under_its_own_name_is_added() -> None:
     words = started(one("vllm serve --served-model-name org/M --seed 1", NEW, model="hf://org/M"))
 
     assert words[2:] == ["org/M", "--served-model-name", "org/M", "--seed", "1"]
+
+
+def test_a_model_in_a_variable_is_not_compared() -> None:
+    assert started(one("vllm serve $(MODEL)", NEW, **PVC))[2:] == ["$(MODEL)", "--served-model-name", "svc"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ LAUNCH: Final[Object] = {
     "command": ["python3", "-m", "sglang.launch_server"],
     "args": ["--model-path", "org/M", "--host", "0.0.0.0"],  # noqa: S104 - an argument
 }
+KEY: Final = "metadata.annotations.fusioninfer.io/parallelism"
 LIMITS: Final = f"{WORKER}.spec.containers.0.resources.limits"
 PLAIN: Final[Object] = {"requests": {"cpu": "1", "memory": "1Gi"}}
 
@@ -143,6 +144,24 @@ def codes(live: Object) -> list[str]:
 
 # --- data and expert parallelism over several nodes ---------------------------------------------------
 
+DEEPSEEK: Final = "tensor=1,data=16,dataLocal=8,expert"
+
+
+def starts(live: Object, field: str) -> str:
+    one = engine_of(live, field)
+    return " ".join([*one["command"], *one["args"]])
+
+
+def test_workers_of_a_data_parallel_engine_start_no_api_servers_and_have_no_probes() -> None:
+    live = file(f"{VLLM}0.20.2", 2, DEEPSEEK, None, "--api-server-count", "8")
+    probe = {"httpGet": {"path": "/health", "port": 8000}}
+    made = put(changed(live, f"{WORKER}.spec.containers.0.readinessProbe", probe))
+
+    assert "--api-server-count 8" in starts(made, "leaderTemplate")
+    assert "--api-server-count" not in starts(made, "workerTemplate")
+    assert "readinessProbe" not in engine_of(made)
+    assert engine_of(made, "leaderTemplate")["readinessProbe"] == probe
+
 
 @pytest.mark.parametrize(
     ("size", "value", "fits"),
@@ -193,6 +212,12 @@ def test_each_pod_requests_its_share_where_it_requests_none(
     assert codes(file(image, size, value, PLAIN)) == []
 
 
+def test_ranks_that_share_the_tensor_parallel_group_request_nothing_of_their_own() -> None:
+    made = put(file(f"{SGLANG}0.5.9", 2, "tensor=16,data=4", PLAIN, "--enable-dp-attention"))
+
+    assert engine_of(made)["resources"]["limits"] == {"nvidia.com/gpu": "8"}
+
+
 @pytest.mark.parametrize(
     "resources",
     [
@@ -207,11 +232,33 @@ def test_a_request_of_the_authors_stays(resources: Object) -> None:
     assert engine_of(put(file(f"{VLLM}0.20.2", 1, "tensor=4", resources)))["resources"] == resources
 
 
+def test_an_engine_on_cpu_requests_no_accelerator() -> None:
+    live = file(f"{VLLM}0.20.2", 1, "tensor=4", PLAIN)
+    live = changed(live, f"{WORKER}.spec.containers.0.env", [{"name": "VLLM_TARGET_DEVICE", "value": "cpu"}])
+
+    assert engine_of(put(live))["resources"] == PLAIN
+
+
 @pytest.mark.parametrize(("resource", "limits"), [("amd.com/gpu", {"amd.com/gpu": "4"}), ("", None)])
 def test_the_operator_names_the_resource(resource: str, limits: Any) -> None:
     made = expanded(file(f"{VLLM}0.20.2", 1, "tensor=4", PLAIN), Settings(accelerator=resource))
 
     assert engine_of(made)["resources"].get("limits") == limits
+
+
+def test_other_limits_of_the_authors_stay() -> None:
+    limits = {"memory": "8Gi"}
+    made = put(file(f"{VLLM}0.20.2", 1, "tensor=4", {"limits": limits}))
+
+    assert engine_of(made)["resources"]["limits"] == limits | {"nvidia.com/gpu": "4"}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_removed_annotation_removes_the_request(size: int) -> None:
+    live = file(f"{VLLM}0.20.2", size, "tensor=8", PLAIN)
+    stored = put(live)
+
+    assert put(changed(stored, KEY, None), stored)["spec"] == put(changed(live, KEY, None))["spec"]
 
 
 @pytest.mark.parametrize("size", [1, 2])

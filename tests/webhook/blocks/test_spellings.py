@@ -139,6 +139,13 @@ def test_another_value_of_a_flag_of_sglang_is_an_error(words: list[str], code: s
     assert code in errors(of_sglang(*words, parallelism=sizes))
 
 
+@pytest.mark.parametrize("words", [["--nn", "2"], ["--nod=1"], ["--dist-i", "a:1"]], ids=lambda one: one[0])
+def test_an_abbreviated_launch_of_the_authors_own_is_left_alone(words: list[str]) -> None:
+    live = of_sglang("--model-path", "org/M", "--tp", "16", *words, model="", parallelism="")
+
+    assert written(live) == ["--host", "::", "--model-path", "org/M", "--tp", "16", *words]
+
+
 def test_an_old_sglang_turns_expert_parallelism_on_beside_its_size() -> None:
     assert "--enable-ep-moe" in written(of_sglang("--ep-size", "16", version="0.4.6"))
 

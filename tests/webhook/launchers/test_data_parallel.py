@@ -118,6 +118,11 @@ def test_a_leader_of_its_own_has_the_first_rank() -> None:
     assert serving == EVERYWHERE
 
 
+@pytest.mark.parametrize("args", ["-dp 2 -tp 16", "-dp 2 -tp 16 -dpl 1"])
+def test_ranks_that_span_pods_need_nnodes(args: str) -> None:
+    assert words(args, "0.23.0", size=4)[0].startswith("--nnodes 4")
+
+
 @pytest.mark.parametrize("args", ["-tp 16", "-dp 2 -tp 16", "-pp 2 -tp 8"])
 def test_what_vllm_0_17_cannot_start_is_written_only_if_its_launcher_is_named(args: str) -> None:
     one = engine(args, "vllm serve M --distributed-executor-backend mp", image("0.17.1"))
@@ -231,6 +236,13 @@ def test_a_start_rank_of_zero_serves_from_vllm_0_28_on() -> None:
         assert recorded(put(live)["metadata"]["annotations"]["fusioninfer.io/expansion"]).serving == serving
 
 
+def test_in_ray_the_leader_alone_runs_the_engine() -> None:
+    args = ["symmetric-run", "--address", "a:1", "--", "vllm", "serve", "M", *HYBRID.split()]
+    stored = put(lws(2, template(container(command=["ray"], args=args))))
+
+    assert recorded(stored["metadata"]["annotations"]["fusioninfer.io/expansion"]).serving == LEADERS
+
+
 def templates(stored: Object) -> list[Object]:
     """Return the pod templates of an object."""
     group = stored["spec"]["leaderWorkerTemplate"]
@@ -244,6 +256,18 @@ def moe(args: str, version: str = "0.30.0", **fields: Any) -> Object:
     """Return an object with a plain command."""
     one = container(command=["vllm", "serve", "M"], args=args.split(), image=image(version), **fields)
     return lws(2, template(one))
+
+
+def test_pods_that_serve_on_several_ports_say_so_to_endpoint_pickers() -> None:
+    (pods,) = templates(put(moe(MULTI_PORT)))
+
+    ports = "8000,8001,8002,8003,8004,8005,8006,8007"
+    found = {name: value for name, value in pods["metadata"]["annotations"].items() if "active" in name}
+    assert found == {
+        "inference.networking.k8s.io/active-ports": ports,
+        "llm-d.ai/active-ports": ports,
+    }
+    assert pods["metadata"]["labels"]["fusioninfer.io/serves"] == "all"
 
 
 def test_probes_call_the_supervisor_of_several_servers() -> None:

@@ -160,6 +160,23 @@ def test_every_launcher_keeps_the_order_of_the_authors_arguments(
     assert is_subsequence(["vllm", "serve", "org/M", *words], out)
 
 
+@given(
+    launcher=st.sampled_from(["ray-symmetric", "ray-start"]),
+    pieces=st.lists(KEPT | st.just(["--"]), max_size=6),
+    boundary=st.integers(0, 12),
+)
+def test_a_launcher_keeps_the_order_of_lmdeploys_arguments(
+    launcher: str, pieces: list[list[str]], boundary: int
+) -> None:
+    words = ["lmdeploy", "serve", "api_server", *(word for piece in pieces for word in piece)]
+    one = engine(words[boundary:], words[:boundary], "corp/llm:1")
+    field = leader_field(one, launcher)
+
+    container = written(group(one, launcher=launcher), field)
+
+    assert container["args"][-len(words) :] == words
+
+
 def is_subsequence(words: list[str], out: list[str]) -> bool:
     """Return whether all arguments are present, in their order."""
     rest = iter(out)
@@ -214,6 +231,28 @@ def test_a_real_shell_passes_the_same_arguments_to_the_engine(script: str, progr
     changed = [*container["command"], *container.get("args", ())]
     ray = ["ray", *SYMMETRIC_RUN[:2], "leader:6379", *SYMMETRIC_RUN[3:]]
     assert said(changed, programs) == [*ray, *before, *EXECUTOR]
+
+
+def test_a_real_shell_passes_on_the_items_after_the_script(programs: dict[str, str]) -> None:
+    command = ["sh", "-c", 'exec vllm serve M "$@"', "--"]
+    args = ["-tp", "16", "--x", "a  b", ""]
+
+    container = written(group(engine(args, command)))
+
+    changed = [*container["command"], *container["args"]]
+    before = said([*command, *args], programs)
+    assert said(changed, programs)[9:] == [*before, *EXECUTOR]
+
+
+@pytest.mark.parametrize("script", ['exec "$@"', 'cd / && A=b "$@" 2>&1', 'A=1; env B="$A" "${@}"'])
+def test_a_real_shell_starts_the_items_after_the_script(script: str, programs: dict[str, str]) -> None:
+    command = ["sh", "-c", script, "sh"]
+    args = ["vllm", "serve", "M", "--x", "a  b", "", "$HOME"]
+
+    container = written(group(engine(args, command)))
+
+    changed = [*container["command"], *container["args"]]
+    assert said(changed, programs)[9:] == [*said([*command, *args], programs), *EXECUTOR]
 
 
 RUNNABLE: Final[list[list[str]]] = [
@@ -274,3 +313,47 @@ def test_after_a_prefix_ray_start_has_the_variables_on_leader_and_workers(
         out = said(words, programs | {"LWS_LEADER_ADDRESS": "leader"})
         assert out[: len(noted) + 2] == [*noted, "ray", "start"]
         assert (out[-3:] == ["serve", "M", "a  b"]) == (field == "leaderTemplate")
+
+
+def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:
+    """Expand `$(X)` in arguments as the kubelet does."""
+    for name, value in env.items():
+        words = [word.replace(f"$({name})", value) for word in words]
+    return words
+
+
+@pytest.mark.parametrize("args", [["-tp", "8", "--x", "a  b", "", "$HOME", "'"], ['--y={"a": 1}']])
+def test_a_shell_computes_the_rank_and_passes_on_every_argument(
+    args: list[str], programs: dict[str, str]
+) -> None:
+    one = engine(["M", "-dp", "4", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
+    container = written(group(one, launcher="vllm-native"))
+
+    env = {"LWS_WORKER_INDEX": "1", "LWS_LEADER_ADDRESS": "leader"}
+    out = said(as_kubelet([*container["command"], *container["args"]], env), programs | env)
+
+    assert out[: 5 + len(args)] == ["vllm", "serve", "M", "-dp", "4", *args]
+    assert out[-3:] == ["--headless", "--data-parallel-start-rank", "2"]
+
+
+def test_a_leader_of_ray_start_passes_on_every_argument(programs: dict[str, str]) -> None:
+    args = ["-tp", "8", "--x", "a  b", "", "$HOME", "'"]
+    one = engine(["M", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")
+    container = written(group(one, launcher="ray-start"), "leaderTemplate")
+
+    out = said([*container["command"], *container["args"]], programs | {"VLLM_HOST_IP": "10.0.0.1"})
+
+    start = ["ray", "start", "--head", "--port=6379", "--node-ip-address=10.0.0.1", "--num-gpus=8"]
+    assert out[:7] == [*start, "--disable-usage-stats"]
+    assert out[-len(args) - 3 :] == ["vllm", "serve", "M", *args]
+
+
+@pytest.mark.parametrize("script", ["cd /; exec vllm serve $MODEL $FLAGS", 'A=1 vllm serve M "a b"'])
+def test_ray_start_is_inserted_into_a_script_that_must_stay(script: str, programs: dict[str, str]) -> None:
+    one = engine(command=["sh", "-c", script], image="vllm/vllm-openai:v0.10.2")
+    before = said(["sh", "-c", script], programs)
+    container = written(group(one, launcher="ray-start"), "leaderTemplate")
+
+    out = said(container["command"], programs)
+
+    assert out[-len(before) :] == before

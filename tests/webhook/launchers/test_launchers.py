@@ -5,18 +5,23 @@ from dataclasses import replace
 
 import pytest
 
-from intent.lws import Engine
+from intent.lws import Accelerators, Engine, Intent
+from intent.settings import Settings
 from tests.builders.lws import lws, put
 from tests.webhook.launches import SETTINGS, engine, group, written
 from webhook.check import check
+from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.mutate import input_of
 from webhook.mutate.launch import launch
+from webhook.overlay.launch import LAUNCHER_WORDS
 from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"
 NEW = "vllm/vllm-openai:v0.20.2"
 RANKS = ["--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "$(LWS_LEADER_ADDRESS)"]
+MODULE = "python3 -m vllm.entrypoints.openai.api_server"
+SGLANG = "python3 -m sglang.launch_server"
 
 
 def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -28,6 +33,12 @@ def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str
         container = templates[field]["spec"]["containers"][0]
         words += [container.get("command", list(one.command)), container.get("args", list(one.args)) or []]
     return words[0], words[1], words[2], words[3]
+
+
+def test_api_servers_are_dropped_from_the_command_too() -> None:
+    _, _, command, args = both(engine("M -tp 16", "vllm serve -asc 4", NEW), "vllm-native")
+
+    assert (command, args[:3]) == (["vllm", "serve"], ["M", "-tp", "16"])
 
 
 @pytest.mark.parametrize(
@@ -79,6 +90,45 @@ def test_flags_are_added_to_a_script_before_two_dashes(
     command, args, _, _ = both(engine(behind, ["sh", "-c", script], NEW), "vllm-native")
 
     assert (command[2], args[1:]) == (expected[0], expected[1].split())
+
+
+def test_arithmetic_stays_in_a_script_that_passes_on_its_items() -> None:
+    one = engine("-dp 4", ["sh", "-c", 'cd /x; vllm serve M "$@"', "sh"], OLD)
+
+    _, _, command, args = both(one, "vllm-native")
+
+    assert command[2].endswith("--headless --data-parallel-start-rank $((LWS_WORKER_INDEX*2))")
+    assert args == ["-dp", "4"]
+
+
+def test_no_script_contains_text_that_the_kubelet_expands() -> None:
+    for data in ("--model M -tp 16", "--model M -dp 4"):
+        for launcher in ("ray-start", "vllm-native"):
+            command, _, worker, _ = both(engine(data, image=OLD), launcher)
+            scripts = [*command[2:3], *worker[2:3]]
+
+            assert [text for text in scripts if "$(" in text.replace("$((", "")] == []
+
+
+def test_ray_start_gets_the_number_of_countable_gpus() -> None:
+    with_gpus, _, _, _ = both(engine("M", "vllm serve", OLD), "ray-start")
+    without, _, _, _ = both(
+        engine("M", "vllm serve", OLD, accelerators=Accelerators("google.com/tpu", 4)), "ray-start"
+    )
+
+    assert ("--num-gpus=8" in with_gpus[2], "--num-gpus" in without[2]) == (True, False)
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_launchers_marks_are_not_in_an_authors_arguments(name: str) -> None:
+    one = engine("--model-path M", SGLANG) if name == "sglang" else engine("--model M", image=NEW)
+    intent = group(one, launcher=name)
+
+    templates = launch(input_of(intent, SETTINGS))["spec"]["leaderWorkerTemplate"]
+
+    assert [
+        field for field, written in templates.items() if not any(m in str(written) for m in LAUNCHER_WORDS)
+    ] == []
 
 
 # --- the choice -------------------------------------------------------------------------------------
@@ -146,6 +196,49 @@ def test_the_choice_depends_on_engine_flags_and_image(
 
 
 @pytest.mark.parametrize(
+    ("settings", "annotation", "args", "chosen"),
+    [
+        (Settings(), "", "M", "vllm-native"),
+        (Settings(), "", f"{SGLANG} --tp 16", "sglang"),
+        (Settings(), "", "M --dist mp", "vllm-native"),
+        (Settings(), "ray-symmetric", "M --dist mp", "ray-symmetric"),
+        (Settings(launcher="auto"), "", "M", "vllm-native"),
+        (Settings(launcher="ray-start"), "", "M", "vllm-native"),
+        (Settings(launcher="ray-start"), "ray-start", "M", "ray-start"),
+        (Settings(launcher="none"), "", f"{SGLANG} --tp 16", "none"),
+        (Settings(launcher="none"), "auto", "M", "vllm-native"),
+        (Settings(launcher="none"), "vllm-native", "M", "vllm-native"),
+    ],
+)
+def test_the_annotation_overrides_the_settings(
+    settings: Settings, annotation: str, args: str, chosen: str
+) -> None:
+    intent = group(engine(args, image=NEW), launcher=annotation)
+
+    assert read_plan(intent, settings).launcher == chosen
+
+
+@pytest.mark.parametrize(
+    ("default", "annotation", "image", "chosen"),
+    [
+        ("ray-start", "", "vllm/vllm-openai:v0.17.1", "ray-start"),
+        ("ray-start", "auto", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+        ("ray-start", "", "corp/llm:1", "ray-start"),
+        ("ray-start", "auto", "corp/llm:1", "vllm-native"),
+        ("ray-start", "", NEW, "vllm-native"),
+        ("ray-symmetric", "", OLD, "ray-start"),
+        ("sglang", "", "vllm/vllm-openai:v0.17.1", "ray-symmetric"),
+    ],
+)
+def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
+    default: str, annotation: str, image: str, chosen: str
+) -> None:
+    intent = group(engine("vllm serve M", image=image), launcher=annotation)
+
+    assert read_plan(intent, Settings(launcher=default)).launcher == chosen
+
+
+@pytest.mark.parametrize(
     ("image", "annotation", "code", "why"),
     [
         (OLD, "", "", "v0.10.2 has Ray 2.49 or older: ray-symmetric needs Ray 2.54 or later; ray-start"),
@@ -204,6 +297,14 @@ def test_images_of_aws_and_llm_d_are_known_by_their_tags(
     assert "llm-d" in image or read_plan(mine, SETTINGS).choice.code == "FI527"
 
 
+def test_the_finding_has_the_path_of_the_decisive_image() -> None:
+    leader, worker = (engine("vllm serve M -tp 8 -pp 2", image=image) for image in (NEW, "corp/llm:1"))
+
+    (found,) = (one for one in validate(input_of(group(worker, leader), SETTINGS)) if one.code == "FI527")
+
+    assert (found.path.split(".")[2], found.message[:20]) == ("workerTemplate", "not known to have vL")
+
+
 def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     intent = group(engine("M -tp 8 -pp 2 --dist ray", "vllm serve", NEW))
 
@@ -214,6 +315,33 @@ def test_the_command_stays_with_a_warning_if_no_launcher_can_start() -> None:
     assert found.message.startswith(
         "left as it is: vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; set"
     )
+    assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command"),
+    [
+        ("vllm-native", "python3 -u -m vllm.entrypoints.openai.api_server --model M"),
+        ("vllm-native", "vllm serve M --dist ray"),
+        ("vllm-native", "vllm serve M -dpb ray"),
+        ("ray-start", "vllm serve M --dist mp"),
+        ("sglang", "vllm serve M"),
+        ("ray-symmetric", f"{SGLANG} --tp 16"),
+        ("ray-symmetric", "trtllm-serve M"),
+        ("auto", "lmdeploy serve api_server M"),
+        ("ray-symetric", "vllm serve M"),
+    ],
+)
+def test_a_command_that_a_launcher_cannot_rewrite_stays(launcher: str, command: str) -> None:
+    assert launch(input_of(group(engine("", command, NEW), launcher=launcher), SETTINGS)) == {}
+
+
+def test_a_script_with_the_module_cannot_be_headless() -> None:
+    intent: Intent = group(
+        engine("", ["sh", "-c", f"cd /x; {MODULE} --model M"], NEW), launcher="vllm-native"
+    )
+
+    assert launch(input_of(intent, SETTINGS)) == {}
     assert launch(input_of(replace(intent, launcher="ray-start"), SETTINGS)) != {}
 
 

@@ -1,5 +1,7 @@
 """The sidecar of a decoder: its container, the engine's new port, and the cases without one."""
 
+import subprocess
+from pathlib import Path
 from typing import Any, Final
 
 import jsonpatch
@@ -7,18 +9,21 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
+from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, engine_of, lws, pod_spec, put, template
 from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
+from webhook.mutate import input_of
 from webhook.mutate.sidecar import SECURITY
 from webhook.review import WARNING_LENGTH
 
 GROUP: Final = "spec.leaderWorkerTemplate"
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 DECODER: Final = {"component_type": "decoder", "strategy": "pd-disaggregation"}
+STRATEGY: Final = "metadata.annotations.fusioninfer.io/strategy"
 LOOP: Final = "while true; do vllm serve M; done"
 
 
@@ -84,6 +89,45 @@ def test_the_engine_listens_on_another_port(
     assert words(put(decoder(container(command=command, args=args)))) == written
 
 
+SCRIPTS = [
+    "vllm serve $MODEL --port 9000 2>&1 | cat",
+    'export A=1; exec vllm serve "$MODEL" -tp 8 # comment',
+    "cd / && vllm serve M \\\n  --seed 1\n",
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_real_shell_hands_the_engine_one_more_flag(script: str, tmp_path: Path) -> None:
+    program = tmp_path / "vllm"
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    out = [
+        subprocess.run(
+            command,
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin", "MODEL": "org/M"},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.splitlines()
+        for command in (
+            ["sh", "-c", script],
+            words(put(decoder(container(command=["sh", "-c", script], args=None)))),
+        )
+    ]
+
+    assert out[1] == [*out[0], "--port", "8200"]
+
+
+def test_a_launcher_that_writes_into_the_script_keeps_the_moved_port() -> None:
+    shell = ["sh", "-c", 'exec vllm serve "$@"', "--"]
+    one = container(command=shell, args=["M", "-tp", "16"], image="vllm/vllm-openai:v0.10.2")
+
+    expanded = put(decoder(one, size=2))
+
+    assert words(expanded, "leaderTemplate")[4:] == ["M", "-tp", "16", "--port", "8200"]
+
+
 # --- the pod ----------------------------------------------------------------------------------------
 
 
@@ -145,6 +189,19 @@ def test_a_probe_of_the_api_is_moved_to_the_engine(probe: Object, moved: Object,
 
     assert pod_spec(expanded)["containers"][0][field] == moved
     assert put(expanded, expanded) == expanded
+
+
+def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
+    sleep = {"exec": {"command": ["sleep", "5"]}}
+
+    (one,) = pod_spec(put(decoder(container(lifecycle={"preStop": HEALTH, "postStart": sleep}))))[
+        "containers"
+    ]
+
+    assert one["lifecycle"] == {
+        "preStop": {"httpGet": {"path": "/health", "port": 8200}},
+        "postStart": sleep,
+    }
 
 
 # --- cases without a sidecar ------------------------------------------------------------------------
@@ -220,6 +277,28 @@ def test_a_port_that_cannot_move_gives_a_warning_and_no_sidecar(one: Object) -> 
     assert found.message.isascii()
 
 
+@pytest.mark.parametrize(
+    ("live", "found"),
+    [
+        (decoder(container("a", resources=None), container("b", resources=None)), ["FI851"]),
+        (decoder(container(args=["M"], livenessProbe={"exec": {"command": ["true"]}})), ["FI853"]),
+        (changed(decoder(), f"{GROUP}.workerTemplate", None), ["FI108"]),
+    ],
+    ids=["no engine is found", "a probe that runs a command", "no templates"],
+)
+def test_what_a_decoder_lacks_is_reported(live: Object, found: list[str]) -> None:
+    assert [code for code in codes(live) if code.startswith(("FI1", "FI85"))] == found
+
+
+def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:
+    before = put(decoder())
+
+    after = put(changed(before, "metadata.annotations.fusioninfer.io/picker", "llm-d-0.4"), before)
+
+    (proxy,) = proxies(after)
+    assert proxy["image"].endswith(":v0.4.0")
+
+
 def test_changing_the_operators_endpoint_picker_keeps_an_existing_sidecar() -> None:
     live = changed(decoder(), "metadata.name", "other")
     before: Object = jsonpatch.apply_patch(
@@ -228,6 +307,15 @@ def test_changing_the_operators_endpoint_picker_keeps_an_existing_sidecar() -> N
 
     (proxy,) = proxies(put(before, before))
     assert proxy["image"].endswith(":v0.4.0")
+
+
+def test_an_endpoint_picker_without_a_sidecar_is_reported_once() -> None:
+    settings = Settings(disaggregated_picker="gie-1.5")
+
+    found = [one.code for one in check(decoder(), settings=settings, mutated=False) if one.code[2] == "8"]
+
+    assert found == ["FI805"]
+    assert "routing-proxy" not in str(expand(decoder(), settings=settings))
 
 
 @pytest.mark.parametrize("field", ["initContainers", "containers"])
@@ -243,6 +331,19 @@ def test_an_authors_container_named_like_the_sidecar_is_refused(field: str) -> N
 
 
 # --- edits ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_arguments_edited_after_the_move_are_moved_again(size: int) -> None:
+    once = put(decoder(container(args=["M", "-tp", "16"]), size=size))
+    field = "leaderTemplate" if size > 1 else "workerTemplate"
+    more = [*pod_spec(once, field)["containers"][0]["args"], "--seed", "1"]
+    edited = changed(once, f"{GROUP}.{field}.spec.containers.0.args", more)
+
+    again = put(edited, once)
+
+    assert sorted(pod_spec(again, field)["containers"][0]["args"]) == sorted(more)
+    assert not {"FI851", "FI852"} & set(codes(again, once))
 
 
 def test_an_edited_sidecar_is_refused() -> None:
@@ -324,6 +425,31 @@ def test_a_sidecar_that_admission_would_not_write_is_refused(field: str, value: 
     assert put(live)["spec"] == live["spec"]
 
 
+# --- the strategy -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_removing_the_strategy_restores_the_engines_port(size: int) -> None:
+    one = container(
+        args=["M", "--port", "9000", "-tp", "16"],
+        startupProbe={"httpGet": {"path": "/health", "port": 9000}},
+        lifecycle={"preStop": {"tcpSocket": {"port": 9000}}},
+    )
+    live = decoder(one, size=size)
+    once = put(live)
+
+    again = put(changed(once, STRATEGY, None), once)
+
+    assert again["spec"] == put(changed(live, STRATEGY, None))["spec"]
+
+
+def test_no_other_object_computes_the_move() -> None:
+    intent = read(lws(component_type="decoder")).intent
+
+    assert intent is not None
+    assert input_of(intent, Settings()).layout.move is None
+
+
 # --- options ------------------------------------------------------------------------------------------
 
 
@@ -382,6 +508,14 @@ def test_a_certificate_is_mounted_from_its_secret_and_the_probe_uses_it() -> Non
     assert proxy["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
 
 
+def test_removed_options_give_the_sidecar_without_them() -> None:
+    before = put(decoder(sidecar="secretName=certs,connector=sglang"))
+
+    after = put(changed(before, "metadata.annotations.fusioninfer.io/sidecar", None), before)
+
+    assert pod_spec(after) == pod_spec(put(decoder()))
+
+
 def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
     engine = container(args=["M", "--ssl-certfile", "/tls.crt"])
 
@@ -407,3 +541,10 @@ def test_an_option_that_does_not_work_is_reported(written: dict[str, Any], code:
     found = {one.code: one.message for one in check(put(decoder(**written)))}
 
     assert words in found[code]
+
+
+def test_options_change_nothing_of_an_object_without_a_sidecar() -> None:
+    live = lws(1, template(), component_type="prefiller")
+    with_options = changed(live, "metadata.annotations.fusioninfer.io/sidecar", "connector=sglang")
+
+    assert pod_spec(put(with_options)) == pod_spec(put(live))

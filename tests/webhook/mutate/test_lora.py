@@ -3,8 +3,10 @@
 from typing import Any, Final
 
 from intent import Object
-from tests.builders.lws import container, lws, pod_specs, put, template
+from tests.builders.lws import changed, container, lws, pod_specs, put, template
 
+POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
+DOWNLOADS: Final = "a=s3://bucket/a,b=s3://bucket/b"
 OURS: Final = ("fusioninfer-lora", "lora-initializer")
 
 
@@ -31,6 +33,16 @@ def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: 
     return first
 
 
+def test_each_download_has_an_init_container_and_all_share_a_volume() -> None:
+    found = of_lora("a=s3://bucket/a,b=s3://bucket/b")
+
+    assert [one["args"] for one in found["init"]] == [
+        ["s3://bucket/a", "/mnt/lora/a"],
+        ["s3://bucket/b", "/mnt/lora/b"],
+    ]
+    assert found["volumes"] == [{"name": "fusioninfer-lora", "emptyDir": {}}]
+
+
 def test_no_mount_is_inside_of_another() -> None:
     kinds = "a=s3://bucket/a,a/b=pvc://claim/b,c=oci://registry/c,model=hf://org/m:v1"
     paths = [f"{one['mountPath']}/" for one in of_lora(kinds, model="pvc://models/m")["mounts"]]
@@ -55,3 +67,30 @@ def test_a_mount_of_the_author_holds_the_adapter() -> None:
     own = {"volumeMounts": [{"name": "mine", "mountPath": "/mnt/lora/sql"}]}
 
     assert of_lora("sql=s3://bucket/a", engine=own) == {"volumes": [], "mounts": [], "init": [], "env": []}
+
+
+def test_a_removed_annotation_removes_all_of_it() -> None:
+    plain = lws(2, template(container(command=["vllm", "serve"], args=["org/M"])))
+    key = "metadata.annotations.fusioninfer.io/lora"
+    stored = put(changed(plain, key, "a=s3://bucket/a,b=pvc://claim/b,c=oci://registry/c"))
+
+    assert put(changed(stored, key, None), stored)["spec"] == put(plain)["spec"]
+
+
+def test_another_adapter_changes_its_own_parts_only() -> None:
+    plain = lws(2, template(container(command=["vllm", "serve"], args=["org/M"])))
+    key = "metadata.annotations.fusioninfer.io/lora"
+    stored = put(changed(plain, key, "a=s3://bucket/a"))
+
+    wanted = put(changed(plain, key, "a=s3://bucket/a,b=pvc://claim/b"))
+    assert put(changed(stored, key, "a=s3://bucket/a,b=pvc://claim/b"), stored)["spec"] == wanted["spec"]
+
+
+def test_an_init_container_of_the_author_changes_no_order_of_ours() -> None:
+    own, init = [{"name": "prepare", "image": "busybox"}], f"{POD}.initContainers"
+    plain = lws(
+        2, template(container(command=["vllm", "serve"], args=[])), model="s3://bucket/m", lora=DOWNLOADS
+    )
+    stored = put(plain)
+
+    assert put(changed(stored, init, own), stored)["spec"] == put(changed(plain, init, own))["spec"]

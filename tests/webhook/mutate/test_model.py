@@ -7,8 +7,8 @@ import pytest
 from intent import Object
 from intent.model import VOLUME
 from intent.settings import Settings
-from tests.builders.lws import changed, container, lws, pod_specs, put, template
-from webhook.expand import expand
+from tests.builders.lws import PREFIX, changed, container, lws, pod_specs, put, template
+from webhook.expand import expand, expanded
 
 POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 
@@ -73,6 +73,23 @@ def test_an_engine_that_needs_no_download_gets_a_volume_and_its_variables(
     }
 
 
+def test_the_download_runs_as_the_engine_does_and_as_the_operator_says() -> None:
+    settings = Settings(
+        storage_initializer_image="mirror/si:1", storage_initializer_resources={"limits": {"memory": "9Gi"}}
+    )
+    secured = container(securityContext={"runAsNonRoot": True, "runAsUser": 7, "privileged": False})
+    made = expanded(lws(1, template(secured), model="s3://bucket/m"), settings)
+
+    (init,) = parts(pod_specs(made)[0])["init"]
+    assert (init["image"], init["resources"]) == ("mirror/si:1", {"limits": {"memory": "9Gi"}})
+    assert init["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "runAsUser": 7,
+    }
+
+
 def test_other_settings_change_nothing_that_is_stored() -> None:
     stored = put(lws(2, model="s3://bucket/m"))
 
@@ -107,6 +124,18 @@ def test_variables_of_the_author_stay() -> None:
 # --- changes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("other", ["hf://org/N", "pvc://claim/b", "s3://bucket/n", "oci://reg/n", None])
+@pytest.mark.parametrize("uri", ["hf://org/M", "pvc://claim/a", "s3://bucket/m", "oci://reg/m"])
+def test_another_model_leaves_nothing_of_the_first(uri: str, other: str | None) -> None:
+    stored = put(lws(2, model=uri))
+    edited = changed(stored, f"metadata.annotations.{PREFIX}model", other)
+
+    made = put(edited, stored)
+
+    plain: Any = {"model": other} if other else {}
+    assert made["spec"] == put(lws(2, **plain))["spec"]
+
+
 def test_an_edited_volume_becomes_the_authors_and_is_still_filled() -> None:
     stored = put(lws(2, model="s3://bucket/m"))
     at = [one["name"] for one in pod_specs(stored)[0]["volumes"]].index(VOLUME)
@@ -116,3 +145,20 @@ def test_an_edited_volume_becomes_the_authors_and_is_still_filled() -> None:
 
     assert found["volumes"] == [{"name": VOLUME, "emptyDir": {"sizeLimit": "1Ti"}}]
     assert (found["mounts"], len(found["init"])) == ([MODELS], 1)
+
+
+def test_a_mount_of_the_author_that_is_added_later_replaces_ours() -> None:
+    stored = put(lws(1, model="pvc://claim"))
+    file: Any = lws(1, template(container(**OWN), **DATA), model="pvc://claim")
+    edited = changed(stored, POD, file["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"])
+
+    assert put(edited, stored)["spec"] == put(file)["spec"]
+
+
+def test_nothing_is_added_without_a_model() -> None:
+    assert parts(pod_specs(put(lws(2, model_secret="keys")))[0]) == {
+        "volumes": [],
+        "mounts": [],
+        "env": [],
+        "init": [],
+    }

@@ -43,6 +43,28 @@ def probed(**fields: Any) -> Object:
     return put(lws(worker=template(container(**fields))))
 
 
+def test_other_containers_are_copied_to_the_leader() -> None:
+    worker = template(container(readinessProbe=HEALTH), container("proxy", args=["a"], resources=None))
+
+    leader = put(lws(worker=worker))["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+
+    assert leader["spec"]["containers"][1] == worker["spec"]["containers"][1]
+
+
+def test_the_authors_variable_is_copied_to_the_leader() -> None:
+    own = {"name": "VLLM_HOST_IP", "value": "10.0.0.1"}
+
+    leader, _ = containers(probed(readinessProbe=HEALTH, env=[own]))
+
+    assert [item for item in leader["env"] if item["name"] == "VLLM_HOST_IP"] == [own]
+
+
+def test_a_hook_that_runs_a_command_splits_nothing() -> None:
+    expanded = probed(lifecycle={"preStop": {"exec": {"command": ["sleep", "5"]}}})
+
+    assert "leaderTemplate" not in expanded["spec"]["leaderWorkerTemplate"]
+
+
 @pytest.mark.parametrize(
     ("args", "port"),
     [
@@ -87,6 +109,10 @@ def test_the_startup_probe_uses_tls_if_the_api_does() -> None:
 )
 def test_no_startup_probe_is_injected_without_need(probes: tuple[Probe, ...]) -> None:
     assert "startupProbe" not in written(group(engine("M", probes=probes)))
+
+
+def test_an_unknown_port_is_not_guessed() -> None:
+    assert written(group(engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),)))) == {}
 
 
 def test_a_separate_worker_template_keeps_its_probes() -> None:
@@ -216,6 +242,14 @@ def test_nothing_leads_a_probe_of_a_launch_by_hand_to_the_supervisor() -> None:
 
     said = check(lws(worker=template(hand), launcher="none"), mutated=False)
     assert ["port 9256" in one.message for one in said if one.code == "FI505"] == [True]
+
+
+def test_a_liveness_probe_that_runs_while_the_model_loads_is_a_warning() -> None:
+    one = engine("M --port $(P)", probes=(Probe("livenessProbe", "exec"),))
+
+    (message,) = messages(group(one))
+
+    assert "startupProbe" in message
 
 
 @pytest.mark.parametrize(

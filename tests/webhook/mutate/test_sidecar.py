@@ -1,5 +1,7 @@
-"""The image of the routing sidecar stays where an operator takes a registry of its own."""
+"""The image of the routing sidecar, where an operator has a registry of its own."""
 
+from intent import Object
+from intent.container import ROUTING_PROXY
 from intent.settings import Settings
 from tests.builders.lws import container, lws, template
 from webhook.expand import expand, expanded
@@ -9,6 +11,20 @@ DECODER = lws(
     1, template(container(args=["org/M", *TRANSFER])), component_type="decoder", strategy="pd-disaggregation"
 )
 MIRRORED = Settings(picker_registry="mirror.example.com")
+
+
+def image(obj: Object) -> str:
+    """Return the image of the sidecar."""
+    group = obj["spec"]["leaderWorkerTemplate"]
+    containers = group.get("leaderTemplate", group["workerTemplate"])["spec"]["initContainers"]
+    (found,) = [one["image"] for one in containers if one["name"] == ROUTING_PROXY]
+    return str(found)
+
+
+def test_the_sidecar_is_pulled_from_the_registry_of_the_operator() -> None:
+    assert (
+        image(expanded(DECODER, MIRRORED)) == "mirror.example.com/llm-d/llm-d-router-disagg-sidecar:v0.10.0"
+    )
 
 
 def test_an_expanded_decoder_keeps_the_image_that_it_has() -> None:

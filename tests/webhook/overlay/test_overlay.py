@@ -4,6 +4,8 @@ from typing import Any
 
 import jsonpatch
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from intent.tree import merge
 from webhook.overlay.overlay import Contradiction, combine
@@ -83,6 +85,12 @@ def test_a_patch_does_not_take_true_for_one() -> None:
     assert patch({"a": 1}, {"a": True}) == [{"op": "replace", "path": "/a", "value": True}]
 
 
+def test_put_keeps_the_authors_values() -> None:
+    made = put({"spec": {"schedulerName": "mine"}}, {"spec": {"schedulerName": "volcano", "x": 1}}, ())
+
+    assert (made.put_on, made.was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
+
+
 def test_put_keeps_an_authors_item_unchanged() -> None:
     original = {"env": [{"name": "IP", "value": "9"}]}
 
@@ -116,3 +124,34 @@ def test_combine_joins_items_by_key() -> None:
     )
 
     assert joined == {"ports": [{"containerPort": 1, "name": "a"}, {"containerPort": 2}]}
+
+
+def maps(optional: dict[str, Any], **required: Any) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def items(item: st.SearchStrategy[Any], key: str) -> st.SearchStrategy[Any]:
+    return st.lists(item, min_size=1, max_size=2, unique_by=lambda one: one[key])
+
+
+PORTS = maps({"protocol": st.just("TCP"), "name": st.just("x")}, containerPort=st.sampled_from([80, 81]))
+CONTAINERS = maps(
+    {"command": st.just(["x"]), "image": st.just("x"), "ports": items(PORTS, "containerPort")},
+    name=st.sampled_from(["a", "b"]),
+)
+SPECS = maps(
+    {
+        "schedulerName": st.just("x"),
+        "dnsPolicy": st.none(),
+        "labels": st.dictionaries(st.sampled_from("ab"), st.just("x"), min_size=1, max_size=2),
+        "containers": items(CONTAINERS, "name"),
+    }
+)
+
+
+@given(SPECS, SPECS)
+def test_the_result_of_put_is_the_original_with_what_was_injected(wish: Any, original: Any) -> None:
+    made = put(original, wish, frozenset({"command"}))
+
+    assert made.result == merge(original, made.put_on)
+    assert jsonpatch.apply_patch(original, made.operations) == made.result

@@ -5,11 +5,13 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from tests.builders.lws import changed, container, lws, template
+from tests.builders.lws import changed, container, lws, paused, put, template
+from tests.webhook.validate.mistakes import annotated
 from webhook.check import check
 
 GROUP: Final = "spec.leaderWorkerTemplate"
 DATA: Final[Object] = {"name": "data", "mountPath": "/data"}
+MODEL: Final[Object] = {"name": "fusioninfer-model", "mountPath": "/mnt/models"}
 
 
 def refused(live: Object, old: Object | None = None, *, mutated: bool = False) -> list[tuple[str, str]]:
@@ -44,9 +46,32 @@ def test_a_mount_needs_its_volume(live: Object, field: str | None) -> None:
     assert refused(live) == expected
 
 
+@pytest.mark.parametrize(("uri", "count"), [("s3://bucket/m", 0), (None, 1)])
+def test_a_further_container_may_mount_the_model(uri: str | None, count: int) -> None:
+    reader = {"name": "reader", "image": "corp/x:1", "volumeMounts": [MODEL]}
+    engine = container(args=["--tensor-parallel-size", "16"])
+    live = lws(worker=template(engine, reader))
+
+    assert len(refused(annotated(live, model=uri) if uri else live)) == count
+
+
+def test_what_is_injected_has_image_and_volume() -> None:
+    live = put(lws(model="s3://bucket/m", worker=template(container(args=["--tensor-parallel-size", "16"]))))
+
+    assert refused(live, mutated=True) == []
+
+
 @pytest.mark.parametrize("wrong", [[1, {"name": 2}, {}], "x", {"a": 1}])
 def test_values_of_the_wrong_type_are_left_to_the_schema(wrong: Any) -> None:
     assert refused(lws(worker=template(container(volumeMounts=wrong), volumes=wrong))) == []
+
+
+def test_an_object_that_was_stored_with_such_a_mount_can_be_changed() -> None:
+    old = put(lws(worker=mounting(DATA)))
+
+    assert refused(paused(old), old, mutated=True) == [
+        ("workerTemplate.spec.containers[0].volumeMounts[0].name", "warning")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from catalog.engines import ENGINES, ModelSharding
 from intent import Object
 from intent.lws import Accelerators, Engine
 from intent.settings import Settings
-from tests.builders.lws import container, lws, put, template
+from tests.builders.lws import changed, container, lws, put, template
 from tests.webhook.launches import SETTINGS, codes, engine, group, path_of
 from webhook.check import check
 from webhook.mutate import input_of
@@ -65,6 +65,25 @@ def test_a_finding_has_the_path_of_the_list_item(code: str, args: str, path: str
 @pytest.mark.parametrize("args", ["-tp 16 --new M", "--config c.yaml", "M", "-tp 8 M"])
 def test_a_model_that_a_shell_may_expand_is_not_reported_as_missing(args: str) -> None:
     assert "FI306" not in codes(group(engine(args)))
+
+
+@pytest.mark.parametrize(
+    ("args", "command", "path"),
+    [
+        (["vllm serve $M -tp 32"], "sh -c", "args[0]"),
+        ("--seed 1 -tp 32", ["sh", "-c", 'vllm serve M "$@"', "--"], "args[3]"),
+        ("", "vllm serve M -tp 32", "command[4]"),
+    ],
+)
+def test_a_finding_has_the_path_of_the_script_or_of_an_item_beside_it(
+    args: Any, command: Any, path: str
+) -> None:
+    assert path_of("FI307", group(engine(args, command))) == path
+
+
+@pytest.mark.parametrize("item", ["--kv-transfer-config '{\"a\": 1}'", "-tp 16", "--model\tM", "--x y=z"])
+def test_a_flag_and_its_value_in_one_item_are_denied(item: str) -> None:
+    assert path_of("FI309", group(engine(["M", item]))) == "args[1]"
 
 
 @pytest.mark.parametrize("item", ["--x=a b", "--x={'a': 1}", "a -b c"])
@@ -129,6 +148,13 @@ def test_every_engine_shares_attention_heads_evenly(command: str, found: list[st
     assert [code for code in codes(intent) if code != "FI501"] == found
 
 
+@pytest.mark.parametrize("flag", ["--tensor-parallel", "--te", "--tp", "--tp-size", "--tensor-parallel-size"])
+def test_an_abbreviated_size_of_sglang_is_read(flag: str) -> None:
+    command = f"python3 -m sglang.launch_server --host :: --model-path org/M {flag} 16"
+
+    assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == []
+
+
 @pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
 def test_data_parallel_attention_has_fewer_shards(data: int, found: list[str]) -> None:
     flags = f"--tp 16 --dp {data} --enable-dp-attention"
@@ -153,7 +179,54 @@ def test_a_positional_model_that_stays_ignored_is_denied(command: str, size: int
     assert "FI306" in codes(group(engine([f"cd /x; {MODULE} M"], "sh -c", OLD)))
 
 
+def test_an_image_alone_is_reported_if_it_is_not_known_to_start_an_engine() -> None:
+    intent = group(engine(image="corp/llm:1"))
+
+    assert (codes(intent), path_of("FI517", intent)) == (["FI517"], "image")
+
+
 SPANNING: Final = "vllm/vllm-openai:v0.16.0"
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("ray symmetric-run --min-nodes 3 -- vllm serve M", "command[2]"),
+        ("ray symmetric-run --min-nodes=3 -- vllm serve M", "command[2]"),
+        ("vllm serve M -n3", "command[3]"),
+        (
+            ["sh", "-c", "bash /x/multi-node-serving.sh leader --ray_cluster_size=3; vllm serve M"],
+            "command[2]",
+        ),
+    ],
+)
+def test_a_number_of_nodes_that_is_not_the_size_is_a_warning(command: Any, path: str) -> None:
+    intent = group(engine(command=command, image=SPANNING))
+
+    assert (codes(intent), path_of("FI512", intent)) == (["FI512"], path)
+
+
+@pytest.mark.parametrize("count", ["2", "$(LWS_GROUP_SIZE)"])
+def test_a_number_of_nodes_that_is_the_size_or_unknown_is_accepted(count: str) -> None:
+    assert codes(group(engine(command=f"vllm serve M --nnodes {count}", image=SPANNING))) == []
+
+
+@pytest.mark.parametrize("launcher", ["ray-symmetric", "vllm-native", "ray-start"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ray start --head",
+        "ray symmetric-run --min-nodes 2 -- vllm serve M",
+        "vllm serve M --nnodes 2",
+        ["sh", "-c", "ray start --block && vllm serve M"],
+        f"{MODULE} --model M --nnodes=2",
+        "mpirun -n 16 trtllm-serve M",
+    ],
+)
+def test_a_launch_of_the_author_is_a_warning_beside_a_launcher_alone(command: Any, launcher: str) -> None:
+    own = engine(command=command, image="vllm/vllm-openai:v0.17.1")
+
+    assert ("FI518" in codes(group(own, launcher=launcher)), "FI518" in codes(group(own))) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -364,6 +437,13 @@ def test_without_a_launcher_the_command_of_each_pod_is_checked(
 
 
 @pytest.mark.parametrize(
+    ("script", "found"), [("vllm serve M '--x y'", True), ("vllm serve M --x$(echo a b)", False)]
+)
+def test_a_fused_argument_is_found_in_a_literal_script(script: str, *, found: bool) -> None:
+    assert ("FI309" in codes(group(engine([script], "sh -c")))) is found
+
+
+@pytest.mark.parametrize(
     ("one", "launcher", "found"),
     [
         (engine(["--model M", *FINE.split()[2:]]), "", ["FI309"]),
@@ -426,6 +506,16 @@ def test_an_engine_without_accelerators_warns_unless_it_names_the_cpu(
     assert {one.code for one in check(put(asked))} - {"FI504"} == codes
 
 
+def test_accelerators_of_another_container_are_not_the_engines() -> None:
+    engine_alone = container(image="corp/llm:1", resources={"requests": {"cpu": "8", "memory": "1Gi"}})
+    other = container("other", image="corp/other:1", command=["run"], args=None)
+
+    named: dict[str, Any] = {"engine_container": "vllm", "launcher": "ray-symmetric"}
+    found = check(put(lws(worker=template(engine_alone, other), **named)))
+
+    assert [one.code for one in found] == ["FI303"]
+
+
 def claiming(name: str, **fields: Any) -> Object:
     return container(name, resources={"claims": [{"name": "nic"}]}, **fields)
 
@@ -447,6 +537,15 @@ def test_a_claim_of_a_sidecar_does_not_make_the_engine_ambiguous(engine_containe
     }
     assert commands == {"nic": ["run"], "vllm": ["ray"]}
     assert "FI301" not in {one.code for one in check(once)}
+
+
+def test_two_claims_of_unknown_containers_are_ambiguous() -> None:
+    pods = template(claiming("nic", **SIDECAR), claiming("other", **SIDECAR))
+
+    assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}
+
+
+SGLANG = ["python3", "-m", "sglang.launch_server"]
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -480,6 +579,20 @@ def test_flags_that_a_shell_expands_may_contain_the_connector_and_the_sizes() ->
     assert {"FI539", "FI316"}.isdisjoint(found("cd /; vllm serve $MODEL $FLAGS"))
 
 
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({"component_type": "prefiller", "roles": "prefill"}, True),
+        ({"component_type": "decoder", "roles": "a", "role_name": "a"}, True),
+        ({"component_type": "prefiller", "roles": "prefill,decode"}, False),
+        ({"component_type": "prefiller"}, False),
+        ({"roles": "worker"}, False),
+    ],
+)
+def test_roles_that_name_only_one_side_are_a_warning(annotations: dict[str, Any], *, told: bool) -> None:
+    assert ("FI540" in {one.code for one in check(put(lws(**annotations)))}) is told
+
+
 @pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
 def test_a_container_with_the_name_of_an_injected_one_is_refused(skip: str, found: list[str]) -> None:
     other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
@@ -488,6 +601,12 @@ def test_a_container_with_the_name_of_an_injected_one_is_refused(skip: str, foun
     said = check(put(lws(worker=template(container(), other), **annotations)))
 
     assert [one.code for one in said] == found
+
+
+def test_an_injected_container_is_not_refused_for_its_name() -> None:
+    once = put(lws())
+
+    assert check(changed(once, "spec.replicas", 2), once) == []
 
 
 @pytest.mark.parametrize(

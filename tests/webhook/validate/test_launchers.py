@@ -9,13 +9,20 @@ import pytest
 from intent.container import NODES
 from intent.lws import Accelerators, Engine, Intent, Pod, Resources, Template
 from intent.shapes import Later
-from tests.webhook.launches import codes, engine, group
+from tests.webhook.launches import SETTINGS, codes, engine, group
+from webhook.mutate import input_of
+from webhook.validate.launch import launch
 
 OLD = "vllm/vllm-openai:v0.11.0"
 NEW = "vllm/vllm-openai:v0.20.2"
 SGLANG_IMAGE = "lmsysorg/sglang:v0.5.9"
 SGLANG = "python3 -m sglang.launch_server --model-path M --host 0.0.0.0"
 FINE = "vllm serve M -tp 8 -pp 2"
+
+
+def said(intent: Intent) -> list[str]:
+    """Return the messages of all findings."""
+    return [found.message for found in launch(input_of(intent, SETTINGS))]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +62,44 @@ def test_sglangs_sizes_are_read_from_its_own_flags(args: str, found: list[str]) 
     assert [code for code in codes(group(engine(args, SGLANG, SGLANG_IMAGE))) if code != "FI511"] == [
         code for code in found if code != "FI511"
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (SGLANG + " --tp 16", []),
+        ("python3 -m sglang.launch_server --model-path M --tp 16", ["FI509"]),
+        ("python3 -m sglang.launch_server --model-path M --tp 16 --host localhost", ["FI509"]),
+        (f"{FINE} --host 127.0.0.1", ["FI509"]),
+        (f"{FINE} --host ::", []),
+        (FINE, []),
+    ],
+)
+def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list[str]) -> None:
+    image = SGLANG_IMAGE if "sglang" in command else "vllm/vllm-openai:v0.17.1"
+
+    assert codes(group(engine("", command, image))) == found
+
+
+@pytest.mark.parametrize(
+    ("launcher", "image", "needed"),
+    [
+        ("ray-symmetric", OLD, "Ray 2.54 or later; set fusioninfer.io/launcher: ray-start"),
+        ("ray-symmetric", NEW, "Ray 2.54 or later; set fusioninfer.io/launcher: vllm-native"),
+        (
+            "vllm-native",
+            "vllm/vllm-openai:v0.17.1",
+            "later; set fusioninfer.io/launcher: ray-symmetric",
+        ),
+        ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "set fusioninfer.io/launcher: vllm-native"),
+    ],
+)
+def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
+    launcher: str, image: str, needed: str
+) -> None:
+    (message,) = said(group(engine("-tp 8 -pp 2", "vllm serve M", image), launcher=launcher))
+
+    assert message.endswith(needed)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +145,20 @@ def test_a_first_rank_cannot_be_added_after_two_dashes(args: str, found: list[st
 
 
 @pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("trtllm-serve M --tp_size 8", "--tp_size 8 --pp_size 2"),
+        ("lmdeploy serve api_server M --tp 8", "--tp 16"),
+        ("sglang serve --model M --tp 8 --host ::", "--tensor-parallel-size 8 --pipeline-parallel-size 2"),
+    ],
+)
+def test_the_advice_is_in_the_engines_own_flags(command: str, flags: str) -> None:
+    intent = group(engine("", command, "corp/llm:1"))
+
+    assert any(f"; use {flags}, or set " in message for message in said(intent))
+
+
+@pytest.mark.parametrize(
     ("launcher", "command", "port", "found"),
     [
         ("ray-symmetric", FINE, "8265", ["FI529"]),
@@ -122,6 +181,15 @@ def test_a_port_of_the_launch_cannot_be_the_port_of_the_api(
     intent = group(engine("", f"{command} --port {port}", "corp/llm:1"), launcher=launcher)
 
     assert codes(intent) == found
+
+
+@pytest.mark.parametrize(("launcher", "found"), [("ray-start", ["FI312"]), ("vllm-native", []), ("auto", [])])
+def test_only_ray_is_denied_for_a_group_of_one(launcher: str, found: list[str]) -> None:
+    assert codes(group(engine("--model M -tp 8"), size=1, launcher=launcher)) == found
+
+
+def test_a_group_of_one_sglang_is_checked_too() -> None:
+    assert codes(group(engine("--tp 16", SGLANG), size=1)) == ["FI308"]
 
 
 # --- KV transfer ------------------------------------------------------------------------------------
@@ -302,3 +370,23 @@ def test_subgroups_hold_whole_stages_or_parts_of_one(subgroup: int, found: list[
     one = engine("", "vllm serve M -tp 16 -pp 3")
 
     assert [code for code in codes(pods(one=one, size=6, subgroup_size=subgroup)) if code != "FI502"] == found
+
+
+@pytest.mark.parametrize(
+    ("leader", "found"),
+    [
+        (PLAIN, []),
+        (replace(PLAIN, image="vllm/vllm-openai:v0.17.0"), ["FI513"]),
+        (replace(PLAIN, env=("TOKEN",)), ["FI513"]),
+    ],
+)
+def test_a_leader_that_differs_is_a_warning(leader: Engine, found: list[str]) -> None:
+    assert codes(group(PLAIN, leader=leader)) == found
+
+
+@pytest.mark.parametrize(("host", "found"), [("0.0.0.0", True), ("10.0.0.1", False)])  # noqa: S104 - a value
+def test_an_unreachable_side_channel_is_a_warning(host: str, *, found: bool) -> None:
+    one = engine(["M", "-tp", "16", "--kv-transfer-config", side("NixlConnector")], "vllm serve")
+    one = replace(one, values=(("VLLM_NIXL_SIDE_CHANNEL_HOST", host),))
+
+    assert ("FI508" in codes(replace(group(one), component_type="prefiller"))) is found

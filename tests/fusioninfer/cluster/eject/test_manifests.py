@@ -134,6 +134,14 @@ def test_other_owners_labels_and_annotations_stay() -> None:
     }
 
 
+def test_addresses_of_a_service_are_not_printed() -> None:
+    spec = {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ports": [{"port": 1}]}
+
+    assert plain({"kind": "Service", "metadata": {"name": "s"}, "spec": spec})["spec"] == {
+        "ports": [{"port": 1}]
+    }
+
+
 def test_objects_of_others_are_not_printed() -> None:
     live = service(stored())
     for other in live.others:
@@ -207,6 +215,16 @@ def test_a_problem_names_the_object_and_the_remedy(live: LiveService, problem: s
     assert list(problems_of(live, NAMED)) == [problem]
 
 
+def test_a_service_without_a_problem_has_none() -> None:
+    assert not list(problems_of(service(stored()), NAMED))
+
+
+def test_an_inferenceservice_names_all_its_members() -> None:
+    live = service(stored(), other(), inferenceservice=inference_service())
+
+    assert not list(problems_of(live, [Target("InferenceService", "llm", "svc")]))
+
+
 def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
     live = service(stored())
     after = by_the_steps(stored())
@@ -242,6 +260,11 @@ def test_notes_are_only_about_what_is_there() -> None:
     assert "PodGroup llm/svc: minMember" in routes
     assert "InferencePool llm/svc-pool: routes follow" in routes
     assert "Deployment llm/svc-epp: the endpoint picker is not upgraded" in routes
+
+
+def test_a_split_object_has_a_note_about_its_leader() -> None:
+    assert "the leader does not follow" in messages(service(stored(FILES["split by the launcher"])))
+    assert "the leader does not follow" not in messages(service(stored()))
 
 
 def test_an_autoscaled_object_has_a_note_about_replicas() -> None:
