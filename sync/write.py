@@ -16,7 +16,7 @@ from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.changes import changed
-from sync.decide import INVALID, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
+from sync.decide import INVALID, REFUSED, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.live import BehindError, OwnerCheck, read_object
 from sync.metrics import ControllerMetrics
@@ -71,12 +71,18 @@ class Writer:
             try:
                 return await self._apply(state, kind, desired, stored, check)
             except ApiError as error:
-                if stored or not error.exists:
+                if stored or not (error.exists or error.code in REFUSED):
                     raise
-            unseen = await self._unseen(kind, desired)
-            if isinstance(unseen, Refusal):
-                return unseen
-            return await self._apply(state, kind, desired, unseen, check)
+                unseen = await self._unseen(kind, desired)
+                if unseen is None and not error.exists:
+                    raise
+            if unseen is None:  # it was deleted since
+                raise BehindError(kind.kind, metadata["name"])
+            return (
+                unseen
+                if isinstance(unseen, Refusal)
+                else await self._apply(state, kind, desired, unseen, check)
+            )
         except ApiError as error:
             if refusal := lasting(kind, desired, error):
                 return refusal
@@ -101,21 +107,19 @@ class Writer:
         # Another writer came between the dry run and the apply; a status often does.
         return await self._try(state, attempt, check, of_version=False)
 
-    async def _unseen(self, kind: Kind[A], desired: Object) -> A | Refusal:
-        """Return the row of an object that exists and that the cache lacks; a refusal if it is another's.
+    async def _unseen(self, kind: Kind[A], desired: Object) -> A | Refusal | None:
+        """Return the row of an object that the cache lacks; None: there is none; a refusal: it is another's.
 
-        Raises `BehindError` where the cache holds all objects of the kind, since the plan depends on it.
+        A refused create tells neither: the API server asks admission and quotas before its storage. Raises
+        `BehindError` where the cache holds all objects of the kind, since the plan depends on it.
         """
-        namespace, name = desired["metadata"]["namespace"], desired["metadata"]["name"]
-        live = await read_object(self.client, kind, namespace, name)
+        metadata = desired["metadata"]
+        live = await read_object(self.client, kind, metadata["namespace"], metadata["name"])
         row = kind.project(live) if live else None
-        if live and row is None:
-            return foreign(kind, desired)
-        if row is None or not kind.resource.selector:
-            if row:
-                cache_of(self.caches, kind).put(row)
-            raise BehindError(kind.kind, name)
-        return row
+        if row and not kind.resource.selector:
+            cache_of(self.caches, kind).put(row)
+            raise BehindError(kind.kind, row.name)
+        return row or (foreign(kind, desired) if live else None)
 
     async def _try(
         self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool

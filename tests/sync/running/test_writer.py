@@ -15,7 +15,7 @@ from sync.state import ServiceState
 from sync.watch.cache import Cache
 from sync.write import Writer
 from tests.sync.conftest import FOR_EVER
-from tests.sync.fake_api import Api, status
+from tests.sync.fake_api import Api, Fault, status
 
 STATE = ServiceState(("team-a", "r1"))
 SERVICE = OUTPUTS["Service"]
@@ -71,13 +71,55 @@ async def test_a_write_sends_what_it_needs_and_no_more(api: Api, client: Client)
     assert await sent(OTHER) == [apply, read, apply]
 
 
-async def test_an_object_that_only_the_cache_lacks_is_not_written_by_an_old_plan(
+def refused_create(request: web.Request) -> web.Response | None:
+    """Refuse a create, as a quota and a webhook do: they are asked before the storage."""
+    return status(403, "Forbidden", "exceeded quota", "r1") if request.method == "POST" else None
+
+
+async def test_an_object_that_exists_is_changed_though_its_create_is_refused(
     api: Api, client: Client
+) -> None:
+    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    await writer.apply(STATE, SERVICE, WANTED)
+    writer.caches["Service"].drop(("team-a", "r1-epp"))  # its label was removed
+    api.fault = refused_create
+
+    assert await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}}) is None
+    assert api.objects[PATH]["spec"]["ports"] == [OTHER]
+
+
+async def test_an_object_of_another_that_the_cache_lacks_is_not_said_to_be_refused(
+    api: Api, client: Client
+) -> None:
+    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    api.put(PATH, {**WANTED, "spec": {"ports": [THEIRS]}})
+    api.fault = refused_create
+
+    refusal = await writer.apply(STATE, SERVICE, WANTED)
+
+    assert (refusal and refusal.code, api.objects[PATH]["spec"]["ports"]) == ("FI871", [THEIRS])
+
+
+async def test_an_object_that_is_deleted_between_dry_run_and_read_is_no_finding(
+    api: Api, client: Client
+) -> None:
+    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    exists = status(409, "AlreadyExists", "", "r1-epp")
+    api.fault = lambda request: exists if request.method == "POST" else None
+
+    with pytest.raises(BehindError):
+        await writer.apply(STATE, SERVICE, WANTED)
+
+
+@pytest.mark.parametrize("fault", [lambda _request: None, refused_create])
+async def test_an_object_that_only_the_cache_lacks_is_not_written_by_an_old_plan(
+    api: Api, client: Client, fault: Fault
 ) -> None:
     writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
     path, group = POD_GROUP.path("team-a", "r1"), {**WANTED, "apiVersion": VOLCANO, "kind": POD_GROUP.kind}
     group["metadata"] = {"namespace": "team-a", "name": "r1"}
     api.put(path, {**group, "spec": {"minMember": 2}})
+    api.fault = fault
 
     with pytest.raises(BehindError):
         await writer.apply(STATE, POD_GROUP, {**group, "spec": {"minMember": 3}})
