@@ -68,6 +68,14 @@ def test_a_service_stays_what_it_is(obj: Object) -> None:
     assert [str(one) for one in found if one.error.severity == "error"] == []
 
 
+@pytest.mark.parametrize("name", [None, 7, "Qwen_3", "3-qwen"])
+def test_a_name_that_names_no_service_is_an_error_at_its_field(name: Any) -> None:
+    made = import_all([service(role("worker")) | {"metadata": {"name": name}}])
+
+    (problem,) = made.problems
+    assert (made.objects, problem.error.path, problem.error.value) == ((), "metadata.name", name)
+
+
 def test_earlier_names_become_the_present_ones() -> None:
     made = import_all([service(role("worker", roleReplicas=2, podReplicas=4), role("x", podReplicas=1))])
     first, second = made.objects[0]["spec"]["roles"]

@@ -17,11 +17,12 @@ from catalog.versions import SYSTEMS, System
 from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Rights
 from fusioninfer.cluster.check.admission import CONDITIONS
 from fusioninfer.cluster.check.certificates import Chain, is_trusted
-from fusioninfer.cluster.check.collect import TRIAL
+from fusioninfer.cluster.check.collect import TRIAL, collect
 from fusioninfer.cluster.check.controller import controller_rights
 from fusioninfer.cluster.check.facts import DryRun, Facts
 from fusioninfer.cluster.check.row import CheckResult, results
 from fusioninfer.cluster.check.table import CHECKS
+from fusioninfer.cluster.reader import Reader
 from intent import Object
 from intent.settings import Settings
 from tests.fusioninfer.cluster import healthy
@@ -30,6 +31,26 @@ from webhook.check import check
 from webhook.expand import expanded
 
 Change = Callable[[Facts], Facts]
+
+
+class Paths(Reader):
+    """A cluster in which nothing is: what was asked of it."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    async def reach(self) -> Object:
+        return {"gitVersion": "v1.35.0"}
+
+    async def one(self, path: str) -> Answer:
+        self.paths.append(path)
+        return ABSENT
+
+    async def every(self, path: str, label: str = "", fields: str = "") -> Answer:
+        self.paths.append(f"{path}{label}{fields}")
+        return Answer(())
+
+
 ROWS: Final = [check for checks in CHECKS.values() for check in checks]
 
 
@@ -249,6 +270,29 @@ def test_a_check_before_an_installation_fails(name: str) -> None:
 
     assert found.state in {"warning", "error"}
     assert detail in found.detail
+
+
+@pytest.mark.parametrize(
+    ("lease", "state", "detail"),
+    [
+        (ABSENT, "error", "Lease fusioninfer-system/fusioninfer-sync does not exist"),
+        (one(healthy.lease(holder="")), "error", "the Lease has no holder"),
+        (one({"spec": {"holderIdentity": "pod-1"}}), "unknown", "the Lease has no readable renewTime"),
+        (one(healthy.lease(15)), "ok", "held by pod-1"),
+    ],
+)
+def test_a_lease_tells_whether_a_controller_runs(lease: Answer, state: str, detail: str) -> None:
+    found = {one.name: one for one in results(CHECKS, reading("lease", lease)(facts()), "installed")}
+
+    assert (found["lease"].state, found["lease"].detail) == (state, detail)
+
+
+async def test_before_an_installation_nothing_of_ours_is_read_or_tried() -> None:
+    reader = Paths()
+    await collect(reader, "pre", "fusioninfer-system", "default")
+
+    assert "/apis/apps/v1/namespaces/lws-system/deployments" in reader.paths
+    assert [path for path in reader.paths if "fusioninfer-system" in path or "fusioninfer-sync" in path] == []
 
 
 def test_every_row_fails_in_a_test() -> None:

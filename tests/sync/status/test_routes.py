@@ -55,6 +55,10 @@ def alone(ingress: Ingress | None) -> Observed:
 
 OF_ROUTES: Final[dict[str, Case]] = {
     "no routes": (seen(), "True NoRoutesWanted"),
+    "a router that wants none": (
+        seen(routes=ObservedRoutes(picked=False, attached=False)),
+        "True NoRoutesWanted",
+    ),
     "accepted": (observed(), "True RoutesAccepted", "accepted by Gateway team-a/gw, picked by llm-d-0.7"),
     "a finding is the cause of their absence": (observed(pool=None, errors=(RULE,)), "False RoutesRefused"),
     "being applied": (replace(observed(), settled=False), "Unknown NotObserved"),

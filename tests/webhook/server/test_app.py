@@ -6,7 +6,7 @@ import socket
 import ssl
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,6 +25,9 @@ from tests.webhook.running import (
 )
 from webhook.request import Malformed
 from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
+from webhook.server.callers import Peer
+from webhook.server.offload import LostError, Offload, OffloadAnswer
+from webhook.server.shares import FullError
 
 # Answers
 
@@ -246,6 +249,41 @@ async def test_a_bug_is_a_500_without_details_or_retry_and_logged_once_without_t
     assert (fields["uid"], fields["error"], fields["path"]) == (UID, "KeyError", "/mutate")
     assert fields["trace"][-1].endswith(" broken")
     assert "s3cr3t" not in str(fields)
+
+
+class Second:
+    """The second process, of which one answer is known."""
+
+    def __init__(self, answer: OffloadAnswer | Exception) -> None:
+        self.answer = answer
+
+    def takes(self, _peer: Peer, _body: bytes) -> bool:
+        return True
+
+    async def review(self, _path: str, _peer: Peer, _body: bytes, _until: float) -> OffloadAnswer:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "logged"),
+    [
+        (LostError(), 500, ["the process for expensive reviews ended"]),
+        (OffloadAnswer("bug", b'{"error":"KeyError"}'), 500, ["review failed"]),
+        (OffloadAnswer("malformed", b"no JSON"), 400, []),
+        (OffloadAnswer("slow", b""), 504, []),
+        (FullError(), 429, []),
+    ],
+)
+async def test_what_the_second_process_cannot_answer_is_an_http_error(
+    caplog: pytest.LogCaptureFixture, answer: OffloadAnswer | Exception, status: int, logged: list[str]
+) -> None:
+    async with serving() as served:
+        served.state.offload = cast("Offload", Second(answer))
+        reply = await served.post()
+
+    assert (reply.status, [record.message for record in caplog.records]) == (status, logged)
 
 
 @pytest.mark.parametrize(("outcome", "logged"), [("unchanged", []), ("denied", [("denied", "/mutate", UID)])])

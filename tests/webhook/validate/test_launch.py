@@ -649,6 +649,14 @@ def test_data_parallel_ranks_that_all_start_on_the_leader_are_a_warning(args: st
     assert [text.partition("; ")[2] for text in found] == ([message] if message else [])
 
 
+def test_of_accelerators_that_are_not_counted_one_rank_a_pod_is_advised() -> None:
+    parts = Accelerators("nvidia.com/mig-1g.5gb", 8)
+    asked = group(engine("M -tp 8 -dp 2", accelerators=parts), launcher="ray-symmetric")
+    (found,) = (one.message for one in launch(input_of(asked, SETTINGS)) if one.code == "FI541")
+
+    assert found.endswith("add --data-parallel-backend ray --data-parallel-size-local 1")
+
+
 @pytest.mark.parametrize(
     "words",
     [
