@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from intent.lws import Accelerators, Engine, Intent
+from intent.lws import Accelerators, Engine, Intent, Template
 from intent.settings import Settings
 from tests.builders.lws import lws, put
 from tests.webhook.launches import SETTINGS, engine, group, written
@@ -360,3 +360,14 @@ def test_an_edited_launch_belongs_to_its_editor(launcher: str, field: str) -> No
     kept = again["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
     assert (kept.get("command"), kept.get("args")) == (container.get("command"), container.get("args"))
     assert "FI523" in [found.code for found in check(again, once)]
+
+
+@pytest.mark.parametrize(
+    "other", [engine(["-c", "./start"], ["sh"]), None], ids=["another command", "no engine"]
+)
+def test_a_launch_is_never_written_on_one_side_only(other: Engine | None) -> None:
+    served = Template("leaderTemplate", engine("M -tp 16"))
+    asked = replace(group(engine("M")), templates=(served, Template("workerTemplate", other)))
+
+    assert not read_plan(replace(asked, launcher="ray-symmetric"), SETTINGS).rewritten
+    assert read_plan(group(engine("M -tp 16"), launcher="ray-symmetric"), SETTINGS).rewritten
