@@ -156,7 +156,8 @@ async def test_a_reference_that_is_no_name_is_not_read_and_is_reported(api: Api,
     code = "FI734" if name else "FI701"
     await eventually(lambda: any(f"({code}" in one["message"] for one in api.findings()))
     await eventually(lambda: api.objects[SERVICE]["status"]["observedGeneration"] == 2)
-    assert not [path for method, path in api.requests if method == "GET" and "/configmaps" in path]
+    read = {path for method, path in api.requests if method == "GET" and "/configmaps" in path}
+    assert read <= {THEIRS}  # a read for the object before may be on its way
     assert written(api) == TEXTS["queue-size"]
     assert ROUTES["HTTPRoute"] in api.objects
 
