@@ -44,7 +44,7 @@ release-notes: ## What CHANGELOG.md says of this version
 	@$(NOTES)
 
 # The tests of the pure packages, and those that reach them through the command's files and the controller's results.
-PURE := catalog golden importer intent laws plan webhook fusioninfer/cluster/planning fusioninfer/lint sync/parts sync/status
+PURE := catalog golden importer intent laws plan webhook fusioninfer/lint sync/parts sync/status
 coverage: $(READY) ## The floor of line and branch coverage of the pure packages (pyproject.toml)
 	TIER=unit $(PYTEST) -q --cov --numprocesses $(or $(WORKERS),2) -m "not slow" $(PURE:%=tests/%)
 

@@ -6,7 +6,7 @@ is part of the package, and is read once.
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -45,7 +45,7 @@ class FlagTable:
             at = bisect_left(flags, positive)
             if flags[at : at + 1] == (positive,):
                 beside = (flags[at - 1 : at] if at else ()) + flags[at + 1 : at + 2]
-                longest = max(_alike(positive, other) for other in beside)
+                longest = max(shared_start(positive, other) for other in beside)
                 least = min(least, longest + 1 + len(flag) - len(positive))
         return least
 
@@ -74,8 +74,8 @@ def _table(found: dict[str, dict[str, str]]) -> FlagTable:
     return FlagTable(str(found["source"]), releases, spans, tuple(tuple(sorted(flags)) for flags in of_each))
 
 
-def _alike(one: str, other: str) -> int:
-    """Return with how many of the same letters two texts begin."""
+def shared_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return with how many of the same letters, or words, both begin."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(one), len(other)))
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, plain, written
 from importer.stored import BY_SERVER
 from intent import Object
-from intent.errors import FieldError, printable
+from intent.errors import FieldError, counted, printable
 from intent.shapes import mapping, metadata, text
 
 OutcomeKind = Literal["kept", "translated", "default", "dropped"]
@@ -273,8 +273,7 @@ def as_text(found: ImportReport, given: Sequence[Object], places: Sequence[str])
         names = ", ".join(described(given[number]) for number in unused)
         yield printable(f"{'unused':8} {names}: no service in the files refers to it")
     failed = f", {len(found.failed)} not imported" if found.failed else ""
-    objects = f"{len(given)} object{'' if len(given) == 1 else 's'}"
-    yield f"{objects}: {len(lost)} lost, {len(found.by_hand)} by hand{failed}"
+    yield f"{counted(len(given), 'object')}: {len(lost)} lost, {len(found.by_hand)} by hand{failed}"
 
 
 def _is_lost(outcome: Outcome) -> bool:

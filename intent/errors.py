@@ -98,6 +98,11 @@ def _shown(value: Any, limit: int = 80) -> str:
     return f"Invalid value: {text if len(text) <= limit else text[:limit] + '…'}: "
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 error`, `2 errors`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 # --- suggestions for mistyped names -------------------------------------------------------------------
 
 LIKE: Final = 0.5

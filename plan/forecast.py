@@ -15,6 +15,7 @@ from heapq import heapify, heappop, heappush
 from itertools import chain, filterfalse, islice, product
 from typing import Final, NamedTuple
 
+from intent.errors import counted
 from plan.amounts import PODS, UNIT, Amounts, accelerators, is_device, largest, shown
 from plan.demand import Demand
 from plan.placing import NAME, keys, obstacle
@@ -487,7 +488,7 @@ def _reason(nodes: Sequence[Supply], one: Demand) -> str:
     asked = ", ".join(shown(name, amount) for name, amount in one.requests if name != PODS) or "nothing"
     counts = Counter(_lack(node, one) for node in nodes)
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    there = f"of {len(nodes)} node{'s' * (len(nodes) > 1)}, {listed}" if nodes else "there is no node"
+    there = f"of {counted(len(nodes), 'node')}, {listed}" if nodes else "there is no node"
     return f"a pod requests {asked}; {there}"
 
 

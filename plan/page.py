@@ -4,10 +4,10 @@ import html
 from collections.abc import Iterator
 from typing import Final
 
-from intent.errors import printable
+from intent.errors import counted, printable
 from plan.forecast import Forecast
 from plan.rows import tables
-from plan.sentences import counted, lists
+from plan.sentences import lists
 
 MOST_TABLES: Final = 50
 HEAD: Final = """\

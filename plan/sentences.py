@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from intent.errors import counted
 from plan.forecast import Forecast, Shortage, WorkloadGroup
 
 MOST_NAMES = 8
@@ -20,11 +21,6 @@ def _name(plan: Forecast, key: WorkloadGroup) -> str:
     one = plan.workloads[key[0]]
     label = one.label(key[1])
     return label if len(plan.workloads) == 1 else f"{short(plan, key[0])}/{label}"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 group`, `2 groups`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def size(plan: Forecast, at: int) -> str:
@@ -64,7 +60,7 @@ def room(plan: Forecast, one: Shortage) -> str:
 def further(plan: Forecast) -> Iterator[str]:
     """Yield what further nodes would start, one sentence for each shape."""
     for one in plan.further:
-        nodes = "1 more node" if one.tried == 1 else f"{one.tried} more nodes" if one.tried else "more nodes"
+        nodes = counted(one.tried, "more node") if one.tried else "more nodes"
         starts = names(plan, one.starts) if one.starts else "nothing"
         yield f"{nodes} with {one.shape} would start {starts}"
 

@@ -13,8 +13,7 @@ from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.check.collect import collect
 from fusioninfer.cluster.check.row import results
 from fusioninfer.cluster.check.table import CHECKS
-from fusioninfer.cluster.text import counted
-from intent.errors import printable
+from intent.errors import counted, printable
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
 EXAMPLES: Final = """\b

@@ -8,8 +8,8 @@ import click
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
-from fusioninfer.cluster.text import counted, parse
-from intent.errors import printable
+from fusioninfer.cluster.text import parse
+from intent.errors import counted, printable
 
 EXAMPLES: Final = """\b
 Examples:

@@ -13,7 +13,7 @@ from fusioninfer.cli.options import CONFIG, FINDINGS, echo_json, read_settings
 from fusioninfer.cluster.why.case import case_of
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.read import read_case
-from intent.errors import printable
+from intent.errors import counted, printable
 
 EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
 """The word and the colour of each effect of a cause."""
@@ -91,6 +91,4 @@ def _print(shown: Iterable[Any], service: str, count: int) -> None:
             click.echo(f"  remedy: {printable(one.remedy)}")
     left = count - len(shown)
     if left > 0:
-        click.echo(
-            f"\n{left} more cause{'s' if left > 1 else ''}: --all shows {'them' if left > 1 else 'it'}"
-        )
+        click.echo(f"\n{counted(left, 'more cause')}: --all shows {'them' if left > 1 else 'it'}")

@@ -1,4 +1,4 @@
-"""The words in which the subcommands speak of objects: names, numbers, and KIND/NAME as users write it."""
+"""The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
 
 from typing import Final, NamedTuple
 
@@ -49,8 +49,3 @@ def service_of(lws: Object) -> str:
 def described(obj: Object) -> str:
     """Return kind, namespace and name of an object."""
     return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 error`, `2 errors`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -13,7 +13,7 @@ from fusioninfer.codes import ENTRIES
 from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.lint.hints import IMPORTED
 from fusioninfer.lint.offline import Composition, Found
-from intent.errors import printable
+from intent.errors import counted, printable
 
 UNREAD: Final = "FI905"
 """The code of a file that cannot be read."""
@@ -78,11 +78,6 @@ class Report:
 # --- text --------------------------------------------------------------------------------------------
 
 
-def plural(count: int, noun: str) -> str:
-    """Format a count and its noun: `1 error`, `2 errors`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def place(one: Found) -> str:
     """Return the line of a finding, and which of the objects that the document renders to it is about."""
     return f"{one.place} ({one.document.part})" if one.document.part else one.place
@@ -99,12 +94,12 @@ def finding_lines(report: Report, selection: Selection) -> list[str]:
 
 def summary(report: Report) -> str:
     """Render the counts: `1 error, 2 warnings; 3 objects checked, 1 skipped (ConfigMap)`."""
-    found = [plural(report.count("error"), "error"), plural(report.count("warning"), "warning")]
+    found = [counted(report.count("error"), "error"), counted(report.count("warning"), "warning")]
     if report.ignored:
         found.append(f"{report.ignored} ignored")
     if report.unread:
-        found.append(plural(len(report.unread), "unreadable file"))
-    objects = f"{plural(report.checked, 'object')} checked"
+        found.append(counted(len(report.unread), "unreadable file"))
+    objects = f"{counted(report.checked, 'object')} checked"
     if report.skipped:
         objects += f", {sum(count for _, count in report.skipped)} skipped ({kinds(report.skipped)})"
     if read := [kind for kind, _ in report.skipped if kind in IMPORTED]:

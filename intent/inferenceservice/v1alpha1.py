@@ -31,10 +31,8 @@ ROUTER_FIELDS: Final = (
 )
 ENGINE_FIELDS: Final = (
     *("replicas", "scaling", "multinode", "parallelism", "rolloutStrategy", "worker", "acceleratorTypes"),
-    *("sidecar", "baseRefs"),
-    *("roleReplicas", "podReplicas"),
+    *("sidecar", "baseRefs", "roleReplicas", "podReplicas"),
 )
-COMMON_FIELDS: Final = ("name", "componentType", "template")
 ALIASES: Final = {"roleReplicas": "replicas", "podReplicas": "multinode.nodeCount"}
 """Earlier names of fields, and the current ones."""
 

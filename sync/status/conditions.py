@@ -8,11 +8,12 @@ checked.
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from intent.errors import counted
 from intent.gang import needs_gang
 from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
-from sync.status.groups import RoleView, Wait, absent, counted, group_size
+from sync.status.groups import RoleView, Wait, absent, group_size
 from sync.status.inputs import Observed, behind, unapplied
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready

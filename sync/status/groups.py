@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from intent.errors import counted
 from intent.inferenceservice.read import RoleIntent
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import AcceleratorCounts, ObservedPod
@@ -113,11 +114,6 @@ def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod
         ready=sum(all(pod.ready for pod in group) for group in whole),
         wait=(_together(waits) if placed else min(waits, key=_cost)) if waits else None,
     )
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun: `1 pod`, `4 pods`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def absent(group: Group, role: RoleIntent) -> int:

@@ -25,6 +25,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
+from catalog.flags import shared_start
+
 Words = tuple[str, ...]
 _WORDS: Final = re.compile(r"\s+|[^\s]+")
 _END_OF_ITEM: Final = " \0"
@@ -90,8 +92,8 @@ def _arguments(words: Sequence[str], like: Arguments) -> Arguments:
 
 def _edits(base: list[str], other: list[str]) -> list[tuple[int, int, list[str]]] | None:
     """Return what replaces which words of `base`; None if there is too much to compare."""
-    start = _common(base, other)
-    end = _common(base[start:][::-1], other[start:][::-1])
+    start = shared_start(base, other)
+    end = shared_start(base[start:][::-1], other[start:][::-1])
     middle, changed = base[start : len(base) - end], other[start : len(other) - end]
     if max(len(middle), len(changed)) > LONGEST:
         return None
@@ -150,12 +152,6 @@ def _anchors(one: list[str], other: list[str]) -> list[tuple[int, int]]:
         found.append(pairs[number])
         number = before[number]
     return found[::-1]
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of words that both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (word, same) in enumerate(pairs) if word != same), min(len(one), len(other)))
 
 
 def _places(base: list[str], ours: list[str]) -> dict[int, int] | None:

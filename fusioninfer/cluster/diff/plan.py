@@ -9,9 +9,10 @@ from fusioninfer.cluster.diff.change import ObjectDiff, differs
 from fusioninfer.cluster.diff.propose import RefusedError, of_controller, of_file
 from fusioninfer.cluster.reader import Reader
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
-from fusioninfer.cluster.text import counted, described, name_of, service_of
+from fusioninfer.cluster.text import described, name_of, service_of
 from fusioninfer.lint.documents import Document
 from intent import Object
+from intent.errors import counted
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
 from intent.settings import Settings

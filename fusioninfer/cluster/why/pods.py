@@ -10,11 +10,11 @@ from fusioninfer.cluster.why.case import Case, index_of
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.annotations import LEADER_LABELS, LWS_NAME
+from intent.errors import counted
 from intent.shapes import labels, listed, mapping, number, text
 from sync.observed.condition import shortened
 from sync.observed.pod import ObservedPod, project
 from sync.status.failures import CODE_OF, CRASHED
-from sync.status.groups import counted
 
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of Events about a pod whose containers are not started."""
