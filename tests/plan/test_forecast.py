@@ -8,7 +8,7 @@ import pytest
 from plan.data import as_data
 from plan.forecast import Forecast, forecast
 from plan.rows import overview, table
-from plan.sentences import idle, size
+from plan.sentences import MOST_SHORTAGES, idle, size, waiting
 from plan.supply import Supply, Taint
 from plan.words import status
 from plan.workload import Workload
@@ -229,6 +229,15 @@ def test_pods_of_another_size_may_stand_in_the_way() -> None:
 )
 def test_gpus_that_no_group_has_are_counted(service: Workload, shapes: str, said: str) -> None:
     assert idle(forecast([service], nodes(shapes))) == said
+
+
+def test_services_that_wait_are_told_up_to_a_number_and_then_counted() -> None:
+    several = [gang(f"s{number}", role("worker", 2)) for number in range(MOST_SHORTAGES + 2)]
+
+    *told, last = waiting(forecast(several, nodes("1x1")))
+
+    assert len(told) == MOST_SHORTAGES
+    assert last == "2 more services wait"
 
 
 def test_a_service_without_pod_group_waits_and_holds_nothing() -> None:

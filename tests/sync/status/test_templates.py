@@ -9,6 +9,7 @@ from intent.applied import TemplateVersion
 from sync.observed.cached import CachedObject
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates
 from sync.status import Observed, status
+from sync.status.templates import FOLLOWED, KEPT
 from tests.sync.status.samples import DECODE, NOW, PREFILL, lws, seen, service
 
 FIRST: Final = TemplateVersion("base", "team-a", "uid", 1)
@@ -44,6 +45,16 @@ def test_the_condition_compares_with_the_templates_as_they_are(
     made = {one["type"]: one for one in status(observed, {}, NOW)["conditions"]}["TemplatesApplied"]
 
     assert (made["status"], made["reason"]) == (state, reason)
+
+
+@pytest.mark.parametrize(("follows", "said"), [(False, KEPT), (True, FOLLOWED)])
+def test_the_message_says_when_pods_get_a_change(*, follows: bool, said: str) -> None:
+    changed = applied(named(2), FIRST, FIRST)
+    changed = replace(changed, service=replace(NAMING, follows=follows))
+
+    made = {one["type"]: one for one in status(changed, {}, NOW)["conditions"]}["TemplatesApplied"]
+
+    assert made["message"].endswith(f"; {said}")
 
 
 def test_a_service_without_templates_has_neither_condition_nor_versions() -> None:
