@@ -1,4 +1,4 @@
-"""`helm test`: a pod that runs `fusioninfer check`, and what it may read meanwhile.
+"""`helm test`: a pod that runs `fusioninfer check`, and its rights.
 
 `tests/cluster/test_inspecting.py` runs the command with these rights on the real API server.
 """
@@ -53,7 +53,7 @@ def test_the_pod_checks_the_namespace_of_the_release() -> None:
     assert "--system-namespace={{ $.Release.Namespace }}\n" in files()["templates/test.yaml"]
 
 
-def test_each_object_is_there_only_while_it_runs() -> None:
+def test_helm_removes_each_object_when_the_test_succeeds() -> None:
     hooks = re.findall(r'"helm.sh/hook" "test" .*"before-hook-creation,hook-succeeded"', template())
 
     assert len(hooks) == len(OBJECTS)
