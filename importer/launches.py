@@ -15,7 +15,7 @@ otherwise, such as another port of Ray, is `GroupLaunch.changed`.
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
@@ -104,8 +104,6 @@ class _Start:
     command: Command | None = None
     changed: tuple[Word, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    known: frozenset[str] = frozenset()
-    """The variables of its container."""
     setup: tuple[Word, ...] = ()
     ranks: _Ranks | None = None
 
@@ -120,15 +118,16 @@ MOST_PODS: Final = 64
 
 def recognised(leader: Object, workers: Object, size: int) -> GroupLaunch | Stays:
     """Return what the engine containers of a group run; `leader` may be that of the workers."""
-    templates = [leader, *[workers] * (min(size, MOST_PODS) - 1)]
+    others = workers, _command(workers)
+    containers = [(leader, _command(leader)), *[others] * (min(size, MOST_PODS) - 1)]
     try:
-        known = [_pod(one, index, size) for index, one in enumerate(templates)]
         pods = [
-            replace(_start(one, pod), known=frozenset(pod.env))
-            for one, pod in zip(templates, known, strict=True)
+            _start(container, command, _pod(container, index, size))
+            for index, (container, command) in enumerate(containers)
         ]
         _check_pods(pods, size, is_one=leader is workers)
-        return _runnable(_together(*pods[:2]), text(leader.get("image")))
+        launch = _together(pods[0], pods[1], _pod(workers, 1, size).env)
+        return _runnable(launch, text(leader.get("image")))
     except (_StaysError, UnknownScriptError) as error:
         return Stays(str(error))
 
@@ -162,7 +161,8 @@ def _pod(container: Object, index: int, size: int) -> GroupPod:
 _SIZE_OF_LWS: Final = "metadata.annotations['leaderworkerset.sigs.k8s.io/size']"
 
 
-def _together(first: _Start, others: _Start) -> GroupLaunch:
+def _together(first: _Start, others: _Start, variables: Collection[str]) -> GroupLaunch:
+    """Return what leader and workers start together; `variables`: those of the workers' container."""
     if first.launcher != others.launcher:
         raise _StaysError(f"the leader is launched with {first.launcher}, the workers with {others.launcher}")
     if not first.launcher:
@@ -171,7 +171,7 @@ def _together(first: _Start, others: _Start) -> GroupLaunch:
         raise _StaysError("the leader joins and the workers lead: the other way round is expected")
     changed = others.changed
     if others.command is not None:
-        _check_references(first.engine, others.known)
+        _check_references(first.engine, variables)
         own = (others.engine[flag.at] for flag in _of_workers(first.command, others.command))
         changed += tuple(word._replace(text=word.text.partition("=")[0]) for word in own)
     at = first.command.arguments
@@ -185,10 +185,10 @@ def _together(first: _Start, others: _Start) -> GroupLaunch:
     )
 
 
-def _check_references(engine: Sequence[Word], known: frozenset[str]) -> None:
+def _check_references(engine: Sequence[Word], variables: Collection[str]) -> None:
     """Check that workers that run the engine have the variables in the leader's words, which they get."""
     named = {name for word in engine for name in references(word.text)}
-    if lacks := sorted(named - known - OF_LWS):
+    if lacks := sorted(named - set(variables) - OF_LWS):
         raise _StaysError(f"the workers have no variable {lacks[0]}")
 
 
@@ -257,15 +257,14 @@ def _settings(command: Command) -> dict[str, tuple[str, ...]]:
 # --- one template -------------------------------------------------------------------------------------
 
 
-def _start(container: Object, pod: GroupPod) -> _Start:
-    """Read what a container starts in a pod."""
-    command = strings(container.get("command"))
-    words = tuple(Word(one, at) for at, one in enumerate((*command, *strings(container.get("args")))))
-    read = _command(container)
+def _start(container: Object, command: Command, pod: GroupPod) -> _Start:
+    """Return what a container starts in a pod."""
+    own = strings(container.get("command"))
+    words = tuple(Word(one, at) for at, one in enumerate((*own, *strings(container.get("args")))))
     group = _Group(text(container.get("image")), pod, _devices(container))
-    if read.shell is None:
-        return _of_command(words, group, has_command=bool(command))
-    at = read.shell.index
+    if command.shell is None:
+        return _of_command(words, group, has_command=bool(own))
+    at = command.shell.index
     before = tuple(one.text for one in words[:at])
     if before[: behind_prefixes(before)] not in {(), ("env",), ("/usr/bin/env",)}:
         raise _StaysError(f"{before[0][:60]} starts the shell of the script")
