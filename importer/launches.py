@@ -23,6 +23,7 @@ from typing import Final, Literal, NamedTuple
 from importer.script import (
     OF_LWS,
     POD_IP,
+    SHELLS,
     GroupPod,
     ScriptCommand,
     UnknownScriptError,
@@ -349,7 +350,7 @@ def _devices(container: Object) -> tuple[str, ...]:
 def _of_command(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> _Start:
     """Read a command: of Ray, or of an engine."""
     texts = tuple(one.text for one in words)
-    if len(texts) > 1 and texts[0] in {"bash", "sh", "/bin/bash", "/bin/sh"} and texts[1].endswith(_SERVING):
+    if len(texts) > 1 and texts[0] in SHELLS and texts[1].endswith(_SERVING):
         texts, words = texts[1:], words[1:]
     if texts[:1] and texts[0].endswith(_SERVING):
         return _ray_node(texts[1:2] == ("leader",), words[2:], _SERVING_FLAGS, group)

@@ -21,6 +21,7 @@ from intent.command_line.shell import LONGEST, ControlGroup, control_groups
 
 POD_IP: Final = "$(status.podIP)"
 """The value of a variable that is the address of the pod."""
+SHELLS: Final = frozenset({"/bin/bash", "bash", "/bin/sh", "sh"})
 OF_LWS: Final = frozenset({"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"})
 """Variables that LWS sets in every container."""
 

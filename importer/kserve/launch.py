@@ -14,11 +14,10 @@ from typing import Final
 
 from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
-from importer.script import OF_LWS
+from importer.script import OF_LWS, SHELLS, UnknownScriptError
 from intent.image import read_image
 from intent.shapes import text
 
-SHELLS: Final = ("/bin/bash", "bash", "/bin/sh", "sh")
 ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
 SERVERS: Final = "VLLM_API_SERVER_COUNT"
 DISCOVERS: Final = "KSERVE_INFER_ROCE"
@@ -68,10 +67,6 @@ class Launched:
     """The arguments of `vllm serve`."""
     read: frozenset[str]
     """Names of the variables that only the script reads."""
-
-
-class UnknownScriptError(Exception):
-    """The script does what cannot be known without a shell. The message says why."""
 
 
 def is_script(container: Tree) -> bool:

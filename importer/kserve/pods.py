@@ -6,9 +6,10 @@ from typing import Final
 
 from catalog.pickers.generations import POOLS
 from importer.kserve.account import Account
-from importer.kserve.launch import DISCOVERS, Launched, UnknownScriptError, is_script, launched
+from importer.kserve.launch import DISCOVERS, Launched, is_script, launched
 from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
 from importer.report import IGNORED, NO_COUNTERPART, Outcome, default, dropped
+from importer.script import UnknownScriptError
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER, MODELS, VOLUME
 from intent.names import POOL_ENDING
