@@ -79,7 +79,7 @@ class UnknownScriptError(Exception):
 
 
 def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple[ScriptCommand, ...]:
-    r"""Return the commands of a script in an item of command and args; `rest` are the items of its `"$@"`.
+    """Return the commands of a script in an item of command and args; `rest` are the items of its `"$@"`.
 
     Raises:
         UnknownScriptError: the script has a construct, or a word, whose effect is not known.
@@ -87,7 +87,7 @@ def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple
     run = _Run(pod, item, tuple(rest), _parsed(text))
     if run.block(live=True):
         raise UnknownScriptError("the script ends a block that does not begin")
-    return tuple(run.found)
+    return tuple(run.started)
 
 
 # --- the structure ------------------------------------------------------------------------------------
@@ -96,15 +96,6 @@ _LOOPS: Final = frozenset({"while", "until", "for"})
 _OPENS: Final = _LOOPS | {"if"}
 _CLOSES: Final = frozenset({"fi", "done"})
 _KEYWORDS: Final = _OPENS | _CLOSES | {"then", "do", "elif", "else"}
-_ITSELF: Final = re.compile(r"[0-9]?>&[0-9]")
-_QUIET: Final = re.compile(rf"{_ITSELF.pattern}|(?:[0-9]?>|&>)/dev/null")
-
-
-def _is_quiet(redirect: str) -> bool:
-    """Return whether a redirection writes to no file."""
-    return _QUIET.fullmatch(redirect) is not None
-
-
 LARGEST: Final = 1_000_000
 """The characters to which the variables of a script may expand."""
 _DEEPEST: Final = 32
@@ -172,11 +163,11 @@ class _Run:
     variables: dict[str, str | None] = field(default_factory=dict)
     """What the script has assigned; None if its value is not known."""
     exported: set[str] = field(default_factory=set)
-    found: list[ScriptCommand] = field(default_factory=list)
+    started: list[ScriptCommand] = field(default_factory=list)
     depends: str = ""
     """The command on whose success or output the next one depends."""
     if_succeeds: bool = False
-    """Whether the next command runs only if the last one of `found` succeeds."""
+    """Whether the next command runs only if the last one of `started` succeeds."""
     unset: set[str] = field(default_factory=set)
     """Variables that the script does not set, and unsets."""
     ended: bool = False
@@ -213,8 +204,8 @@ class _Run:
                     raise
             else:
                 return
-        assigned = [name for one in inside for name in _assigned(one.words)] if live else []
-        self.variables = variables | dict.fromkeys(assigned)
+        words = [word for each in inside for word in each.words if live and ASSIGNMENT.match(word)]
+        self.variables = variables | dict.fromkeys(word.partition("=")[0] for word in words)
         self.at = stop
 
     def _awaits_ray(self, inside: Sequence[_Item]) -> bool:
@@ -251,13 +242,13 @@ class _Run:
     # --- one command ----------------------------------------------------------------------------------
 
     def _command(self, item: _Item) -> None:
-        begun = len(self.found)
+        begun = len(self.started)
         if item.words[0] == "exit" and not (self.depends or self.if_succeeds):
             self.ended = True
             return
         self._read(item)
         self.ended = item.words[0] == "exec" and item.ends != "&"
-        if len(self.found) > begun or item.ends != "&&":
+        if len(self.started) > begun or item.ends != "&&":
             self.if_succeeds = item.ends == "&&"
 
     def _read(self, item: _Item) -> None:
@@ -275,13 +266,14 @@ class _Run:
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             self.variables[name] = own[name] = self._assigned(name, value)
-        if item.ends == "&" and (not words or words[0] in {"export", "unset"}):
+        sets = {"export": self._export, "unset": self._unset}
+        if item.ends == "&" and (not words or words[0] in sets):
             raise UnknownScriptError(f"`{_shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables = before
-        if words[0] in {"export", "unset"}:
-            self._export(words)
+        if words[0] in sets:
+            sets[words[0]](words[1:])
         elif not _BUILTINS.get(words[0], _ANYTHING).fullmatch(" ".join(words[1:])) or _APPENDS.match(
             words[0]
         ):
@@ -310,26 +302,29 @@ class _Run:
                     f"the script sets {name}, and another variable of the container names it"
                 )
         known = {name: value or "" for name, value in env.items()}
-        self.found.append(ScriptCommand(tuple(words), known, self.if_succeeds))
+        self.started.append(ScriptCommand(tuple(words), known, self.if_succeeds))
 
-    def _export(self, words: list[str]) -> None:
+    def _export(self, words: Sequence[str]) -> None:
         assigned: dict[str, str | None] = {}
-        for word in words[1:]:
+        for word in words:
             name, has_value, value = word.partition("=")
-            if words[0] == "unset":
-                if name not in self.variables or name in self.pod.env:
-                    words_of = (Word("unset", self.item), Word(word, self.item))
-                    self.found.append(ScriptCommand(words_of, {}, self.if_succeeds))
-                    self.unset.add(name)
-                self.variables.pop(name, None)
-                self.exported.discard(name)
-            elif not re.fullmatch(r"[A-Za-z_]\w*", name):
+            if not re.fullmatch(_NAME, name):
                 raise UnknownScriptError(f"`export {word[:60]}` is not read")
-            else:
-                self.exported.add(name)
-                if has_value:
-                    assigned[name] = self._assigned(name, value)
+            self.exported.add(name)
+            if has_value:
+                assigned[name] = self._assigned(name, value)
         self.variables |= assigned
+
+    def _unset(self, words: Sequence[str]) -> None:
+        """Forget variables of the script, and record a command for those that it has from outside."""
+        for word in words:
+            name = word.partition("=")[0]
+            if name not in self.variables or name in self.pod.env:
+                command = (Word("unset", self.item), Word(word, self.item))
+                self.started.append(ScriptCommand(command, {}, self.if_succeeds))
+                self.unset.add(name)
+            self.variables.pop(name, None)
+            self.exported.discard(name)
 
     def _assigned(self, name: str, word: str) -> str | None:
         """Return the value of an assignment."""
@@ -469,20 +464,20 @@ class _Run:
 
 _NESTED: Final = 3
 """How many references to variables in variables are followed."""
-_BRACED: Final = r"\$\{(?P<braced>[A-Za-z_]\w*)(?::-(?P<default>[^{}]*))?\}"
+_NAME: Final = r"[A-Za-z_]\w*"
+_BRACED: Final = rf"\$\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}"
 _EXPANDED: Final = rf"""
-    (?P<escaped>\\[^$]) | (?P<sum>\$\(\((?:[^()]|\([^()]*\))*\)\)) | \$\((?P<kubelet>[A-Za-z_]\w*)\)
-  | {_BRACED} | \$(?P<name>[A-Za-z_]\w*)"""
+    (?P<escaped>\\[^$]) | (?P<sum>\$\(\((?:[^()]|\([^()]*\))*\)\)) | \$\((?P<kubelet>{_NAME})\)
+  | {_BRACED} | \$(?P<name>{_NAME})"""
 """What a shell replaces. Not among them: the output of a command, and parameters of other forms."""
 _QUOTED_PART: Final = re.compile(rf"{_EXPANDED} | [^$`\\]", re.VERBOSE | re.DOTALL)
 _PART: Final = re.compile(
     rf"""(?P<single>'[^']*') | (?P<double>"(?:[^"\\]|\\.)*") | {_EXPANDED} | [^$`\\*?\[\]{{}}~!"']""",
     re.VERBOSE | re.DOTALL,
 )
-_NAME: Final = r"[A-Za-z_]\w*"
 _WHOLE: Final = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})\}}|\(({_NAME})\))")
 _OPERAND: Final = re.compile(rf"{_BRACED}|\$\((?P<kubelet>{_NAME})\)|\$?(?P<name>{_NAME})")
-_REFERENCE: Final = re.compile(r"\$\(([A-Za-z_]\w*)\)")
+_REFERENCE: Final = re.compile(rf"\$\(({_NAME})\)")
 _ADDRESS_OF_POD: Final = re.compile(
     r"""\$\(hostname\ +-[iI]
         (?:\ *\|\ *(?:awk\ +'\{\ *print\ \$1;?\ *\}' | cut\ +-d\ *['"]\ ['"]\ +-f\ *1))?\ *\)""",
@@ -569,6 +564,8 @@ _BUILTINS: Final[Mapping[str, re.Pattern[str]]] = {
 
 Of `set`: options that end a script at an error, or print its commands.
 """
+_ITSELF: Final = re.compile(r"[0-9]?>&[0-9]")
+_QUIET: Final = re.compile(rf"{_ITSELF.pattern}|(?:[0-9]?>|&>)/dev/null")
 _LEAVES: Final = frozenset({"break", "continue", "exit"})
 _COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _INNER: Final = re.compile(r"'[^']*'")
@@ -578,6 +575,11 @@ _ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
 def is_endless(words: Sequence[str]) -> bool:
     """Return whether a command only keeps its container alive."""
     return _ENDLESS.fullmatch(" ".join(words)) is not None
+
+
+def _is_quiet(redirect: str) -> bool:
+    """Return whether a redirection writes to no file."""
+    return _QUIET.fullmatch(redirect) is not None
 
 
 def _only_reads(item: _Item, *, inside: bool = False) -> bool:
@@ -606,10 +608,6 @@ def _output_reads(word: str) -> bool:
     parts = [part.split() for one in named for part in re.split(r"\|\|?|;|&&", one)]
     plain = [[one for one in part if not _is_quiet(one)] for part in parts]
     return all(part and ">" not in "".join(part) and _reads(part) for part in plain)
-
-
-def _assigned(words: Sequence[str]) -> list[str]:
-    return [word.partition("=")[0] for word in words if ASSIGNMENT.match(word)]
 
 
 def _shown(words: Sequence[str]) -> str:
