@@ -56,7 +56,7 @@ class GroupPod:
         for _ in range(_NESTED):
             if sum(len(known.get(name, "")) for name in references(text)) > LARGEST:
                 raise UnknownScriptError(f"variables of the container have more than {LARGEST} characters")
-            text = _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
+            text = _REFERENCE.sub(lambda reference: known.get(reference[1], reference[0]), text)
         return text
 
 
@@ -124,7 +124,7 @@ def _parsed(text: str) -> tuple[_Item, ...]:
     if groups is None:
         raise UnknownScriptError("the script has a function, a here-document, or a nested command")
     items = tuple(_items(groups))
-    steps = ((one.keyword in _OPENS) - (one.keyword in _CLOSES) for one in items)
+    steps = ((item.keyword in _OPENS) - (item.keyword in _CLOSES) for item in items)
     if max(accumulate(steps), default=0) > _DEEPEST:
         raise UnknownScriptError(f"more than {_DEEPEST} loops and conditions stand in each other")
     return items
@@ -134,19 +134,19 @@ def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
     """Yield the keywords and commands of a script; the words of a `for` are a command that does nothing."""
     is_head = False
     for words, redirects, ends in groups:
-        at = 0
+        start = 0
         is_head = is_head and words[:1] != ("do",)
-        while not is_head and at < len(words) and words[at] in _KEYWORDS:
-            is_head = words[at] == "for"
-            yield _Item(words[at])
-            at += 1
+        while not is_head and start < len(words) and words[start] in _KEYWORDS:
+            is_head = words[start] == "for"
+            yield _Item(words[start])
+            start += 1
         if is_head:
-            yield _Item("", (":", *words[at:]))
+            yield _Item("", (":", *words[start:]))
             continue
-        if ends in {"(", ")"} or (at == len(words) and ends not in {"", ";", "\n", "&&"}):
+        if ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
             raise UnknownScriptError("the script has a group of commands, or a block in the background")
-        if words[at:]:
-            yield _Item("", words[at:], redirects, ends)
+        if words[start:]:
+            yield _Item("", words[start:], redirects, ends)
         elif not all(map(_is_quiet, redirects)):
             raise UnknownScriptError(f"the script writes to a file: {redirects[0][:60]}")
 
@@ -159,7 +159,7 @@ class _Run:
     item: int
     rest: tuple[Word, ...]
     items: tuple[_Item, ...]
-    at: int = 0
+    position: int = 0
     variables: dict[str, str | None] = field(default_factory=dict)
     """What the script has assigned; None if its value is not known."""
     exported: set[str] = field(default_factory=set)
@@ -177,9 +177,9 @@ class _Run:
 
     def block(self, *, live: bool) -> str:
         """Read commands up to the keyword that ends their block, and return it; empty at the end."""
-        while self.at < len(self.items):
-            item = self.items[self.at]
-            self.at += 1
+        while self.position < len(self.items):
+            item = self.items[self.position]
+            self.position += 1
             if item.keyword in _OPENS:
                 self._compound(item.keyword, live=live and not self.ended)
             elif item.keyword:
@@ -190,9 +190,9 @@ class _Run:
 
     def _compound(self, keyword: str, *, live: bool) -> None:
         """Leave out a loop that only waits, or read the branch of a condition that the pod takes."""
-        begins, stop = self.at, self._end()
+        begins, stop = self.position, self._end()
         inside = self.items[begins:stop]
-        only_reads = all(one.keyword or _only_reads(one, inside=True) for one in inside)
+        only_reads = all(each.keyword or _only_reads(each, inside=True) for each in inside)
         variables = dict(self.variables)
         if keyword in _LOOPS and live and not (only_reads and self._awaits_ray(inside)):
             raise UnknownScriptError(f"`{keyword}` does more than wait for Ray, or for the leader")
@@ -206,11 +206,11 @@ class _Run:
                 return
         words = [word for each in inside for word in each.words if live and ASSIGNMENT.match(word)]
         self.variables = variables | dict.fromkeys(word.partition("=")[0] for word in words)
-        self.at = stop
+        self.position = stop
 
     def _awaits_ray(self, inside: Sequence[_Item]) -> bool:
         """Return whether a loop looks at nothing but Ray and the pods of the group."""
-        text = " ".join(word for one in inside for word in one.words)
+        text = " ".join(word for item in inside for word in item.words)
         known = {**self.pod.env, **self.variables}
         values = (known.get(name) or "" for name in re.findall(r"\w+", text))
         return not _LOOKS.search(text) or re.search(r"\bray\b|LWS_", " ".join((text, *values))) is not None
@@ -218,19 +218,19 @@ class _Run:
     def _end(self) -> int:
         """Return the index behind the keyword that closes the construct which has just begun."""
         depth = 1
-        for at in range(self.at, len(self.items)):
-            depth += (self.items[at].keyword in _OPENS) - (self.items[at].keyword in _CLOSES)
+        for index in range(self.position, len(self.items)):
+            depth += (self.items[index].keyword in _OPENS) - (self.items[index].keyword in _CLOSES)
             if not depth:
-                return at + 1
+                return index + 1
         raise UnknownScriptError("a loop or a condition of the script does not end")
 
     def _branches(self) -> None:
         taken, keyword = False, "if"
         while keyword in {"if", "elif"}:
-            condition = self.items[self.at]
-            if condition.keyword or self.items[self.at + 1].keyword != "then":
+            condition = self.items[self.position]
+            if condition.keyword or self.items[self.position + 1].keyword != "then":
                 raise UnknownScriptError("a condition of the script is more than one command")
-            self.at += 2
+            self.position += 2
             holds = not taken and self._holds(condition)
             keyword = self.block(live=holds)
             taken = taken or holds
@@ -279,16 +279,16 @@ class _Run:
         ):
             raise UnknownScriptError(f"`{_shown(words)}` is not read")
         else:
-            self._start([one for word in words for one in self._split(word)], own, item)
+            self._start([each for word in words for each in self._split(word)], own, item)
 
     def _start(self, words: list[Word], own: dict[str, str | None], item: _Item) -> None:
         """Record a command with the variables that the script sets for it."""
         words = words[1:] if words[:1] and words[0].text == "exec" else words
         if not words:
             raise UnknownScriptError(f"`{_shown(item.words)}` starts no program")
-        texts = [one.text for one in words]
+        texts = [word.text for word in words]
         is_node = texts[:2] == ["ray", "start"]
-        if not all(_is_quiet(one) if is_node else _ITSELF.fullmatch(one) for one in item.redirects):
+        if not all(_is_quiet(to) if is_node else _ITSELF.fullmatch(to) for to in item.redirects):
             raise UnknownScriptError(f"the output of `{' '.join(texts[:2])}` goes to a file")
         if item.ends == "&" and not is_node:
             raise UnknownScriptError(f"`{' '.join(texts[:2])}` runs in the background")
@@ -297,7 +297,7 @@ class _Run:
         for name, value in env.items():
             if value is None or (POD_IP in value and value != POD_IP):
                 raise UnknownScriptError(f"the value of {name} is not known")
-            if any(name in references(one or "") for one in self.pod.env.values()):
+            if any(name in references(other or "") for other in self.pod.env.values()):
                 raise UnknownScriptError(
                     f"the script sets {name}, and another variable of the container names it"
                 )
@@ -343,7 +343,7 @@ class _Run:
 
     def _holds(self, item: _Item) -> bool:
         """Return whether a test holds."""
-        words = [self.pod.value(one if one in _OF_TESTS else self._text(one)) for one in item.words]
+        words = [self.pod.value(word if word in _OF_TESTS else self._text(word)) for word in item.words]
         is_negated = words[:1] == ["!"]
         words = words[is_negated:]
         if words[:1] == ["test"]:
@@ -354,7 +354,7 @@ class _Run:
             raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         is_pattern = item.words[is_negated] == "[[" and re.search(r"[*?\[]", words[-1] if words else "")
         holds = _compared(words)
-        if item.redirects or is_pattern or holds is None or any("$(" in one for one in words):
+        if item.redirects or is_pattern or holds is None or any("$(" in word for word in words):
             raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         return holds is not is_negated
 
@@ -364,8 +364,8 @@ class _Run:
         """Yield the words that a word expands to: several if it is a variable without quotes."""
         if word in {'"$@"', '"${@}"'}:
             yield from self.rest
-        elif found := _WHOLE.fullmatch(word):
-            yield from (Word(one, self.item) for one in self._words_of(found[found.lastindex or 0], word))
+        elif whole := _WHOLE.fullmatch(word):
+            yield from (Word(text, self.item) for text in self._words_of(whole[whole.lastindex or 0], word))
         else:
             yield Word(self._text(word), self.item)
 
@@ -394,7 +394,7 @@ class _Run:
 
     def _plain(self, name: str, value: str) -> str:
         """Return the value of a variable whose words matter, without references to the container's."""
-        if any(self.pod.env.get(one, "") is None for one in references(value)):
+        if any(self.pod.env.get(other, "") is None for other in references(value)):
             raise UnknownScriptError(f"{name} may be several words, or none: write it in quotes")
         return self.pod.value(value)
 
@@ -404,26 +404,26 @@ class _Run:
 
     def _parts(self, word: str, *, quoted: bool, split: bool = True) -> Iterator[str]:
         """Yield the parts of a word without quotes; `split`: variables outside of quotes may become words."""
-        at, form = 0, _QUOTED_PART if quoted else _PART
-        while at < len(word):
-            part = form.match(word, at)
+        position, form = 0, _QUOTED_PART if quoted else _PART
+        while position < len(word):
+            part = form.match(word, position)
             if part is None:
                 raise UnknownScriptError(f"the shell expands `{word[:60]}`")
-            at, found = part.end(), part.groupdict()
-            if found.get("single"):
+            position, fields = part.end(), part.groupdict()
+            if fields.get("single"):
                 yield part[0][1:-1]
-            elif found.get("double"):
+            elif fields.get("double"):
                 yield from self._parts(part[0][1:-1], quoted=True)
-            elif escaped := found["escaped"]:
+            elif escaped := fields["escaped"]:
                 yield escaped if quoted and escaped[1] not in '"\\`\n' else escaped[1].strip("\n")
-            elif found["sum"]:
+            elif fields["sum"]:
                 yield str(self._number(part[0][3:-2]))
-            elif name := found["name"] or found["braced"] or found["kubelet"]:
-                if found["kubelet"] in self.variables:
+            elif name := fields["name"] or fields["braced"] or fields["kubelet"]:
+                if fields["kubelet"] in self.variables:
                     raise UnknownScriptError(
                         f"the script sets {name}, and {part[0]} is the value before that"
                     )
-                yield self._variable(name, found["default"], quoted=quoted or not split)
+                yield self._variable(name, fields["default"], quoted=quoted or not split)
             else:
                 yield part[0]
 
@@ -456,10 +456,10 @@ class _Run:
         except (SyntaxError, ValueError, ZeroDivisionError, RecursionError) as error:
             raise UnknownScriptError(f"the result of `{text.strip()[:60]}` is not known") from error
 
-    def _operand(self, found: re.Match[str]) -> str:
-        name = found["name"] or found["braced"] or found["kubelet"]
-        value = self.pod.value(self._variable(name, found["default"], quoted=True))
-        return value if found[0].startswith("$") else f"({value})"
+    def _operand(self, operand: re.Match[str]) -> str:
+        name = operand["name"] or operand["braced"] or operand["kubelet"]
+        value = self.pod.value(self._variable(name, operand["default"], quoted=True))
+        return value if operand[0].startswith("$") else f"({value})"
 
 
 _NESTED: Final = 3
@@ -603,13 +603,13 @@ def _reads(words: Sequence[str]) -> bool:
 
 def _output_reads(word: str) -> bool:
     """Return whether the commands whose output stands in a word only read."""
-    inner = [one[0] or one[1] for one in _COMMAND.findall(_INNER.sub("", word))]
-    named = [one for one in inner if one not in OF_LWS and not one.startswith("(")]
-    parts = [part.split() for one in named for part in re.split(r"\|\|?|;|&&", one)]
-    plain = [[one for one in part if not _is_quiet(one)] for part in parts]
+    inner = [dollar or backtick for dollar, backtick in _COMMAND.findall(_INNER.sub("", word))]
+    named = [text for text in inner if text not in OF_LWS and not text.startswith("(")]
+    parts = [part.split() for text in named for part in re.split(r"\|\|?|;|&&", text)]
+    plain = [[word for word in part if not _is_quiet(word)] for part in parts]
     return all(part and ">" not in "".join(part) and _reads(part) for part in plain)
 
 
 def _shown(words: Sequence[str]) -> str:
     """Return the program of a command and its first argument; values of variables may be secret."""
-    return " ".join(_VALUE.sub("", one) for one in words[:2])[:60]
+    return " ".join(_VALUE.sub("", word) for word in words[:2])[:60]
