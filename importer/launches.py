@@ -137,8 +137,8 @@ def _check_pods(pods: Sequence[_Start], size: int, *, is_one: bool) -> None:
     """Check that all workers start the same, and that what differs between pods is what LWS says of them."""
     if len(pods) < size:
         raise _StaysError(f"the group has more than {MOST_PODS} pods")
-    first, other = (replace(one, ranks=None) for one in pods[:2])
-    if any(replace(one, ranks=None) != other for one in pods[2:]):
+    first, other = (replace(pod, ranks=None) for pod in pods[:2])
+    if any(replace(pod, ranks=None) != other for pod in pods[2:]):
         raise _StaysError("the workers do not all start the same")
     if is_one and (first.env, first.setup) != (other.env, other.setup):
         raise _StaysError("the script prepares the leader otherwise than the workers")
@@ -147,12 +147,12 @@ def _check_pods(pods: Sequence[_Start], size: int, *, is_one: bool) -> None:
 
 def _pod(container: Object, index: int, size: int) -> GroupPod:
     """Return what the manifest says about the variables of a container in a pod."""
-    env = [mapping(one) for one in listed(container.get("env"))]
+    env = {text(entry.get("name")): entry for entry in map(mapping, listed(container.get("env")))}
     fields = {
-        text(one.get("name")): text(mapping(mapping(one.get("valueFrom")).get("fieldRef")).get("fieldPath"))
-        for one in env
+        name: text(mapping(mapping(entry.get("valueFrom")).get("fieldRef")).get("fieldPath"))
+        for name, entry in env.items()
     }
-    values = {text(one.get("name")): None if "valueFrom" in one else text(one.get("value")) for one in env}
+    values = {name: None if "valueFrom" in entry else text(entry.get("value")) for name, entry in env.items()}
     sizes = [name for name, path in fields.items() if path == _SIZE_OF_LWS]
     known = values | dict.fromkeys(sizes, str(size))
     addresses = frozenset(name for name, path in fields.items() if path in {"status.podIP", "status.hostIP"})
@@ -195,16 +195,16 @@ def _check_references(engine: Sequence[Word], variables: Collection[str]) -> Non
 
 def _check_ranks(pods: Sequence[_Start]) -> None:
     """Check that the data-parallel ranks of pods follow one another, and that one API serves those of all."""
-    ranks = [one.ranks for one in pods if one.ranks is not None]
+    ranks = [pod.ranks for pod in pods if pod.ranks is not None]
     if not ranks:
         return
     if len(ranks) < len(pods):
         raise _StaysError("only some pods have --data-parallel-address")
-    begins = list(accumulate((one.local for one in ranks), initial=0))
-    for index, (one, expected) in enumerate(zip(ranks, begins, strict=False)):
-        if one.start != expected:
-            raise _StaysError(f"the ranks of pod {index} begin at {one.start}, and {expected} is expected")
-        if index and pods[index].part != "worker" and not one.serves:
+    begins = list(accumulate((own.local for own in ranks), initial=0))
+    for index, (own, expected) in enumerate(zip(ranks, begins, strict=False)):
+        if own.start != expected:
+            raise _StaysError(f"the ranks of pod {index} begin at {own.start}, and {expected} is expected")
+        if index and pods[index].part != "worker" and not own.serves:
             raise _StaysError(
                 "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so"
             )
@@ -212,17 +212,17 @@ def _check_ranks(pods: Sequence[_Start]) -> None:
         raise _StaysError(f"--data-parallel-size is {ranks[0].data}, and the pods have {begins[-1]} ranks")
 
 
-def _runnable(made: GroupLaunch, image: str) -> GroupLaunch:
+def _runnable(launch: GroupLaunch, image: str) -> GroupLaunch:
     """Return vLLM's own launch in place of one with Ray, if the image is known to have no Ray."""
     read = read_image(image)
-    if made.launcher not in {RAY_START, RAY_SYMMETRIC} or facts(read).has_ray is not False:
-        return made
-    texts = [tuple(one.text for one in words) for words in (made.command, made.args)]
+    if launch.launcher not in {RAY_START, RAY_SYMMETRIC} or facts(read).has_ray is not False:
+        return launch
+    texts = [tuple(word.text for word in words) for words in (launch.command, launch.args)]
     flags = read_command(texts[0], texts[1], read).flags.given
-    gone = {at for flag in flags if flag.name == BACKEND for at in range(flag.at, flag.at + flag.width)}
-    kept = tuple(one for at, one in enumerate((*made.command, *made.args)) if at not in gone)
+    gone = {index for flag in flags if flag.name == BACKEND for index in range(flag.at, flag.at + flag.width)}
+    kept = tuple(word for index, word in enumerate((*launch.command, *launch.args)) if index not in gone)
     return replace(
-        made, launcher=VLLM_NATIVE, command=kept[: len(made.command)], args=kept[len(made.command) :]
+        launch, launcher=VLLM_NATIVE, command=kept[: len(launch.command)], args=kept[len(launch.command) :]
     )
 
 
@@ -261,19 +261,19 @@ def _settings(command: Command) -> dict[str, tuple[str, ...]]:
 def _start(container: Object, command: Command, pod: GroupPod) -> _Start:
     """Return what a container starts in a pod."""
     own = strings(container.get("command"))
-    words = tuple(Word(one, at) for at, one in enumerate((*own, *strings(container.get("args")))))
+    words = tuple(Word(word, index) for index, word in enumerate((*own, *strings(container.get("args")))))
     group = _Group(text(container.get("image")), pod, _devices(container))
     if command.shell is None:
         return _of_command(words, group, has_command=bool(own))
-    at = command.shell.index
-    before = tuple(one.text for one in words[:at])
+    index = command.shell.index
+    before = tuple(word.text for word in words[:index])
     if before[: behind_prefixes(before)] not in {(), ("env",), ("/usr/bin/env",)}:
         raise _StaysError(f"{before[0][:60]} starts the shell of the script")
     if any(map(_LOGIN.fullmatch, before)):
         raise _StaysError("a login shell reads files of the image first: without -l, the script is read")
-    if len(words) > at + 2 and '"$@"' not in words[at].text and '"${@}"' not in words[at].text:
+    if len(words) > index + 2 and '"$@"' not in words[index].text and '"${@}"' not in words[index].text:
         raise _StaysError("arguments follow the script of a shell")
-    return _joined(words[: at + 1], commands(words[at].text, at, words[at + 2 :], pod), group)
+    return _joined(words[: index + 1], commands(words[index].text, index, words[index + 2 :], pod), group)
 
 
 _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
@@ -281,15 +281,15 @@ _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
 
 def _joined(shell: tuple[Word, ...], lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
     """Return what the commands of a script start together, behind the commands that prepare it."""
-    begins = next((at for at, line in enumerate(lines) if not _prepares(line)), len(lines))
-    start = _together_started([one for one in lines[begins:] if one.words[0].text != "set"], group)
+    begins = next((index for index, line in enumerate(lines) if not _prepares(line)), len(lines))
+    start = _together_started([line for line in lines[begins:] if line.words[0].text != "set"], group)
     before = lines[:begins]
     if all(line.words[0].text == "set" for line in before):
         return start
     if any(line.env != start.env and line.words[0].text not in _OF_SHELL for line in before):
         raise _StaysError("a command before the engine has other variables than the engine")
     texts = [shlex.join(word.text for word in line.words) for line in before]
-    if any(POD_IP in one for one in texts):
+    if any(POD_IP in each for each in texts):
         raise _StaysError("a command before the engine has the address of the pod")
     ends = [" &&\n" if line.if_succeeds else "\n" for line in lines[1 : begins + 1]]
     script = "".join(text + end for text, end in zip(texts, ends, strict=True)) + 'exec "$@"'
@@ -303,13 +303,13 @@ _OF_SHELL: Final = frozenset({"cd", "mkdir", "set", "ulimit", "umask", "unset"})
 
 def _together_started(lines: Sequence[ScriptCommand], group: "_Group") -> _Start:
     """Return what commands start: Ray, then on the leader the engine."""
-    found: list[_Start] = []
+    starts: list[_Start] = []
     for line in lines:
-        if not is_endless([one.text for one in line.words]) or not found or found[-1].engine:
-            found.append(replace(_of_command(line.words, group, has_command=True), env=line.env))
-    nodes = [one for one in found if not one.engine]
-    engines = [one for one in found if one.engine]
-    if len(nodes) > 1 or len(engines) > 1 or not found:
+        if not is_endless([word.text for word in line.words]) or not starts or starts[-1].engine:
+            starts.append(replace(_of_command(line.words, group, has_command=True), env=line.env))
+    nodes = [start for start in starts if not start.engine]
+    engines = [start for start in starts if start.engine]
+    if len(nodes) > 1 or len(engines) > 1 or not starts:
         raise _StaysError("the script starts no engine, or several")
     if not nodes:
         return engines[0]
@@ -327,8 +327,8 @@ def _together_started(lines: Sequence[ScriptCommand], group: "_Group") -> _Start
 
 def _prepares(line: ScriptCommand) -> bool:
     """Return whether a command is neither a launch nor an engine, and may stay before one."""
-    texts = tuple(one.text for one in line.words)
-    is_node = any(one.endswith(_SERVING) for one in texts[:2])
+    texts = tuple(word.text for word in line.words)
+    is_node = any(each.endswith(_SERVING) for each in texts[:2])
     read = read_command(texts, (), read_image(""))
     return not (is_node or is_endless(texts)) and read.kind == "unknown" and read.shell is None
 
@@ -538,10 +538,10 @@ def _ranks(command: Command, pod: GroupPod) -> _Ranks:
     flags = command.flags
     serves = any(flags.last(name) for name in ASKED)
     texts = {name: flags.last(name) for name in (DATA, LOCAL_DATA, START_RANK, RANK)}
-    found = {name: pod.value(flag.value or "") for name, flag in texts.items() if flag}
-    if wrong := next((name for name, value in found.items() if not re.fullmatch(_NUMBER, value)), None):
-        raise _StaysError(f"--{wrong} {found[wrong][:60]} is not a number that the manifest tells")
-    sizes = {name: int(value) for name, value in found.items()}
+    values = {name: pod.value(flag.value or "") for name, flag in texts.items() if flag}
+    if wrong := next((name for name, value in values.items() if not re.fullmatch(_NUMBER, value)), None):
+        raise _StaysError(f"--{wrong} {values[wrong][:60]} is not a number that the manifest tells")
+    sizes = {name: int(value) for name, value in values.items()}
     data = sizes.get(DATA, 1)
     local = 1 if RANK in sizes else sizes.get(LOCAL_DATA, data // pod.size)
     return _Ranks(data, local, sizes.get(RANK, sizes.get(START_RANK, 0)), serves)
