@@ -23,7 +23,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "intent": Room(("intent",), 10_666, 9_100),
     "catalog": Room(("catalog",), 2_835, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_535, 8_100),
-    "command": Room(("fusioninfer", "server", "importer", "plan"), 16_926, 10_000),
+    "command": Room(("fusioninfer", "server", "importer", "plan"), 16_914, 10_000),
     "tests": Room(("tests",), 88_984, 70_000),
     "hack": Room(("hack",), 4_083, 3_900),
 }

@@ -300,18 +300,13 @@ def _group(tree: Tree, path: LeafPath) -> _Group:
         is_known = all(map(_is_engine, containers))
         return _Group(tree, {}) if is_known else _stays(tree, paths, "no engine is known in the containers")
     launch = recognised(containers[0], containers[-1], size)
-    return (
-        _stays(tree, paths, launch.why)
-        if isinstance(launch, Stays)
-        else _replaced(tree, paths, containers, launch)
-    )
+    return _stays(tree, paths, launch.why) if isinstance(launch, Stays) else _replaced(tree, paths, launch)
 
 
-def _replaced(
-    tree: Tree, paths: Sequence[LeafPath], containers: Sequence[Object], launch: GroupLaunch
-) -> _Group:
-    container = at(tree, *paths[0])
-    items = [*items_at(container, "command"), *items_at(container, "args")]
+def _replaced(tree: Tree, paths: Sequence[LeafPath], launch: GroupLaunch) -> _Group:
+    """Return a group with the engine's command of one node in the containers at the paths."""
+    leader = at(tree, *paths[0])
+    items = [*items_at(leader, "command"), *items_at(leader, "args")]
     new = {
         key: [items[word.item].having(word.text) for word in words]
         for key, words in (("command", launch.command), ("args", launch.args))
@@ -319,9 +314,7 @@ def _replaced(
     }
     rules = [OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args")]
     changed = launch.changed if len(paths) > 1 else (launch.changed[0] + launch.changed[1],)
-    for path, env, setup, words, container in zip(
-        paths, launch.env, launch.setup, changed, containers, strict=False
-    ):
+    for path, env, setup, words in zip(paths, launch.env, launch.setup, changed, strict=False):
         own = at(tree, *path)
         scripts = [*items_at(own, "command"), *items_at(own, "args")]
         old = {key: one for key, one in own.items() if key not in {"command", "args"}}
@@ -331,7 +324,7 @@ def _replaced(
             old["env"] = _with_variables(own, env, script)
             rules.append(OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
         tree = put(tree, path, _beside_image({**old, **started}))
-        rules += _changed(path, words, len(strings(container.get("command"))))
+        rules += _changed(path, words, len(items_at(own, "command")))
     return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
 
 

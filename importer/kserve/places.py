@@ -18,26 +18,21 @@ _WORKLOAD: Final = frozenset({
     *("kvCacheOffloading", "rolloutStrategy"),
 })  # fmt: skip
 _MODEL: Final = frozenset({"uri", "name", "criticality", "lora", "confidential"})
-_SIZES: Final = frozenset({"tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"})
 _POD: Final = frozenset[str]()
 """Stands for the fields of a PodSpec."""
+_OF_WORKLOADS: Final[Mapping[LeafPath, frozenset[str]]] = {
+    (): _WORKLOAD,
+    ("template",): _POD,
+    ("worker",): _POD,
+    ("parallelism",): frozenset({"tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"}),
+    ("kvCacheOffloading",): frozenset({"cpu", "evictionPolicy", "secondary"}),
+    ("kvCacheOffloading", "secondary", ANY): frozenset({"fileSystem"}),
+    ("rolloutStrategy",): frozenset({"maxUnavailable", "maxSurge"}),
+}
+"""The fields of each place in the workload of decode, and in that of prefill."""
 _PLACES: Final[Mapping[LeafPath, frozenset[str]]] = {
+    **{(*above, *below): names for below, names in _OF_WORKLOADS.items() for above in ((), ("prefill",))},
     (): _WORKLOAD | {"model", "prefill", "router", "tracing", "storageInitializer", "baseRefs"},
-    ("prefill",): _WORKLOAD,
-    **{(*above, field): _POD for above in ((), ("prefill",)) for field in ("template", "worker")},
-    **{(*above, "parallelism"): _SIZES for above in ((), ("prefill",))},
-    **{
-        (*above, "kvCacheOffloading"): frozenset({"cpu", "evictionPolicy", "secondary"})
-        for above in ((), ("prefill",))
-    },
-    **{
-        (*above, "kvCacheOffloading", "secondary", ANY): frozenset({"fileSystem"})
-        for above in ((), ("prefill",))
-    },
-    **{
-        (*above, "rolloutStrategy"): frozenset({"maxUnavailable", "maxSurge"})
-        for above in ((), ("prefill",))
-    },
     ("model",): _MODEL,
     ("model", "lora"): frozenset({"adapters", "maxRank", "maxAdapters", "maxCpuAdapters"}),
     ("model", "lora", "adapters", ANY): _MODEL,
