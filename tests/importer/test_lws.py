@@ -309,6 +309,10 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(None, container(["vllm", "serve", *MODEL, "--data-parallel-address", "$(LWS_LEADER_ADDRESS)"])),
         "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so",
     ),
+    "an endless sleep behind the engine": (
+        lws(script(f"ray start --head; {SERVE}; sleep infinity"), script(WORKER)),
+        "sleep infinity is no known engine",
+    ),
     "a head alone": (
         lws(script("ray start --head --block"), script(WORKER)),
         "the script starts a head of Ray and no engine",
@@ -357,6 +361,7 @@ def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why:
         (one.outcome.kind, one.outcome.reason) for one in made.report.lines if one.outcome.code == KEPT_LAUNCH
     }
     assert noted == {("kept", why)}
+    assert [each.reason for each in made.report.by_hand] == [why]
     assert made.objects[0]["spec"] == obj["spec"]
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
     assert not made.report.lost
@@ -487,12 +492,6 @@ def test_a_key_of_the_workers_is_not_in_the_report() -> None:
     assert [one.outcome.reason for one in made.report.lost] == [
         "the launcher has its own value for --api-key, or none"
     ]
-
-
-def test_a_script_that_ends_in_an_endless_sleep_stays() -> None:
-    made = import_all([lws(script(f"ray start --head; {SERVE}; sleep infinity"), script(WORKER))])
-
-    assert [one.reason for one in made.report.by_hand] == ["sleep infinity is no known engine"]
 
 
 def test_these_are_the_ports_of_the_launchers() -> None:
