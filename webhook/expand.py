@@ -242,19 +242,19 @@ def foreseen_write(
 
 def written(write: Write, wished: Expansion, injection: Injection) -> str:
     """Return the text of the record. What is pinned keeps the text that is stored."""
-    is_stored = wished is write.stored.expansion and write.base == write.stored.base
-    leader = "" if is_stored and not write.stored.leader else _plain_leader(write, injection)
-    if is_stored and bool(leader) == bool(write.stored.leader):
+    stored, is_plain = write.stored, _has_plain_leader(write, injection)
+    is_stored = wished is stored.expansion and write.base == stored.base
+    if is_stored and (is_plain or not stored.leader):
         text: str = records.find(write.old, write.live)
         return text
+    leader = digest_of_file(template_of(injection.result, LEADER)) if is_plain else ""
     return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh, leader)
 
 
-def _plain_leader(write: Write, injection: Injection) -> str:
-    """Return the digest of the leader's template, if it was made from the workers' without edits."""
+def _has_plain_leader(write: Write, injection: Injection) -> bool:
+    """Return whether the leader's template is made from the workers' without edits."""
     is_made = COPY in template_of(injection.put_on, LEADER)
-    is_plain = is_made and not (write.reverted.delta or write.reverted.kept)
-    return digest_of_file(template_of(injection.result, LEADER)) if is_plain else ""
+    return is_made and not (write.reverted.delta or write.reverted.kept)
 
 
 def wish(
