@@ -112,8 +112,6 @@ class _Template:
     launches: Launches
     renamed: Renaming | None = None
     is_copy: bool = False
-    is_plain: bool = False
-    """Whether it is a copy as it was made: what the workers have by now may differ."""
     mounted: frozenset[str] = frozenset()
 
     @property
@@ -134,7 +132,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         if any("image" in one for one in containers_of(leader.held).values()):
             leader = _taken_over(leader, worker)
         elif one := _with_one_launch(worker, leader):
-            worker, edits = one, _edits(worker, leader)
+            then = leader if before.is_plain else worker
+            worker, edits = one, _edits(worker, leader, then.sides.ours)
     top = merge3("", Sides(_without_templates(before.put_on), ABSENT, live, file or ABSENT), {})
     templates = {name: one for name, one in ((WORKER, worker), (LEADER, leader)) if one}
     original = live if top is ABSENT else top
@@ -184,8 +183,7 @@ def _template(
     lost = _lost_volumes(made, template)
     made = merge(made, {"spec": {"volumes": lost}}) if lost else made
     mounted = frozenset(one["name"] for one in lost)
-    is_copy = name == LEADER and before.is_made
-    return _Template(sides, made, launches, renamed, is_copy, is_copy and before.is_plain, mounted)
+    return _Template(sides, made, launches, renamed, name == LEADER and before.is_made, mounted)
 
 
 def _merged(sides: Sides, before: Launches) -> tuple[Object, Launches]:
@@ -326,13 +324,13 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
     return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 
 
-def _edits(worker: _Template, leader: _Template) -> Overlay:
+def _edits(worker: _Template, leader: _Template, workers: Object) -> Overlay:
     """Return what the leader's template has by edits of its own.
 
-    The leader is compared with what the workers had before this write. So a field that was removed from the
-    leader does not come back where the write removes it from the workers, and templates put it back there.
+    The leader is compared with `workers`, the template that it was made from before this write. So a field
+    that was removed from the leader does not come back where the write removes it from the workers, and
+    templates put it back there.
     """
-    workers = (leader if leader.is_plain else worker).sides.ours
     edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
     return carried(edits, workers, worker.original)
 

@@ -33,11 +33,11 @@ def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Argu
     return author
 
 
-def _leader(_worker: Any, leader: Any) -> Object:
+def _leader(_worker: Any, leader: Any, *_: Object) -> Object:
     return leader.original  # type: ignore[no-any-return]
 
 
-def _workers(_worker: Any, _leader: Any) -> Object:
+def _workers(_worker: Any, _leader: Any, *_: Object) -> Object:
     return {}
 
 
