@@ -89,16 +89,15 @@ def refill(
     kept = _kept(known)
     if kept is not None:
         reverted, filling = fill(found, parts, kept, found.original if around.is_stored else like)
-        is_of_stored = stored and kept is stored.base and not stored.errors
-        if filling.base == kept and (around.layers.concerns.base if around.is_stored else is_of_stored):
-            return reverted, replace(
-                filling, errors=()
-            )  # a stricter release refuses nothing of what is stored
+        source = stored if stored and kept is stored.base else None
+        was_right = around.layers.concerns.base if around.is_stored else source and not source.errors
+        if filling.base == kept and was_right:  # a stricter release refuses nothing of what is stored
+            return reverted, replace(filling, errors=())
         if around.is_stored and filling.base != kept:
             again, recorded = fill(found, parts, kept, found.original, is_again=True)
             if not patch(found.original, again.original):
                 return again, replace(recorded, anew=filling.base)
-        if stored and kept is stored.base and filling.base == stored.anew:
+        if source and filling.base == source.anew:
             return fill(found, parts, kept, like, is_again=True)
         if kept is not mine or templates is None or not patch(found.original, reverted.original):
             return reverted, filling
