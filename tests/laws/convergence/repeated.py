@@ -1,6 +1,6 @@
-"""Sequences of authors who write themselves what was injected: the program, a launch, or the scheduler.
+"""Sequences in which a file has what admission injected: the program, a launch, or the scheduler.
 
-Their file is theirs, also where it equals what admission wrote: it stays when the annotations go.
+These values are the author's, although admission wrote the same: they stay when the annotations go.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ LAUNCHERS: Final = ("vllm-native", "vllm-native", "ray-symmetric", "auto", "none
 
 
 def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
-    """Draw a sequence in which an author writes what was injected, and then removes the annotations."""
+    """Draw a sequence in which a file has what was injected, and then loses the annotations."""
     sequence = draw(random, steps)
     file = replace(sequence.file, launcher=random.choice(LAUNCHERS), opted_in=True, parallelism="", source="")
     file = changed(changed(changed(file, "form", "args"), "image", "vllm/vllm-openai:v0.17.1"), "size", 2)
