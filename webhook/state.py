@@ -15,12 +15,14 @@
                                                     not known
     Withdrawn   has no annotation of ours, but      reverts the record    of the restart     a record that
                 perhaps its record                  and removes it        (FI521)            stays (FI902)
-    Pinned      has the input of the old object     injects the recorded  that it has none   a lost record
-                                                    overlay again, if it  (FI522, FI535)     (FI902)
-                                                    has a record
+    Pinned      has the input of the old object     injects the recorded  that it is left    a lost record
+                                                    overlay again         (FI522, FI535)     (FI902)
     Fresh       is new, or has another input        expands it by the     of the restart,    a wrong record
                                                     rules                 if it had none     or none (FI902
                                                                           (FI520)            or FI903)
+
+A Pinned or Fresh object that was stored past the webhooks is left as it is stored while the rules make the
+same for both authors (`webhook.expand.stays`).
 
 From `Invalid` on, `/validate` also reports the findings of the validators. Errors that the old object had too
 become warnings, if the update did not change the input.
