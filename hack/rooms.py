@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 12_256, 8_100),
+    "webhook": Room(("webhook",), 12_252, 8_100),
     "intent": Room(("intent",), 10_666, 9_100),
     "catalog": Room(("catalog",), 2_835, 2_300),
     "controller": Room(("sync", "kube", "certs"), 11_535, 8_100),

@@ -265,17 +265,14 @@ def wish(
     The recorded part of a concern stays only if the object has it, or the mutators add what it lacks. So a
     record that was forged adds nothing, and what was removed by hand comes back as it was, or not at all.
     """
-    write, intent, recorded = (
-        write_state.write,
-        write_state.write.reading.intent,
-        write_state.write.stored.expansion,
-    )
+    write = write_state.write
+    intent, recorded = write.reading.intent, write.stored.expansion
+    is_pinned = isinstance(write_state, Pinned)
     again, pins, lost = write.again, None, dict[str, Overlay]()
-    is_anew = isinstance(write_state, Fresh) and again is not None and write.is_refresh
-    if again is not None and write.before is not None and not is_anew:
+    if again is not None and write.before is not None and (is_pinned or not write.is_refresh):
         lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
         pins = _pins(write, write.before, settings, lost)
-    if intent is None or (isinstance(write_state, Pinned) and not lost):
+    if intent is None or (is_pinned and not lost):
         return recorded.without(lost.keys())
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 

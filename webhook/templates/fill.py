@@ -108,7 +108,7 @@ def _edits(lws: Object, parts: Reverted) -> Overlay | None:
 
 def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
     kept, inner = {**parts.kept, **reverted.kept}, merge(parts.inner, reverted.inner)
-    return replace(reverted, kept=kept, inner=inner) if parts.kept or parts.inner else reverted
+    return replace(reverted, kept=kept, inner=inner)
 
 
 def _copied(parts: Reverted, base: Base) -> Object:
