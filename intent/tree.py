@@ -21,6 +21,7 @@ filled in is part of a difference. It describes what was edited on the leader's 
 import hashlib
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -81,12 +82,27 @@ def identity(field: str, item: Any) -> Identity:
 
 def index(field: str, items: Any) -> dict[Identity, int]:
     """Return the positions of items with all keys. The first of duplicates wins, as for the API server."""
-    keys, places = MERGE_KEYS[field], dict[Identity, int]()
-    for at, item in enumerate(items if isinstance(items, list) else ()):
-        values = [item.get(key, KEY_DEFAULTS.get(key)) for key in keys] if isinstance(item, dict) else [None]
+    if not isinstance(items, list):
+        return {}
+    try:
+        places = dict(zip(map(_KEY[field], items), range(len(items)), strict=True))
+    except (KeyError, TypeError):
+        return _index(field, items)
+    return places if len(places) == len(items) and None not in places else _index(field, items)
+
+
+_KEY: Final = {field: itemgetter(*keys) for field, keys in MERGE_KEYS.items()}
+
+
+def _index(field: str, items: list[Any]) -> dict[Identity, int]:
+    """Return the same where an item has no key, or has the key of another one, or is no map."""
+    places = dict[Identity, int]()
+    for at, item in enumerate(items):
+        key = identity(field, item)
+        if key is None or (isinstance(key, tuple) and None in key):
+            continue
         try:
-            if None not in values:
-                places.setdefault(values[0] if len(keys) == 1 else tuple(values), at)
+            places.setdefault(key, at)
         except TypeError:  # a key that is a map or a list: it is never looked up
             continue
     return places
