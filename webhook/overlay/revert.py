@@ -172,10 +172,13 @@ def _template(
     sides = Sides(before.base[name], before.ours[name], template, held or ABSENT)
     if is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
         return _Template(sides, template, {})
-    renamed = _renamed(sides) or renamed
+    is_stored = template is before.base[name] and not held
+    renamed = None if is_stored else _renamed(sides) or renamed
     if renamed:
         sides = Sides(*(with_name(one, *renamed) if isinstance(one, dict) else one for one in sides))
-    made, launches = _merged(sides, before.launches.get(name, {}))
+    made, launches = sides.ours, before.launches.get(name, {})
+    if not is_stored:
+        made, launches = _merged(sides, launches)
     now, then = containers_of(made), containers_of(sides.ours)
     for one, origin in launches.items():  # the field that no launch replaces may be edited too
         if origin == "injected" and one in now and arguments(now[one]) != arguments(then[one]):
