@@ -42,7 +42,7 @@ class Sides(NamedTuple):
 
     def at(self, key: str) -> "Sides":
         """Return the values of one field of maps."""
-        return Sides(*(one.get(key, ABSENT) if isinstance(one, dict) else ABSENT for one in self))
+        return Sides(*[one.get(key, ABSENT) if isinstance(one, dict) else ABSENT for one in self])
 
     @property
     def is_added(self) -> bool:
