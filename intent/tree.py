@@ -84,28 +84,24 @@ def index(field: str, items: Any) -> dict[Identity, int]:
     """Return the positions of items with all keys. The first of duplicates wins, as for the API server."""
     if not isinstance(items, list):
         return {}
-    try:
+    try:  # in most lists each item has keys of its own
         places = dict(zip(map(_KEY[field], items), range(len(items)), strict=True))
     except (KeyError, TypeError):
-        return _index(field, items)
-    return places if len(places) == len(items) and None not in places else _index(field, items)
-
-
-_KEY: Final = {field: itemgetter(*keys) for field, keys in MERGE_KEYS.items()}
-
-
-def _index(field: str, items: list[Any]) -> dict[Identity, int]:
-    """Return the same where an item has no key, or has the key of another one, or is no map."""
-    places = dict[Identity, int]()
+        places = {}
+    if len(places) == len(items) and None not in places:
+        return places
+    places = {}
     for at, item in enumerate(items):
         key = identity(field, item)
-        if key is None or (isinstance(key, tuple) and None in key):
-            continue
         try:
-            places.setdefault(key, at)
+            if key is not None and not (isinstance(key, tuple) and None in key):
+                places.setdefault(key, at)
         except TypeError:  # a key that is a map or a list: it is never looked up
             continue
     return places
+
+
+_KEY: Final = {field: itemgetter(*keys) for field, keys in MERGE_KEYS.items()}
 
 
 def by_identity(field: str, items: Any) -> dict[Identity, Object]:

@@ -20,7 +20,7 @@ removed, and the author's own arguments get the edit:
 """
 
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from intent import Object
 from intent.shapes import mapping
@@ -29,59 +29,57 @@ from webhook.overlay.launch import ARGUMENTS, Launches, arguments, launch3, with
 from webhook.overlay.overlay import WHOLE
 from webhook.overlay.written import Unread
 
-ABSENT: Final = object()
-
 
 class Sides(NamedTuple):
-    """The values of one field in the three objects, and in the file; `ABSENT` where one lacks it."""
+    """The values of one field in the three objects, and in the file; None where one lacks it, as in JSON."""
 
-    base: Any = ABSENT
-    ours: Any = ABSENT
-    theirs: Any = ABSENT
-    file: Any = ABSENT
+    base: Any = None
+    ours: Any = None
+    theirs: Any = None
+    file: Any = None
 
     def at(self, key: str) -> "Sides":
         """Return the values of one field of maps."""
-        return Sides(*[one.get(key, ABSENT) if isinstance(one, dict) else ABSENT for one in self])
+        return Sides(*[one.get(key) if isinstance(one, dict) else None for one in self])
 
     @property
     def is_added(self) -> bool:
         """Return whether admission added the whole value, and the file does not hold it."""
-        return self.ours is ABSENT and self.file is ABSENT
+        return self.ours is None and self.file is None
 
 
 def merge3(field: str, sides: Sides, launches: Launches) -> Any:
-    """Return what the author wants in a field, `ABSENT` for nothing; note the origin of each launch."""
+    """Return what the author wants in a field, None for nothing; note the origin of each launch."""
     base, ours, theirs, file = sides
-    if theirs is ABSENT:
-        return ours if base is ABSENT else ABSENT
-    if base is ABSENT or (ours is not ABSENT and same(base, ours)):
+    if theirs is None:
+        return ours if base is None else None
+    if base is None or (ours is not None and same(base, ours)):
         return theirs
-    if (is_same := same(theirs, base)) and file is ABSENT:
+    if (is_same := same(theirs, base)) and file is None:
         return ours
-    if isinstance(theirs, dict) and isinstance(base, dict) and (ours is ABSENT or isinstance(ours, dict)):
+    if isinstance(theirs, dict) and isinstance(base, dict) and (ours is None or isinstance(ours, dict)):
         return _map(field, sides, launches)
-    if is_keyed(field, theirs) and is_keyed(field, base) and (ours is ABSENT or isinstance(ours, list)):
+    if is_keyed(field, theirs) and is_keyed(field, base) and (ours is None or isinstance(ours, list)):
         return _items(field, sides, launches)
-    return theirs if not is_same or ours is ABSENT else ours
+    return theirs if not is_same or ours is None else ours
 
 
 def _map(field: str, sides: Sides, launches: Launches) -> Any:
     base, ours, theirs, file = sides
     if field in WHOLE and sides.is_added:
-        return ABSENT if equivalent(theirs, base) else theirs
-    is_unread = isinstance(file, Unread) and ours is not ABSENT
+        return None if equivalent(theirs, base) else theirs
+    is_unread = isinstance(file, Unread) and ours is not None
     if is_unread and all(same(theirs.get(key), base[key]) for key in base.keys() - ours.keys()):
-        sides = sides._replace(file=ABSENT)  # an earlier call of this write may have injected them
+        sides = sides._replace(file=None)  # an earlier call of this write may have injected them
     left = dict(theirs)
     for key in base:
         value = merge3(key, sides.at(key), launches)
-        if value is not ABSENT:
+        if value is not None:
             left[key] = value
         elif key in left:
             del left[key]
     left |= {key: value for key, value in mapping(ours).items() if key not in base and key not in theirs}
-    return ABSENT if sides.is_added and is_bare(left) else left
+    return None if sides.is_added and is_bare(left) else left
 
 
 def is_bare(left: Object, keys: Collection[str] = ()) -> bool:
@@ -98,28 +96,28 @@ def _items(field: str, sides: Sides, launches: Launches) -> Any:
         if at not in places or key not in base:
             made.append(item)
             continue
-        of_item = Sides(base[key], ours.get(key, ABSENT), item, file.get(key, ABSENT))
+        of_item = Sides(base[key], ours.get(key), item, file.get(key))
         found = _item(field, of_item, launches)
-        if found is not ABSENT:
+        if found is not None:
             made.append(found)
     # an empty list that is left of injected items is the author's only if it was
-    return ABSENT if sides.theirs and not made and sides.ours != [] else made
+    return None if sides.theirs and not made and sides.ours != [] else made
 
 
 def _item(field: str, sides: Sides, launches: Launches) -> Any:
     base, theirs = sides.base, sides.theirs
-    if sides.file is ABSENT and same(theirs, base):
+    if sides.file is None and same(theirs, base):
         return sides.ours
     if sides.is_added and field in WHOLE:
-        return ABSENT if equivalent(theirs, base) else theirs
-    if sides.ours is not ABSENT and same(base, sides.ours):
+        return None if equivalent(theirs, base) else theirs
+    if sides.ours is not None and same(base, sides.ours):
         return theirs
     keys = keys_of(field, theirs)
-    rest = Sides(*(one if one is ABSENT else _without(one, keys) for one in sides))
+    rest = Sides(*(one if one is None else _without(one, keys) for one in sides))
     left = (_container if field == "containers" else _fields)(theirs, rest, launches)
     if sides.is_added and (is_bare(left) or _lost_image(field, left, base)):
         launches.pop(theirs.get("name"), None)
-        return ABSENT
+        return None
     whole = keys | left
     return {key: whole[key] for key in theirs if key in whole} | whole
 
@@ -135,21 +133,21 @@ def _without(item: Object, keys: Collection[str]) -> Object:
 
 def _fields(_item: Object, sides: Sides, launches: Launches) -> Object:
     found = _map("", sides, launches)
-    return {} if found is ABSENT else found
+    return {} if found is None else found
 
 
 def _container(item: Object, sides: Sides, launches: Launches) -> Object:
     """Merge a container: command and args as one value, then the other fields."""
     base, ours, theirs, file = map(mapping, sides)
     launched = [key for key in ARGUMENTS if not same(base.get(key), ours.get(key))]
-    if not launched or sides.ours is ABSENT:
+    if not launched or sides.ours is None:
         return _fields(item, sides, launches)
     author, origin = launch3(launched, base, ours, theirs, file)
     if origin != "injected" and _is_replaced(base, ours, theirs):
         author, origin = arguments(theirs), "written"
     launches[item["name"]] = origin
-    rest = Sides(*(one if one is ABSENT else _without(one, ARGUMENTS) for one in sides))
-    if origin == "written" and rest.ours is not ABSENT:  # what a launch removed is the file's to write
+    rest = Sides(*(one if one is None else _without(one, ARGUMENTS) for one in sides))
+    if origin == "written" and rest.ours is not None:  # what a launch removed is the file's to write
         rest = rest._replace(ours=_within(rest.ours, rest.base))
     return with_arguments(_fields(item, rest, launches), author)
 

@@ -50,7 +50,7 @@ from intent.served import SERVES, Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed
 from intent.tree import Overlay
 from webhook.overlay.base import Base, read_base
-from webhook.overlay.group import pod_of, templates_of
+from webhook.overlay.group import containers_of, pod_of, templates_of
 from webhook.overlay.overlay import Contradiction, combine, remainder
 from webhook.overlay.shape import fits
 
@@ -249,12 +249,19 @@ def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Ove
         message = "has two values for one field"
         raise _UnreadableError(message) from None
     if not _launches_one(injected):
-        message = "has more than one launch in a template"
+        message = "has a container twice, or more than one launch in a template"
         raise _UnreadableError(message)
     return injected, wish
 
 
 def _launches_one(put_on: Overlay) -> bool:
-    """Return whether each template has at most one launch, the engine's. To revert a launch takes long."""
-    containers = (listed(pod_of(one).get("containers")) for one in templates_of(put_on).values())
-    return all(sum("command" in item or "args" in item for item in items) <= 1 for items in containers)
+    """Return whether each template has at most one launch, the engine's, and each container once.
+
+    To revert a launch takes long.
+    """
+    for template in templates_of(put_on).values():
+        containers = listed(pod_of(template).get("containers"))
+        launches = sum("command" in item or "args" in item for item in containers)
+        if launches > 1 or len(containers_of(template)) < len(containers):
+            return False
+    return True

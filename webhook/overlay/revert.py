@@ -17,7 +17,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
@@ -31,6 +31,7 @@ from intent.tree import (
     difference,
     digest_of_file,
     equivalent,
+    is_keyed,
     merge,
     same,
 )
@@ -46,7 +47,7 @@ from webhook.overlay.group import (
     with_group,
 )
 from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, with_arguments
-from webhook.overlay.merge3 import ABSENT, Sides, merge3
+from webhook.overlay.merge3 import Sides, merge3
 from webhook.overlay.overlay import remainder
 
 
@@ -134,9 +135,9 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         elif one := _with_one_launch(worker, leader):
             then = leader if before.is_plain else worker
             worker, edits = one, _edits(worker, leader, then.sides.ours)
-    top = merge3("", Sides(_without_templates(before.put_on), ABSENT, live, file or ABSENT), {})
+    top = merge3("", Sides(_without_templates(before.put_on), None, live, file or None), {})
     templates = {name: one for name, one in ((WORKER, worker), (LEADER, leader)) if one}
-    original = live if top is ABSENT else top
+    original = live if top is None else top
     if templates:
         group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
         if edits is not None:
@@ -154,11 +155,24 @@ def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> La
     """
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
     for name, template in base.items():
-        replaced = merge(NOTHING, template_of(was, name))
-        emitted = merge(replaced, template_of(put_on, name))
-        ours[name], launches[name] = _merged(Sides(emitted, replaced, template), {})
+        injected = template_of(put_on, name)
+        sides = Sides(injected, _replaced(name, template_of(was, name), injected), template)
+        ours[name], launches[name] = _merged(sides, {})
     is_plain = bool(leader) and leader == digest_of_file(base.get(LEADER))
     return Layer(put_on, base, ours, launches, is_plain)
+
+
+def _replaced(field: str, was: Any, put_on: Any) -> Any:
+    """Return the values that were replaced, of injected fields alone: a forged record may say more."""
+    if isinstance(was, dict) and isinstance(put_on, dict):
+        known = ((key, value) for key, value in was.items() if value is not None and key in put_on)
+        return {key: _replaced(key, value, put_on[key]) for key, value in known}
+    if is_keyed(field, was) and is_keyed(field, put_on):
+        items = by_identity(field, put_on)
+        return [
+            _replaced("", item, items[key]) for key, item in by_identity(field, was).items() if key in items
+        ]
+    return was
 
 
 def _template(
@@ -169,7 +183,7 @@ def _template(
     if not isinstance(template, dict) or name not in before.base:
         return None
     held = template_of(file, name)
-    sides = Sides(before.base[name], before.ours[name], template, held or ABSENT)
+    sides = Sides(before.base[name], before.ours[name], template, held or None)
     if is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
         return _Template(sides, template, {})
     is_stored = template is before.base[name] and not held
@@ -197,7 +211,7 @@ def _merged(sides: Sides, before: Launches) -> tuple[Object, Launches]:
     for name in _launched(sides):
         origin = found.get(name, "injected") if name in there else "written"
         launches[name] = before.get(name, origin) if origin == "injected" else origin
-    return {} if made is ABSENT else made, launches
+    return {} if made is None else made, launches
 
 
 def _launched(sides: Sides) -> list[str]:
@@ -302,7 +316,7 @@ def _taken_over(leader: _Template, worker: _Template) -> _Template:
     """
     added = carried(remainder(worker.original, worker.held), worker.held, leader.held)
     file = merge(added, leader.held)
-    made = merge3("", Sides(leader.sides.ours, ABSENT, leader.original, file), {})
+    made = merge3("", Sides(leader.sides.ours, None, leader.original, file), {})
     return replace(leader, original=made)
 
 

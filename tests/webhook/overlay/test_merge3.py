@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from webhook.overlay.merge3 import ABSENT, Sides, merge3
+from webhook.overlay.merge3 import Sides, merge3
 from webhook.overlay.written import Unread
 
 BOTH: Final = {"pool": "x", "disk": "y"}
@@ -16,7 +16,7 @@ INIT: Final = {"name": "wait", "image": "i"}
     ("live", "ours", "file", "left"),
     [
         pytest.param(BOTH, {}, Unread(BOTH), {}, id="a call of this write may have injected both"),
-        pytest.param(BOTH, ABSENT, Unread(BOTH), BOTH, id="there was no such map of its author's"),
+        pytest.param(BOTH, None, Unread(BOTH), BOTH, id="there was no such map of its author's"),
         pytest.param({"pool": "x"}, {}, Unread(pool="x"), {"pool": "x"}, id="one field is gone"),
         pytest.param(BOTH, {}, {"pool": "x"}, {"pool": "x"}, id="the file is known, with its values"),
     ],
@@ -47,7 +47,7 @@ def test_what_was_added_as_a_whole_is_removed_but_for_what_a_file_holds(
     live: Any, file: Any, copy: Any, wanted: Any
 ) -> None:
     """So is the rest of a leader's template that was made, when the file has one of its own."""
-    assert merge3("", Sides(copy, ABSENT, live, file), {}) == wanted
+    assert merge3("", Sides(copy, None, live, file), {}) == wanted
 
 
 OWN: Final = {"name": "A", "value": "1"}
@@ -56,11 +56,11 @@ LOG: Final = {"name": "LOG", "value": "2"}
 
 @pytest.mark.parametrize(
     ("ours", "live", "left"),
-    [([OWN], [LOG], ABSENT), ([], [LOG], []), (ABSENT, [LOG], ABSENT), ([OWN], [], [])],
+    [([OWN], [LOG], None), ([], [LOG], []), (None, [LOG], None), ([OWN], [], [])],
 )
 def test_a_list_that_only_injected_items_are_left_of_is_no_empty_list_of_its_author(
     ours: Any, live: Any, left: Any
 ) -> None:
-    base = [LOG, *([] if ours is ABSENT else ours)]
+    base = [LOG, *([] if ours is None else ours)]
 
     assert merge3("env", Sides(base, ours, live), {}) == left
