@@ -200,7 +200,7 @@ def _number(value: Any) -> Any:
 
 def equivalent(one: Any, other: Any, field: str = "") -> bool:
     """Return whether two values have the same canonical form. It stops at the first difference."""
-    if one is other:
+    if same(one, other):
         return True
     if isinstance(one, dict) and isinstance(other, dict) and field not in QUANTITIES:
         return all(equivalent(one.get(key), other.get(key), key) for key in one.keys() | other.keys())

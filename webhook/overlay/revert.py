@@ -301,7 +301,7 @@ def _inner(template: _Template, put_on: Overlay, name: str) -> Overlay:
     live, own = containers_of(template.sides.theirs), containers_of(template.original)
     added = containers_of(template_of(put_on, name))
     whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
-    edited = ((key, difference(added[key], live[key])) for key in whole)
+    edited = ((key, difference(added[key], live[key])) for key in whole if not same(added[key], live[key]))
     items = [{"name": key, **found} for key, found in edited if found]
     return {"spec": {"containers": items}} if items else {}
 

@@ -19,6 +19,8 @@ _VALUE: Final = AnyValue()
 _KEY: Final = str | int
 """The type of the keys by which the items of a list merge."""
 _NESTED: Final = (dict, list)
+_KEYS: Final = {field: frozenset((*keys, "name")) for field, keys in LIST_KEYS.items()}
+"""The fields of items that have the type of a key."""
 
 
 def fits(overlay: Object, shape: type) -> bool:
@@ -50,14 +52,10 @@ def _field(key: str, below: Object | None, keys: frozenset[str]) -> tuple[Any, A
     if key in keys:
         return _KEY, ""
     if key in LIST_KEYS:
-        return list[_type(below or {}, _keys(key))] | None, None  # type: ignore[misc] # made here
+        return list[_type(below or {}, _KEYS[key])] | None, None  # type: ignore[misc] # made here
     if below == {}:
         return dict[str, None] | None, None
     return (AnyValue if below is None else _type(below, frozenset())) | None, None
-
-
-def _keys(field: str) -> frozenset[str]:
-    return frozenset((*LIST_KEYS[field], "name"))
 
 
 def _checked(_: type, value: Any) -> AnyValue:
@@ -81,4 +79,4 @@ def _is_keyed(key: str, value: Any) -> bool:
 
 
 def _has_keys(field: str, item: Any) -> bool:
-    return isinstance(item, dict) and all(isinstance(item.get(key, ""), _KEY) for key in _keys(field))
+    return isinstance(item, dict) and all(isinstance(item.get(key, ""), _KEY) for key in _KEYS[field])
