@@ -218,7 +218,7 @@ def _write(
     stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
     injected = before.layers if before and record is before.record else layers(record, live)
-    file = written(live, old) if record.put_on else {}
+    file = {} if record is NO_RECORD else written(live, old)
     reverted, filling = revert(live, injected.concerns, file), None
     if record.base is not None or BASE_REFS in annotations(live):
         stored = before.filling if before and before.has_record else None

@@ -193,6 +193,12 @@ FOUND = {
     "a value of a map with one owner that an apply writes as templates do": Sequence(
         File(refs="base"), APPLY, "", (Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", ""))
     ),
+    "templates' fields of an ejected object, into which nothing else is injected, seen twice": Sequence(
+        File(refs="base"),
+        CLIENT_SIDE,
+        "after",
+        (Step("json patch", "eject"), Step(CLIENT_SIDE, "refresh", "")),
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended, or without their rule."""
 

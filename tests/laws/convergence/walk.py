@@ -274,7 +274,7 @@ def run(sequence: Sequence, engine: Engine | None = None, *, carry_on: bool = Fa
             if not carry_on:
                 break
             world.restart()
-            _take(world, Step(sequence.tool, "create"))
+            _step(world, Step(sequence.tool, "create"), ())
         if world.b is None:
             break
     return walk
@@ -292,12 +292,13 @@ def _step(world: World, step: Step, taken: Several[Taken]) -> tuple[Outcome, str
             world.templates = LIBRARIES[step.value]
         case "release":
             world.with_ours, world.is_mixed = replace(world.with_ours, engine=RELEASES[step.value]), True
-        case "an older expanded file" if step.value < len(taken):
-            return _replace(world, taken[step.value], step)
-        case "an older expanded file":
+        case "an older expanded file" if step.value >= len(taken):
             pass
-        case _:
-            return _take(world, step)
+        case client:
+            try:
+                return _replace(world, taken[step.value], step) if client == STALE else _take(world, step)
+            except Unstable as error:  # on B, or in the CREATE with which B is compared
+                return "violated", "a second call changes the object", str(error)
     return "no write", "", ""
 
 
@@ -334,7 +335,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     server = world.without if step.bypasses else world.ours(world.templates)
     try:
         new_b = server.admit(b, world.b) if b is not None else world.b
-    except (Refused, Denied, Unstable) as error:
+    except (Refused, Denied) as error:
         return _not_admitted(world, before, new_a, error)
     world.a, world.b = new_a, new_b
     if file is not None:
@@ -360,7 +361,7 @@ def _replace(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
     world.content = then.content
     try:
         world.a, world.b = world.without.admit(a, world.a), world.ours(world.templates).admit(b, world.b)
-    except (Refused, Denied, Unstable) as error:
+    except (Refused, Denied) as error:
         return _not_admitted(world, before, a, error)
     world.is_mixed = world.is_mixed or then.is_mixed
     return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
@@ -405,8 +406,6 @@ def _not_admitted(
     world: World, before: World, a: Object | None, error: Exception
 ) -> tuple[Outcome, str, str]:
     """Return the outcome of a write that B did not accept, and A did."""
-    if isinstance(error, Unstable):
-        return "violated", "a second call changes the object", str(error)
     is_known = not world.is_loose
     is_creatable = is_known and a is not None and _is_creatable(world, a)
     _restore(world, before)
