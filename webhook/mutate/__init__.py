@@ -30,6 +30,7 @@ from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.overlay import WHOLE, Contradiction, combine
 from webhook.overlay.proven import is_on
+from webhook.overlay.put import in_order_of
 from webhook.overlay.record import Expansion, Part
 from webhook.overlay.shape import shape_of
 
@@ -113,7 +114,10 @@ def expansion(
             then = input_of(pins.author, pins.settings, concerns, decided)
     made = wishes(inputs, concerns)
     anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], inputs, then)}
-    recorded = {name: part.wish for name, part in pins.recorded.parts.items()}
+    recorded = {
+        name: in_order_of(made.get(name, {}), part.wish, part.wish)
+        for name, part in pins.recorded.parts.items()
+    }
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
     kept = {name: recorded.get(name, {}) for name in left if is_on(made[name], pins.lost.get(name, {}))}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}

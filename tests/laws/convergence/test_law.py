@@ -193,6 +193,12 @@ FOUND = {
     "a value of a map with one owner that an apply writes as templates do": Sequence(
         File(refs="base"), APPLY, "", (Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", ""))
     ),
+    "the order of variables of a part, one of which its author had written": Sequence(
+        File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models"))), source="hf://org/M1", token="keys"),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),),
+    ),
     "templates' fields of an ejected object, into which nothing else is injected, seen twice": Sequence(
         File(refs="base"),
         CLIENT_SIDE,
