@@ -8,8 +8,8 @@ webhooks. Compared are spec, labels and annotations, apart from the record. Not 
 - the places of another webhook's items in lists. Where they are between those of A's author, the order that a
   CREATE makes of A with these items last is right too.
 
-Another order of the same items is a violation of its own (`order`): the pods would restart. A list with the
-items that were stored keeps the stored order, unless its author's own items have another one, also where a
+Another order of the same items is a violation of its own (`order`): the pods would restart. The items of a
+list that were stored keep the stored order, unless its author's own items have another one, also where a
 CREATE would make another order (`in_order`); such steps are counted (`compared in stored order`). If the
 write changes the pods in another way too, they restart anyway, and the order of a CREATE is right as well.
 
@@ -111,7 +111,7 @@ def _short(value: Any) -> str:
 
 
 def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, field: str = "") -> Any:
-    """Return the expected object with each list as it was stored before, if it has the same items.
+    """Return the expected object with the items of each list that were stored before in their order.
 
     Another order restarts pods. The author's items have the author's order in any case; those of another
     webhook, which A has too, are not the author's. A list that has the expected order in `restarted`, the
@@ -129,10 +129,12 @@ def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, fie
         {keys_of(field, item): item for item in one or ()} for one in (expected, before, author, restarted)
     )
     found = {key: in_order(item, then.get(key), own.get(key), now.get(key)) for key, item in made.items()}
-    written = [key for key in _not_of_others(own) if key in then]
-    is_kept = then.keys() == found.keys() and written == [key for key in then if key in written]
+    stored = iter([key for key in then if key in found])
+    kept = [next(stored) if key in then else key for key in found]
+    written = [key for key in _not_of_others(own) if key in found]
+    is_kept = written == [key for key in kept if key in written]
     is_kept = is_kept and _not_of_others(now) != _not_of_others(found)
-    return [found[key] for key in (then if is_kept else found)]
+    return [found[key] for key in (kept if is_kept else found)]
 
 
 def _not_of_others(items: dict[Any, Object]) -> list[Any]:

@@ -199,6 +199,24 @@ FOUND = {
         "",
         (Step(CLIENT_SIDE, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),),
     ),
+    "the place of an injected variable that an apply writes behind its author's other ones": Sequence(
+        File(Pod(env=(("VLLM_HOST_IP", "10.0.0.1"),)), parallelism="tensor=4,data=4,dataLocal=2"),
+        "replace",
+        "",
+        (Step(APPLY, "source", "hf://org/M2:v1"), Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "1")))),
+    ),
+    "the place of a variable of templates that an apply writes before another webhook's": Sequence(
+        File(leader=Pod(), refs="base"),
+        CLIENT_SIDE,
+        "before",
+        (Step(CLIENT_SIDE, "leader env", (("LOG", "debug"), ("HF_HOME", "/models"))),),
+    ),
+    "the place of a stored volume, which its author has got, beside a new one": Sequence(
+        File(source="s3://bucket/m"),
+        CLIENT_SIDE,
+        "",
+        (Step("json patch", "limit our download"), Step(CLIENT_SIDE, "lora", "sql=hf://org/sql")),
+    ),
     "templates' fields of an ejected object, into which nothing else is injected, seen twice": Sequence(
         File(refs="base"),
         CLIENT_SIDE,
