@@ -282,6 +282,16 @@ MENDED = {
         "after",
         (Step("replace", "source", "oci://registry/m", bypasses=True), Step("replace", SAME)),
     ),
+    "an opt-out past the webhooks, when the file is applied on the server": Sequence(
+        File(),
+        APPLY,
+        "",
+        (
+            Step(CLIENT_SIDE, SAME),
+            Step(CLIENT_SIDE, "opted_in", value=False, bypasses=True),
+            Step(APPLY, "refresh", "1"),
+        ),
+    ),
     "a variable that another release injected, when it is removed by hand beside another webhook": Sequence(
         File(),
         CLIENT_SIDE,
