@@ -219,12 +219,21 @@ def _write(
     sent, live = live, merge(live, stamp) if stamp else live
     injected = before.layers if before and record is before.record else layers(record, live)
     file = {} if record is NO_RECORD else written(live, old)
-    reverted, filling = revert(live, injected.concerns, file), None
+    reverted = found = revert(live, injected.concerns, file)
+    filling = None
     if record.base is not None or BASE_REFS in annotations(live):
         stored = before.filling if before and before.has_record else None
         then = before.layers.concerns if before else NO_LAYER
         around = WriteContext(old, record.base, stored, file, injected, then, is_stored)
-        reverted, filling = refill(reverted, around, templates)
+        reverted, filling = refill(found, around, templates)
+        if (
+            filling.is_read  # although the old object names the same: it was stored past the webhooks
+            and before
+            and before.filling
+            and before.filling.base.key == filling.base.key
+            and asks_the_same(before.original, filling.author)
+        ):
+            reverted, filling = refill(found, around, None)
     reading = _read(reverted.original, old)
     if filling is not None and filling.is_wrong:
         reading = replace(reading, errors=(*filling.errors, *reading.errors))

@@ -282,6 +282,12 @@ MENDED = {
         "after",
         (Step("replace", "source", "oci://registry/m", bypasses=True), Step("replace", SAME)),
     ),
+    "templates that were named past the webhooks, when nothing else changes": Sequence(
+        File(),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "refs", "base", bypasses=True), Step(CLIENT_SIDE, "replicas", 3)),
+    ),
     "an opt-out past the webhooks, when the file is applied on the server": Sequence(
         File(),
         APPLY,
