@@ -133,7 +133,8 @@ def _item(field: str, sides: Sides, launches: Launches) -> Any:
         return theirs
     keys = keys_of(field, theirs)
     rest = Sides(*(one if one is None else _without(one, keys) for one in sides))
-    left = (_container if field == "containers" else _fields)(theirs, rest, launches)
+    left = _container(rest, theirs["name"], launches) if field == "containers" else _map("", rest, launches)
+    left = left or {}
     if sides.is_added and (is_bare(left) or _lost_image(field, left, base)):
         launches.pop(theirs.get("name"), None)
         return None
@@ -150,25 +151,20 @@ def _without(item: Object, keys: Collection[str]) -> Object:
     return {key: value for key, value in item.items() if key not in keys}
 
 
-def _fields(_item: Object, sides: Sides, launches: Launches) -> Object:
-    found = _map("", sides, launches)
-    return {} if found is None else found
-
-
-def _container(item: Object, sides: Sides, launches: Launches) -> Object:
+def _container(sides: Sides, name: str, launches: Launches) -> Any:
     """Merge a container: command and args as one value, then the other fields."""
     base, ours, theirs, file = map(mapping, sides)
     launched = [key for key in ARGUMENTS if not same(base.get(key), ours.get(key))]
     if not launched or sides.ours is None:
-        return _fields(item, sides, launches)
+        return _map("", sides, launches)
     author, origin = launch3(launched, base, ours, theirs, file)
     if origin != "injected" and _is_replaced(base, ours, theirs):
         author, origin = arguments(theirs), "written"
-    launches[item["name"]] = origin
+    launches[name] = origin
     rest = Sides(*(one if one is None else _without(one, ARGUMENTS) for one in sides))
     if origin == "written" and rest.ours is not None:  # what a launch removed is the file's to write
         rest = rest._replace(ours=_within(rest.ours, rest.base))
-    return with_arguments(_fields(item, rest, launches), author)
+    return with_arguments(_map("", rest, launches) or {}, author)
 
 
 def _within(value: Any, base: Any) -> Any:
