@@ -36,9 +36,9 @@ from intent.tree import Overlay, equivalent, merge, same
 from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.group import LEADER
+from webhook.overlay.group import LEADER, templates_of
 from webhook.overlay.patch import patch
-from webhook.overlay.proven import common
+from webhook.overlay.proven import common, is_on
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import NO_LAYER, Reverted, revert, with_kept, with_own_leader, without_mounted
@@ -197,7 +197,8 @@ def read_write(
     If only the old object has an invalid record, it is ignored: the author removed it, or wrote the object
     without it. If it has none, the one that a write brings counts, if it says nothing else than the object.
     """
-    stored, written_text = _record(records.find(old)), _text_of_record(live, old)
+    stored = _record(records.find(old))
+    written_text = _text_of_record(live, old, _readable(stored))
     record = stored if written_text == records.find(old) else _record(written_text)
     if isinstance(record, FieldError) and has_record(live):
         return record
@@ -251,19 +252,30 @@ def _read(original: Object, old: Object | None) -> Reading:
     return replace(reading, intent=replace(reading.intent, revision=stored))
 
 
-def _text_of_record(live: Object, old: Object | None) -> Any:
+def _text_of_record(live: Object, old: Object | None, stored: Record) -> Any:
     """Return the record that the live object was made with; None if it has none.
 
     A write without the record comes from a file that holds all there is (`kubectl replace`), or ejects the
-    object. Three writes lose it on the way: one that removed nothing else, a server-side apply that removed
-    its last annotation, which removes those without an owner too, and a client-side apply after an export.
+    object. Four writes lose it on the way: one that removed nothing else, one of a client that read the
+    stored object and prunes annotations, a server-side apply that removed its last annotation, which removes
+    those without an owner too, and a client-side apply after an export.
     """
     if has_record(live) or old is None or not has_record(old):
         return records.find(live)
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
-    is_lost = is_applied(live, old) or (is_ours and is_unintended)
+    is_lost = is_applied(live, old) or (is_ours and (is_unintended or _has_labels(live, stored)))
     return records.find(old) if is_lost else None
+
+
+def _has_labels(live: Object, stored: Record) -> bool:
+    """Return whether the templates have all labels and annotations that were injected into those stored."""
+    injected = {
+        name: {"metadata": template["metadata"]}
+        for name, template in templates_of(stored.put_on).items()
+        if template.get("metadata")
+    }
+    return bool(injected) and is_on(live, {"spec": {"leaderWorkerTemplate": injected}})
 
 
 def record_of(lws: Object | None) -> Record:

@@ -227,6 +227,14 @@ def test_arguments_that_were_edited_past_the_webhooks_get_their_launch_with_the_
     assert codes(live, bypassed) == []
 
 
+def test_a_tool_that_prunes_the_record_writes_the_stored_object() -> None:
+    edited = changed(EXPANDED, f"{WORKER}.metadata.annotations.note", "a")
+    own = put(changed(changed(edited, RECORD, None), f"{WORKER}.metadata.labels", None), EXPANDED)
+
+    assert put(changed(edited, RECORD, None), EXPANDED) == put(edited, EXPANDED)
+    assert ("launch" in record_of(EXPANDED)["parts"], "launch" in record_of(own)["parts"]) == (True, False)
+
+
 def test_an_edited_launch_that_stays_denies_no_later_write() -> None:
     stored = put(FILE)
     edited = put(changed(stored, f"{WORKER}.spec.containers.0.command", ["/bin/mine"]), stored)
