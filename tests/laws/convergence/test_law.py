@@ -288,6 +288,12 @@ MENDED = {
         "",
         (Step(CLIENT_SIDE, "refs", "base", bypasses=True), Step(CLIENT_SIDE, "replicas", 3)),
     ),
+    "a leader's template that an apply past the webhooks adds, with the arguments of its workers": Sequence(
+        File(Pod(probes=("readinessProbe",))),
+        CLIENT_SIDE,
+        "",
+        (Step(CLIENT_SIDE, "leader template", "same", bypasses=True), Step(CLIENT_SIDE, SAME)),
+    ),
     "an opt-out past the webhooks, when the file is applied on the server": Sequence(
         File(),
         APPLY,
