@@ -294,6 +294,17 @@ MENDED = {
         "",
         (Step(CLIENT_SIDE, "leader template", "same", bypasses=True), Step(CLIENT_SIDE, SAME)),
     ),
+    "an image that first the leader gets, and then all, while another release is there": Sequence(
+        File(Pod(probes=("readinessProbe",))),
+        CLIENT_SIDE,
+        "",
+        (
+            Step("json patch", "leader image"),
+            Step(RELEASE, "becomes", "with another launch text"),
+            Step("edit", "image of all"),
+            Step(CLIENT_SIDE, "refresh", "4"),
+        ),
+    ),
     "an opt-out past the webhooks, when the file is applied on the server": Sequence(
         File(),
         APPLY,
