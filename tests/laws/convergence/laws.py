@@ -177,8 +177,9 @@ def mounts(lws: Object) -> str:
         volumes = {item["name"] for item in template.get("spec", {}).get("volumes", ())}
         for item in containers(template):
             for mount in item.get("volumeMounts", ()):
-                if mount["name"] not in volumes:
-                    return f"{field}: {item['name']} mounts {mount['name']}, which is no volume"
+                name = mount.get("name")  # an apply may send a mount without it
+                if name not in volumes:
+                    return f"{field}: {item['name']} mounts {name}, which is no volume"
     return ""
 
 

@@ -159,6 +159,15 @@ def test_a_violation_by_the_author_is_none() -> None:
     assert laws.violation(file, file) == ("", "")
 
 
+def test_a_mount_of_which_an_apply_removed_the_name_has_no_volume() -> None:
+    sent = manifest(File())
+    sent["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["volumeMounts"] = [
+        {"mountPath": "/dev/shm"}  # noqa: S108 - as in the object
+    ]
+
+    assert laws.mounts(sent) == "workerTemplate: vllm mounts None, which is no volume"
+
+
 def test_only_changes_without_a_mapping_leave_the_comparison() -> None:
     for name in sorted(HANDS):
         found = run(sequence(Step("put", name), file=File(leader=Pod())))
