@@ -141,7 +141,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
     original = live if top is None else top
     if templates:
         group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
-        if edits is not None:
+        is_empty = leader and containers_of(leader.sides.ours) and not containers_of(leader.original)
+        if edits is not None or is_empty:  # no template is valid without a container
             del group[LEADER]
         original = with_group(original, group)
     kept = {name: found for name, one in templates.items() if (found := _kept(one))}

@@ -211,6 +211,16 @@ FOUND = {
         "before",
         (Step(CLIENT_SIDE, "leader env", (("LOG", "debug"), ("HF_HOME", "/models"))),),
     ),
+    "what is left of a leader's template that an apply removes with the annotations": Sequence(
+        File(leader=Pod()),
+        CLIENT_SIDE,
+        "",
+        (
+            Step("replace", "probes", ()),
+            Step(CLIENT_SIDE, "leader template", "none"),
+            Step(APPLY, "opted_in", value=False),
+        ),
+    ),
     "the place of a stored volume, which its author has got, beside a new one": Sequence(
         File(source="s3://bucket/m"),
         CLIENT_SIDE,
