@@ -28,6 +28,7 @@ from sync.observed.cached import (
     Row,
     UnreadableObject,
     resource_version,
+    row_keys,
     unreadable,
     weight,
     without_content,
@@ -45,6 +46,8 @@ ROW_LIMIT: Final = 2**21
 """The most memory that one row may take (`cached.weight`)."""
 ROWS: Final = 2**29
 """The memory for the rows of all kinds: half of the limit of the manifests."""
+DELETIONS: Final = 1024
+"""The most deletions that are remembered; the answer to a write comes within seconds."""
 TOO_LARGE: Final = f"the controller would keep more than {ROW_LIMIT >> 20} MiB of it; make it smaller"
 NO_ROOM: Final = (
     "the objects of its namespace take too much of the controller's memory; delete some, make them smaller, "
@@ -69,6 +72,13 @@ class Cache(Generic[R]):
     """The memory for the rows of all kinds."""
     sizes: dict[NamespacedName, int] = field(default_factory=dict)
     """The memory of each row (`cached.weight`)."""
+    deleted: dict[NamespacedName, int] = field(default_factory=dict)
+    """The versions of the latest deletions (`DELETIONS`), by name."""
+
+    @property
+    def newest(self) -> int:
+        """The newest version of a row or of a deletion."""
+        return max((*(row.resource_version for row in self.rows.values()), *self.deleted.values()), default=0)
 
     @property
     def rows(self) -> dict[NamespacedName, R]:
@@ -144,10 +154,15 @@ class Cache(Generic[R]):
             self.put(row)
 
     def put(self, row: R | UnreadableObject) -> None:
-        """Store a row unless a newer one is stored: the event of our own write comes after its answer."""
+        """Store a row unless a newer one is stored, or the object was deleted since.
+
+        The events of our own write, and of a deletion after it, may come before its answer or after it.
+        """
         name = (row.namespace, row.name)
         known = self.rows.get(name) or self.unreadable.by_name.get(name)
-        if known is None or row.resource_version >= known.resource_version:
+        if row.resource_version < self.deleted.get(name, 0):
+            self._announce(row_keys(row))
+        elif known is None or row.resource_version >= known.resource_version:
             self.store(row)
 
     def lose(self, obj: Object) -> None:
@@ -157,9 +172,12 @@ class Cache(Generic[R]):
         """
         metadata = obj["metadata"]
         name = (metadata.get("namespace", ""), metadata["name"])
-        known = self.rows.get(name) or self.unreadable.by_name.get(name)
-        if known is None or resource_version(metadata) >= known.resource_version:
+        known, version = self.rows.get(name) or self.unreadable.by_name.get(name), resource_version(metadata)
+        if known is None or version >= known.resource_version:
             self.drop(name)
+            self.deleted[name] = version
+            if len(self.deleted) > DELETIONS:
+                del self.deleted[next(iter(self.deleted))]
 
     def drop(self, name: NamespacedName) -> None:
         """Remove a row."""

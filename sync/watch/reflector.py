@@ -98,12 +98,13 @@ async def _list(client: Client, cache: Cache[R], namespace: str) -> tuple[str, s
     What the controller wrote meanwhile is newer. But what was known before the list is never newer than it,
     unless the store of the API server was restored from a backup: then all is as listed.
     """
-    version, names, pace = "", set[NamespacedName](), Pace()
-    newest = max((row.resource_version for row in cache.rows.values()), default=0)
+    version, names, pace, newest = "", set[NamespacedName](), Pace(), cache.newest
     async for answer in client.pages(_path(cache, namespace), cache.kind.resource.selector):
         cache.availability.hear(namespace)
         version = answer.metadata.version
         is_restored = newest > resource_version({"resourceVersion": version})
+        if is_restored:
+            cache.deleted.clear()
         for item in answer.items or ():
             row = await cache.read(bytes(item))
             if row is not None:

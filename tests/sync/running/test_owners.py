@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from intent import Object
+from kube.client import Client
+from kube.request import Request
 from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
 from tests.sync.conftest import Start, eventually, quiet
@@ -130,6 +133,27 @@ async def test_routes_stay_while_the_inference_service_differs_from_the_cache(ap
 
 
 # --- a lost label -----------------------------------------------------------------------------------
+
+
+async def test_an_object_that_is_deleted_before_the_answer_to_its_create_is_created_again(
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector does that to the objects of an owner that is gone."""
+    write, deleted = Client.write, list[str]()
+
+    async def write_late(self: Client, request: Request, seconds: float) -> Object:
+        answer = await write(self, request, seconds)
+        if request.path == PG and not deleted:
+            deleted.append(PG)
+            api.remove(PG)
+            await eventually(lambda: bool(controller.caches[POD_GROUP.kind].deleted))
+        return answer
+
+    monkeypatch.setattr(Client, "write", write_late)
+    api.put(MEMBER, lws("w", "worker"))
+    controller = start()
+
+    await eventually(lambda: bool(deleted) and PG in api.objects)
 
 
 @pytest.mark.usefixtures("served")

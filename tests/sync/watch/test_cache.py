@@ -12,7 +12,7 @@ from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
 from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys, parent_keys
 from sync.watch.availability import ENOUGH
-from sync.watch.cache import Cache
+from sync.watch.cache import DELETIONS, Cache
 from tests.sync.samples import KEY, hold, lws
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
@@ -58,6 +58,26 @@ def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, 
     cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": str(version)}})
 
     assert (bool(cache.of(KEY)), KEY in woken) == (is_kept, not is_kept)
+
+
+@pytest.mark.parametrize(("version", "is_stored"), [(4, False), (6, True)])
+def test_an_answer_that_is_older_than_the_deletion_stores_nothing(version: int, *, is_stored: bool) -> None:
+    """The garbage collector may be faster than the answer to the write; the service is reconciled again."""
+    cache, woken = known()
+    cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": "5"}})
+
+    cache.put(row(version))
+
+    assert (bool(cache.of(KEY)), KEY in woken) == (is_stored, True)
+
+
+def test_as_many_deletions_are_remembered_as_answers_may_be_late() -> None:
+    cache, _ = known()
+
+    for number in range(DELETIONS + 1):
+        cache.lose({"metadata": {"namespace": KEY[0], "name": f"p-{number}", "resourceVersion": "5"}})
+
+    assert (len(cache.deleted), (KEY[0], "p-0") in cache.deleted) == (DELETIONS, False)
 
 
 @pytest.mark.parametrize("owners", [(), (OWNER,)], ids=["uncontrolled", "an InferenceService's"])

@@ -182,6 +182,28 @@ async def test_a_version_that_is_gone_causes_a_list(api: Api, cache: Cache[Any])
     await eventually(lambda: list(cache.rows) == [("team-a", "d")])
 
 
+async def test_changes_are_followed_in_a_cluster_that_was_restored_after_a_deletion(
+    api: Api, cache: Cache[Any]
+) -> None:
+    """It counts from an earlier version, so the deletion is not newer than these changes."""
+    await cache.availability.synced.wait()
+    for replicas in range(1, 9):
+        api.put(path("p"), lws("p", replicas=replicas))
+    api.remove(path("p"))
+    await eventually(lambda: bool(cache.deleted))
+    api.history.clear()
+    api.put(path("p"), lws("p", replicas=2))
+    api.fault = lambda request: (
+        status(410, "Expired") if request.query.get("resourceVersion") == "9" else None
+    )
+    api.drop()
+    await eventually(lambda: bool(cache.rows))
+
+    api.put(path("p"), lws("p", replicas=3))
+
+    await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [3])
+
+
 @pytest.mark.usefixtures("cache")
 async def test_an_error_event_causes_a_list(api: Api) -> None:
     lists: list[str] = []
