@@ -2,12 +2,14 @@
 
 Rules of this file (client-go `tools/leaderelection`, and known defects of other libraries):
 1. Our deadlines use a monotonic clock, and count from before the renewal was sent.
-2. Another holder's Lease has expired when *we* saw no change of it for its whole duration; its timestamps are
- not read. A deletion is no change: the holder does not know of it, and continues.
+2. Another holder's Lease has expired when *we* saw no change of it for its whole duration, or for ours if
+ that is longer: anybody may have edited it. Its timestamps are not read. A deletion is no change: the holder
+ does not know of it, and continues. Who never saw the Lease waits until a holder would have noticed.
 3. Every error while renewing is a failed renewal, not only an answer of the API server.
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
  After the deadline the Lease is not released either: a request may still be in flight.
-5. Each write carries the resourceVersion that was read: of two candidates one gets 409.
+5. Each write carries the resourceVersion that was read: of two candidates one gets 409. A holder that gets it
+ reads at once, and writes nothing more once it has seen another holder.
 6. Each call has half of the renew deadline, or what is left of it: a slow API server still has a leader.
 """
 
@@ -31,6 +33,8 @@ log: Final = structlog.stdlib.get_logger(__name__)
 API_VERSION: Final = "coordination.k8s.io/v1"
 FAILED: Final = (ApiError, *NO_ANSWER, ValueError, KeyError)
 """Errors that a renewal may meet."""
+CHANGED: Final = (NOT_FOUND, 409)
+"""Status codes of a renewal if another client changed or deleted the Lease."""
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -80,6 +84,10 @@ class Leadership:
         """Set the deadline, counted from when the renewal was sent."""
         self.until = sent + self.timing.renew_deadline
 
+    def end(self) -> None:
+        """Allow no further write: another process holds the Lease."""
+        self.until = -math.inf
+
     def left(self) -> float:
         """Return the seconds left for a renewal; the last retry period is for stopping the work."""
         return self.until - self.timing.retry_period - self.clock()
@@ -122,7 +130,7 @@ class Elector:
         log.info("started leading", identity=self.identity)
         leading(True)
         try:
-            await first_of(work(), self._renew_until_lost())
+            await first_of(self._start(work), self._renew_until_lost())
         finally:
             leading(False)
             await self._release()
@@ -133,12 +141,22 @@ class Elector:
                 return
             await asyncio.sleep(self.leadership.timing.retry_period)
 
+    async def _start(self, work: Work) -> None:
+        """Work; if there was no Lease, only after a holder has found out that its Lease was deleted.
+
+        It does when it renews it, within a retry period, and has another one to stop.
+        """
+        if not _spec(self.lease or {}).get("leaseTransitions"):
+            await asyncio.sleep(2 * self.leadership.timing.retry_period)
+        await work()
+
     async def _renew_until_lost(self) -> None:
         """Renew until another process holds the Lease, or only the time to stop the work is left."""
         while (left := self.leadership.left()) > 0:
             await asyncio.sleep(min(self.leadership.timing.retry_period, left))
             await self._try(max(0.0, self.leadership.left()))
             if holder(self.lease) not in {"", self.identity}:
+                self.leadership.end()
                 break
         raise LeadershipLostError("the Lease could not be renewed, or another process holds it")
 
@@ -163,7 +181,13 @@ class Elector:
             return False
         lease = _held(self.lease, self.name, self.identity, self.leadership.timing)
         sent = self.leadership.clock()
-        self._saw(await self._write(lease, end))
+        try:
+            self._saw(await self._write(lease, end))
+        except ApiError as error:
+            if not self.is_current or error.code not in CHANGED:
+                raise
+            self.is_current = False
+            return await self._take(end)
         self.is_current = True
         self.leadership.extend(sent)
         return True
@@ -196,7 +220,7 @@ class Elector:
         if self.lease is None or holder(self.lease) in {"", self.identity}:
             return False
         lasts = float(_spec(self.lease).get("leaseDurationSeconds") or 0)
-        return self.leadership.clock() < self.changed_at + lasts
+        return self.leadership.clock() < self.changed_at + max(lasts, self.leadership.timing.lease_duration)
 
     async def _release(self) -> None:
         """Release the Lease, so that a successor need not wait; if that fails, it expires."""

@@ -1,6 +1,7 @@
 """One process works at a time, and it stops before another one may start."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,7 +14,7 @@ from kube.client import Client
 from kube.pool import NOBODY
 from kube.wire import LONG, read_at_any_depth
 from sync.clock import steady
-from sync.lease import Elector, Leadership, LeadershipLostError, Timing
+from sync.lease import Elector, Leadership, LeadershipLostError, Timing, holder
 from tests.sync.conftest import Background, eventually
 from tests.sync.fake_api import Api, status
 
@@ -108,14 +109,14 @@ async def test_a_released_lease_is_acquired_at_once(
 
 
 async def test_a_lease_that_is_not_renewed_expires(api: Api, client: Client, background: Background) -> None:
-    held = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    held = {"holderIdentity": "gone", "leaseDurationSeconds": 90, "renewTime": "2099-01-01T00:00:00.000000Z"}
     api.put(PATH, {"kind": "Lease", "metadata": {"name": "sync"}, "spec": held})
     clock = Clock()
     worker = Worker(client, "b", clock=clock)
 
     background(worker.lead())
     await eventually(lambda: snapshots(api) > 2)
-    clock.now += 14.9
+    clock.now += 89.9
     await eventually(lambda: snapshots(api) > 4)
     before = worker.began
     clock.now += 0.2
@@ -173,6 +174,74 @@ async def test_another_holder_of_the_lease_ends_the_work(
         await leading
 
     assert spec(api)["holderIdentity"] == "b"
+
+
+async def test_a_holder_learns_at_its_next_renewal_that_another_one_took_the_lease(
+    api: Api, client: Client
+) -> None:
+    worker = Worker(client, "a")
+    taken = await tries(worker)
+    api.edit(PATH, holderIdentity="b")
+
+    renewed = await tries(worker)
+
+    assert (taken, renewed, holder(worker.elector.lease)) == (True, False, "b")
+
+
+async def test_nothing_may_be_written_once_another_holder_is_seen(
+    api: Api, client: Client, background: Background
+) -> None:
+    """Not even by a task that goes on before the work is cancelled."""
+    worker, allowed = Worker(client, "a"), list[str]()
+
+    async def write() -> None:
+        while True:
+            await asyncio.sleep(0)
+            with contextlib.suppress(LeadershipLostError):
+                worker.leadership.check()
+                allowed.append(holder(worker.elector.lease))
+
+    leading = background(worker.elector.lead(write, worker.leading.append))
+    await eventually(lambda: "a" in allowed)
+    api.edit(PATH, holderIdentity="b")
+    with pytest.raises(LeadershipLostError):
+        await leading
+
+    assert set(allowed) == {"a"}
+
+
+async def test_a_process_that_finds_no_lease_works_after_the_holder_has_stopped(
+    api: Api, clients: Clients, background: Background
+) -> None:
+    """It never saw the Lease that was deleted; the holder finds that out when it renews it."""
+    first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
+    leading = background(first.lead())
+    await eventually(lambda: first.began > 0)
+    renewed = spec(api)["renewTime"]
+    await eventually(lambda: spec(api)["renewTime"] > renewed)
+    api.remove(PATH)
+    background(second.lead())
+
+    with pytest.raises(LeadershipLostError):
+        await leading
+    await eventually(lambda: second.began > 0)
+
+    assert first.ended < second.began
+
+
+async def test_a_lease_whose_duration_was_edited_expires_no_earlier(api: Api, client: Client) -> None:
+    clock = Clock()
+    holding, waiting = (Worker(client, name, SHORT, clock) for name in "ab")
+    taken = await tries(holding)
+    api.edit(PATH, leaseDurationSeconds=1)
+
+    seen = await tries(waiting)
+    clock.now += SHORT.lease_duration - 0.1
+    early = await tries(waiting)
+    clock.now += 0.2
+    late = await tries(waiting)
+
+    assert (taken, seen, early, late) == (True, False, False, True)
 
 
 async def test_a_deleted_lease_is_created_again(api: Api, client: Client, background: Background) -> None:
