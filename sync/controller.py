@@ -30,7 +30,6 @@ from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed import volcano
 from sync.observed.index_keys import IndexKey, Key, service_keys
-from sync.observed.inferenceservice import CachedInferenceService
 from sync.parts.desired import Desired, Refusal, refusal_finding
 from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
 from sync.parts.templates import with_stored_version
@@ -197,7 +196,7 @@ class Controller:
         Nothing is deleted before its owners were read (`live.OwnerCheck`).
         """
         check = OwnerCheck(self.writer.client, self.caches, snapshot)
-        for kind, row in prunable(snapshot, desired, unapplied.kinds, self.caches):
+        for kind, row in prunable(snapshot, desired, unapplied.kinds):
             try:
                 if await check.allows_deletion(row):
                     await self.writer.delete(state, kind, row)
@@ -213,7 +212,9 @@ class Controller:
         Returns the seconds after which to write the status, if that must wait.
         """
         service = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key)
-        if service is None or service.deleting or not _is_same_generation(service, before.service):
+        if service is None or service.deleting or before.service is None:
+            return None
+        if (service.uid, service.generation) != (before.service.uid, before.service.generation):
             return None
         snapshot = replace(self.observe(state), unapplied=unapplied)
         if status := report(snapshot, desired, now()):
@@ -223,7 +224,8 @@ class Controller:
     def _occurrences(self, state: ServiceState, snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
         """Yield what this reconcile changed, and whether the service became ready."""
         changes, state.changes = state.changes, []
-        yield from occurrences(changes, snapshot, desired)
+        if changes:
+            yield from occurrences(changes, snapshot, desired)
         row, memory = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key), state.memory
         if row is not None:
             before = memory.ready or readiness("", snapshot.service or row)[0]
@@ -395,8 +397,3 @@ def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied, *, is_contested: 
     for refusal in refusals:
         path = "status" if refusal.kind == INFERENCE_SERVICE.kind else "spec"
         yield from (refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
-
-
-def _is_same_generation(one: CachedInferenceService, other: CachedInferenceService | None) -> bool:
-    """Return whether both are one InferenceService in one generation."""
-    return other is not None and (one.uid, one.generation) == (other.uid, other.generation)

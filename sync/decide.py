@@ -7,7 +7,7 @@ Rules of this file:
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -217,20 +217,20 @@ def _refused(kind: Kind[Any], desired: Object, code: str, problem: str) -> Refus
 
 
 def prunable(
-    snapshot: Snapshot, desired: Desired, unapplied: Iterable[str], caches: Mapping[str, Any]
+    snapshot: Snapshot, desired: Desired, unapplied: Iterable[str]
 ) -> Iterator[tuple[Kind[Any], AppliedObject]]:
     """Yield the objects of a service that are no longer desired, in the reverse order of applying.
 
-    `caches` find rows by service. `unapplied` has the kinds with a desired object that could not be applied:
-    others of such a kind stay, so a renamed role keeps its pods until the new ones can be made. Each is
-    deleted only if one of its owners exists: that is read live (`live.OwnerCheck`).
+    `unapplied` has the kinds with a desired object that could not be applied: others of such a kind stay, so
+    a renamed role keeps its pods until the new ones can be made. Each is deleted only if one of its owners
+    exists: that is read live (`live.OwnerCheck`).
     """
     key, uid = snapshot.situation.key, snapshot.service.uid if snapshot.service else ""
     names = {(obj["kind"], obj["metadata"]["name"]) for obj in desired.objects}
     kept = names | desired.held_objects
     held = desired.held | {kind for kind, _ in names}.intersection(unapplied)
-    for name in reversed([name for name in OUTPUTS if name in caches and name not in held]):
-        for row in caches[name].of(key):
+    for name in reversed([name for name in OUTPUTS if name in snapshot.own and name not in held]):
+        for row in snapshot.own[name]:
             is_made = row.applied and OUTPUTS[name].names(key[1], row.name)
             is_of_another = any(one.kind == KIND and one.uid != uid for one in row.owners)
             if is_made and not (is_of_another or row.deleting or (name, row.name) in kept):

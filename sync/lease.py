@@ -269,13 +269,10 @@ def _held(lease: Object | None, name: str, identity: str, timing: Timing) -> Obj
         "renewTime": now,
         "leaseTransitions": int(before.get("leaseTransitions") or 0) + (lease is not None and not ours),
     }
-    return {**(lease or _empty(name)), "spec": spec}
+    new = {"apiVersion": API_VERSION, "kind": "Lease", "metadata": {"name": name}}
+    return {**(lease or new), "spec": spec}
 
 
 def _given_back(lease: Object) -> Object:
     spec = {key: value for key, value in _spec(lease).items() if key != "holderIdentity"}
     return {**lease, "spec": {**spec, "leaseDurationSeconds": 1, "renewTime": precisely()}}
-
-
-def _empty(name: str) -> Object:
-    return {"apiVersion": API_VERSION, "kind": "Lease", "metadata": {"name": name}}

@@ -21,7 +21,12 @@ from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import InferencePool
 from sync.snapshot import Situation, Snapshot
-from sync.watch.cache import Caches, cache_of
+from sync.watch.cache import Cache, Caches, cache_of
+
+Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
+SetCache = Cache[CachedObject[LeaderWorkerSetProjection]]
+Autoscalers = tuple[CachedObject[Autoscaler], ...]
+Pools = tuple[CachedObject[InferencePool], ...]
 
 
 @dataclass(slots=True)
@@ -78,25 +83,27 @@ class ServiceMemory:
 
 def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
-    rows, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
-    crowd = _crowd(key, caches)
-    few = _few(key, caches) if crowd else cache_of(caches, LWS).of(key)
-    names = _gang_names(key, few, caches)
-    rows[LWS.kind] = few if crowd else _leader_worker_sets(key, names, caches)
+    own, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
+    rows, sets = dict(own), cache_of(caches, LWS)
+    crowd = _crowd(key, sets)
+    few = _few(key, caches) if crowd else own[LWS.kind]
+    names = _gang_names(key, few, own[POD_GROUP.kind])
+    rows[LWS.kind] = few if crowd else _leader_worker_sets(key, names, few, sets)
     if GATEWAYS.kind in caches:
         rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
-    rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], caches)
+    rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], own[AUTOSCALER.kind], caches)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     value = service.value if service else None
     if POOL.kind in caches:
-        rows[POOL.kind] = _pools(key, value, caches)
+        rows[POOL.kind] = _pools(key, value, own[POOL.kind], caches)
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
         situation,
         service,
         rows,
-        tuple(_namesakes(key, caches)),
+        own,
+        tuple(_namesakes(key, sets)),
         claimed=memory.claims(value, stored),
         unknown=unknown,
         unreadable=() if crowd else tuple(_unreadable(key, caches, unknown)),
@@ -128,21 +135,15 @@ def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:
         yield from cache_of(caches, GATEWAYS).of(at)
 
 
-def _pools(
-    key: ServiceKey, service: InferenceServiceIntent | None, caches: Caches
-) -> tuple[CachedObject[InferencePool], ...]:
+def _pools(key: ServiceKey, service: InferenceServiceIntent | None, own: Pools, caches: Caches) -> Pools:
     """Return the InferencePools of a service, and the one that its router refers to."""
     cache, name = cache_of(caches, POOL), service.router.pool if service and service.router else ""
     named = [row] if (row := cache.rows.get((key[0], name))) else []
-    return tuple({row.name: row for row in (*cache.of(key), *named)}.values())
+    return tuple({row.name: row for row in (*own, *named)}.values())
 
 
-Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
-
-
-def _crowd(key: ServiceKey, caches: Caches) -> int:
+def _crowd(key: ServiceKey, cache: SetCache) -> int:
     """Return the number of LeaderWorkerSets of a service if it exceeds the limit; else 0. None is read."""
-    cache = cache_of(caches, LWS)
     found = max(cache.count(at) for at in (key, *gang_keys(*key)))
     return found if budget.of_service(found) else 0
 
@@ -160,31 +161,34 @@ def _few(key: ServiceKey, caches: Caches) -> Sets:
     return tuple({row.name: row for row in (*of_roles, *islice(members, 1))}.values())
 
 
-def _gang_names(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[str, ...]:
+def _gang_names(key: ServiceKey, sets: Sets, pod_groups: Iterable[PodGroup]) -> tuple[str, ...]:
     """Return the PodGroups of a service: that of its name first, then those of revisions."""
     found = (row.projection.member for row in sets)
     of_members = (one.gang for one in found if one and one.key == key)
-    stored = (row.name for row in cache_of(caches, POD_GROUP).of(key) if row.service == key[1])
+    stored = (row.name for row in pod_groups if row.service == key[1])
     return tuple(dict.fromkeys((key[1], *of_members, *stored)))
 
 
-def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], caches: Caches) -> Sets:
+def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], own: Sets, cache: SetCache) -> Sets:
     """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroups, each once."""
-    cache = cache_of(caches, LWS)
     by_group = (row for name in names for at in gang_keys(key[0], name) for row in cache.of(at))
-    return tuple({row.name: row for row in (*cache.of(key), *by_group)}.values())
+    return tuple({row.name: row for row in (*own, *by_group)}.values())
 
 
-def _autoscalers(key: ServiceKey, sets: Sets, caches: Caches) -> tuple[CachedObject[Autoscaler], ...]:
+def _autoscalers(key: ServiceKey, sets: Sets, own: Autoscalers, caches: Caches) -> Autoscalers:
     """Return the autoscalers of a service, and those of others with the same targets, each once."""
     cache = cache_of(caches, AUTOSCALER)
     by_target = (row for one in sets for row in cache.of(IndexKey(LWS.kind, key[0], one.name)))
-    return tuple({row.name: row for row in (*cache.of(key), *by_target)}.values())
+    return tuple({row.name: row for row in (*own, *by_target)}.values())
 
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
     """Return the kinds of which not all objects of a service are known, and why."""
-    return {kind: why for kind, cache in caches.items() if (why := cache.gap(key))}
+    return {
+        kind: why
+        for kind, cache in caches.items()
+        if (cache.availability.trouble or cache.unreadable.by_name) and (why := cache.gap(key))
+    }
 
 
 def _unreadable(key: ServiceKey, caches: Caches, kinds: Iterable[str]) -> Iterator[tuple[Subject, str]]:
@@ -195,10 +199,10 @@ def _unreadable(key: ServiceKey, caches: Caches, kinds: Iterable[str]) -> Iterat
             yield Subject(version, kind, row.namespace, row.name, row.uid), row.why
 
 
-def _namesakes(key: ServiceKey, caches: Caches) -> Iterator[Subject]:
+def _namesakes(key: ServiceKey, sets: SetCache) -> Iterator[Subject]:
     """Yield the LeaderWorkerSets with the name of a Service of the service, if they are not being deleted."""
     for name in service_names(key[1]):
-        row = cache_of(caches, LWS).rows.get((key[0], name))
+        row = sets.rows.get((key[0], name))
         if row and not row.deleting:
             yield Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
 

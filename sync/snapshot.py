@@ -9,7 +9,7 @@ from intent.errors import Subject
 from intent.inferenceservice.read import KIND, InferenceServiceIntent
 from intent.inferenceservice.router import filled
 from intent.service.member import Member, ServiceKey
-from intent.service.rules import fitting_members, present
+from intent.service.rules import conflicting_members, present
 from sync.kinds import LWS, POD, ROUTE_KINDS, Kind
 from sync.observed.cached import CachedObject, Row
 from sync.observed.configuration import Configuration
@@ -57,6 +57,11 @@ class Situation:
         return present(self.members)
 
     @cached_property
+    def conflicting(self) -> frozenset[str]:
+        """The names of the live members that violate a rule about roles."""
+        return conflicting_members(self.live)
+
+    @cached_property
     def live_ejected(self) -> tuple[Member, ...]:
         """The ejected LeaderWorkerSets that are not being deleted."""
         return present(self.ejected)
@@ -76,6 +81,8 @@ class Snapshot:
     service: CachedInferenceService | None = None
     rows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Rows of the caches, by kind (`of`)."""
+    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Those that the caches find by the service alone, by kind."""
     namesakes: tuple[Subject, ...] = ()
     """The LeaderWorkerSets, of any service or none, that have the name of one of its Services."""
     crowd: int = 0
@@ -119,7 +126,8 @@ class Snapshot:
     @cached_property
     def fitting(self) -> tuple[Member, ...]:
         """The live members that break no rule of the service together."""
-        return fitting_members(self.live)
+        conflicting = frozenset[str]().union(*(gang.conflicting for gang in self.gangs))
+        return tuple(one for one in self.live if one.name not in conflicting)
 
     @cached_property
     def value(self) -> InferenceServiceIntent | None:
@@ -204,8 +212,8 @@ class Snapshot:
     def _left_over(self) -> bool:
         """Whether there are LeaderWorkerSets of an InferenceService of this name that is gone or replaced."""
         uid, name = self.service.uid if self.service else "", self.situation.key[1]
-        return any(_is_of(row.controller, name) and row.controller.uid != uid for row in self.of(LWS))
-
-
-def _is_of(controller: Any, name: str) -> bool:
-    return bool(controller.kind == KIND and controller.name == name)
+        return any(
+            owner.controller and (owner.kind, owner.name) == (KIND, name) and owner.uid != uid
+            for row in self.of(LWS)
+            for owner in row.owners
+        )

@@ -71,6 +71,8 @@ def oldest_of(generations: Iterable[str]) -> str:
 def merged_routing(members: tuple[Member, ...]) -> Routing:
     """Merge what members ask for; the eldest member that has an annotation decides its value."""
     asked = [one.routing for one in members if one.routing != NO_ROUTING]
+    if not asked:
+        return NO_ROUTING
     values = {name: [value for one in asked if (value := getattr(one, name))] for name in ROUTING_KEYS}
     return Routing(**{name: found[0] for name, found in values.items() if found})
 

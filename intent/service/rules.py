@@ -19,7 +19,7 @@ from intent.annotations import (
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.service.kv_transfer import mismatch
-from intent.service.member import Member, gangs
+from intent.service.member import Member
 from intent.settings import Settings
 
 SHOWN: Final = 5
@@ -95,12 +95,6 @@ def conflicting_members(members: tuple[Member, ...]) -> frozenset[str]:
     fitting = [*halves, *(one for one in members if one.component_type == ENCODER)]
     holders = {one.role_name: one.name for one in reversed(fitting)}
     return frozenset(one.name for one in members) - frozenset(holders.values())
-
-
-def fitting_members(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    """Return the members that violate no rule about roles in their gang; `members` are those of `present`."""
-    conflicting = {name for gang in gangs(members).values() for name in conflicting_members(gang)}
-    return tuple(one for one in members if one.name not in conflicting)
 
 
 def declared_roles(members: tuple[Member, ...]) -> frozenset[str]:
@@ -182,7 +176,8 @@ def _priorities(members: tuple[Member, ...]) -> Iterator[Finding]:
 
 def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[Finding]:
     """FI420: the connector can transfer KV caches between each prefiller and decoder."""
-    for one, other in product(members, members):
+    halves = [one for one in members if one.kv_transfer]
+    for one, other in product(halves, halves):
         sides = {side.component_type: side.kv_transfer for side in (one, other) if side.kv_transfer}
         if message := mismatch(sides, settings.engines):
             yield Finding(one.subject, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
@@ -190,9 +185,9 @@ def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[F
 
 def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
     """FI540: the declared roles include prefillers and decoders. Admission covers a single role."""
-    declared, conflicting = declared_roles(members), conflicting_members(members)
-    if len(declared) < 2 or missing(members):
+    if len(declared_roles(members)) < 2 or missing(members):
         return
+    conflicting = conflicting_members(members)
     types = {one.component_type for one in members if one.name not in conflicting} - {ENCODER}
     lacks = [one for one in DISAGGREGATED if one not in types]
     if len(lacks) == 1 and len(types) == 1:

@@ -118,9 +118,6 @@ class Owner:
     controller: bool = False
 
 
-NO_CONTROLLER: Final = Owner()
-
-
 @dataclass(frozen=True, slots=True)
 class AppliedObject(ObjectVersion):
     """An object of a kind that the controller applies."""
@@ -145,11 +142,6 @@ class CachedObject(AppliedObject, Generic[P]):
     """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
     projection: P = field(kw_only=True)
     """The fields that its kind needs beyond the common ones."""
-
-    @property
-    def controller(self) -> Owner:
-        """The one owner whose `controller` is true."""
-        return next((owner for owner in self.owners if owner.controller), NO_CONTROLLER)
 
 
 def weight(row: Row) -> int:

@@ -38,15 +38,18 @@ class Desired:
 
 def combined(parts: Iterable[Desired]) -> Desired:
     """Combine several parts."""
-    parts = tuple(parts)
-    seconds = [part.requeue_after for part in parts if part.requeue_after is not None]
+    objects, findings, of_routes = list[Object](), list[Finding](), list[Finding]()
+    held, held_objects, seconds = set[str](), set[tuple[str, str]](), set[float | None]()
+    for part in parts:
+        objects += part.objects
+        findings += part.findings
+        of_routes += part.of_routes
+        held |= part.held
+        held_objects |= part.held_objects
+        seconds.add(part.requeue_after)
+    again = min((each for each in seconds if each is not None), default=None)
     return Desired(
-        objects=tuple(obj for part in parts for obj in part.objects),
-        held=frozenset[str]().union(*(part.held for part in parts)),
-        held_objects=frozenset[tuple[str, str]]().union(*(part.held_objects for part in parts)),
-        findings=tuple(finding for part in parts for finding in part.findings),
-        of_routes=tuple(finding for part in parts for finding in part.of_routes),
-        requeue_after=min(seconds, default=None),
+        tuple(objects), frozenset(held), tuple(findings), tuple(of_routes), again, frozenset(held_objects)
     )
 
 

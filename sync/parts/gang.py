@@ -22,13 +22,7 @@ from intent.commands import command
 from intent.errors import FieldError, Finding
 from intent.gang import ENCODER
 from intent.service.member import Member, agreed
-from intent.service.rules import (
-    conflicting_members,
-    contradictions,
-    declared_roles,
-    missing,
-    waiting,
-)
+from intent.service.rules import contradictions, declared_roles, missing, waiting
 from intent.settings import Settings
 from sync.observed.pod_group import API_VERSION, KIND, PodGroup
 from sync.parts.desired import Desired, Refusal, member_reference, metadata, refusal_finding
@@ -54,17 +48,16 @@ def gang(situation: Situation, settings: Settings, refusals: Iterable[Refusal] =
 
     Where Volcano cannot schedule a gang, as a refusal may say, there must never be a PodGroup.
     """
-    ours = [one for one in refusals if one.kind == KIND and _concerns(one, situation)]
+    of_kind = (one for one in refusals if one.kind == KIND)
+    ours = [one for one in of_kind if one.code == TOO_OLD or one.name in {"", situation.pod_group}]
+    if not ours:
+        return _gang(situation, settings)
     if too_old := next((one.message for one in ours if one.code == TOO_OLD), ""):
         situation = replace(situation, volcano=too_old)
     others = [one for one in ours if one.code != TOO_OLD]
     desired = _gang(situation, settings)
     refused = (refusal_finding(one.subject, "schedulerName", why) for why in others for one in situation.live)
     return replace(desired, findings=(*desired.findings, *refused))
-
-
-def _concerns(refusal: Refusal, situation: Situation) -> bool:
-    return refusal.code == TOO_OLD or refusal.name in {"", situation.pod_group}
 
 
 def _gang(situation: Situation, settings: Settings) -> Desired:
@@ -94,7 +87,7 @@ def _with_gate(
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return Desired(findings=(*findings, *waiting(members)))
-    required = opened or declared_roles(members) or _roles_of_fitting(members)
+    required = opened or declared_roles(members) or _roles_of_fitting(situation)
     pod_group = _of_members(situation, members, required, settings)
     waiting_to_rest = (*members, *(one for one, is_required in _kept(situation) if is_required))
     findings = (*findings, *_not_scaled(situation, members, pod_group))
@@ -166,10 +159,9 @@ def _foreign(situation: Situation) -> bool:
     return not stored.service or not _belongs(stored, situation.members)
 
 
-def _roles_of_fitting(members: tuple[Member, ...]) -> frozenset[str]:
-    conflicting = conflicting_members(members)
-    conflicting |= {one.name for one in members if one.component_type == ENCODER}
-    return frozenset(one.role_name for one in members if one.name not in conflicting)
+def _roles_of_fitting(situation: Situation) -> frozenset[str]:
+    fitting = (one for one in situation.live if one.name not in situation.conflicting)
+    return frozenset(one.role_name for one in fitting if one.component_type != ENCODER)
 
 
 # --- the gang ---------------------------------------------------------------------------------------
@@ -185,7 +177,7 @@ def _of_members(
         key=lambda one: (ORDER[one.component_type], one.name),
     )
     needed = {one.name for one in members if one.role_name in required and one.component_type != ENCODER}
-    needed -= conflicting_members(members)
+    needed -= situation.conflicting
     needed |= {one.name for one, is_required in kept if is_required}
     owners = _owners(situation, ordered)
     policies = [
@@ -234,7 +226,7 @@ def _kept(situation: Situation) -> tuple[tuple[Member, bool], ...]:
     its author could keep the members from starting.
     """
     before = situation.before
-    if before is None:
+    if before is None or not situation.live_ejected:
         return ()
     uids, required = _uids(before), {one.name: bool(one.required) for one in before.policies}
     ejected = (one for one in situation.live_ejected if one.name in required)
@@ -259,26 +251,25 @@ def _uids(pod_group: PodGroup) -> set[str]:
     return {owner.uid for owner in pod_group.owners}
 
 
-def _policy(name: str, size: int, required: int) -> Object:
-    """Render the policy of a member: its groups are all-or-nothing; a required role needs at least one."""
-    return _sub_groups(name, {LWS_NAME: name}, GROUP_INDEX, size, required)
-
-
 def _unassigned(service: str, taken: set[str]) -> Object:
     """Render the policy for pods that the controller has not assigned yet: they wait. It is the last one.
 
     The first policy that matches wins. A LeaderWorkerSet may have that name; none may end in a dash.
     """
     name = f"{UNASSIGNED}-" if UNASSIGNED in taken else UNASSIGNED
-    return _sub_groups(name, {SERVICE: service}, LWS_NAME, UNREACHABLE, 0)
+    selector = {"matchLabels": {SERVICE: service}}
+    return _policy(name, UNREACHABLE, 0) | {"labelSelector": selector, "matchLabelKeys": [LWS_NAME]}
 
 
-def _sub_groups(name: str, labels: dict[str, str], key: str, size: int, required: int) -> Object:
-    """Render one policy: pods with labels, grouped by the value of a key, without which nothing matches."""
+def _policy(name: str, size: int, required: int) -> Object:
+    """Render the policy of a member: its groups are all-or-nothing; a required role needs at least one.
+
+    Pods without a label of `matchLabelKeys` match nothing.
+    """
     return {
         "name": name,
-        "labelSelector": {"matchLabels": labels},
-        "matchLabelKeys": [key],
+        "labelSelector": {"matchLabels": {LWS_NAME: name}},
+        "matchLabelKeys": [GROUP_INDEX],
         "subGroupSize": size,
         "minSubGroups": required,
     }
@@ -360,11 +351,12 @@ def _not_scaled(situation: Situation, members: tuple[Member, ...], pod_group: Ob
     The controller of DisaggregatedSets scales one role after the other. If a write between them fails, it
     waits for those that it scaled (`isRevisionStable`, `pkg/controllers/disaggregatedset/executor.go`).
     """
-    required = {one["name"] for one in pod_group["spec"]["subGroupPolicy"] if one["minSubGroups"]}
-    others = ", ".join(one.name for one in members if one.replicas)
-    for one in members:
-        is_empty = bool(one.revision) and one.name in required and not one.replicas
-        if is_empty and not _is_at_zero(situation, one) and _seconds_left(situation, one) <= 0:
+    empty = [one for one in members if one.revision and not one.replicas]
+    for one in empty:
+        required = {each["name"] for each in pod_group["spec"]["subGroupPolicy"] if each["minSubGroups"]}
+        is_due = not _is_at_zero(situation, one) and _seconds_left(situation, one) <= 0
+        if one.name in required and is_due:
+            others = ", ".join(each.name for each in members if each.replicas)
             where = f"--namespace={one.namespace}"
             scale = command("kubectl", "scale", "leaderworkerset", one.name, "--replicas=1", where)
             message = (

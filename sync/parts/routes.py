@@ -61,8 +61,9 @@ def routes(snapshot: Snapshot, settings: Settings) -> Desired:
         return _held(snapshot, settings, not_routed(snapshot) if settings.routes else ())
     if not settings.routes:
         return _off(snapshot)
-    again = FOLLOWED_WITHIN if snapshot.configuration else None
-    found = replace(_asked(snapshot, settings), requeue_after=again)
+    found = _asked(snapshot, settings)
+    if snapshot.configuration:
+        found = replace(found, requeue_after=FOLLOWED_WITHIN)
     return replace(found, held=ROUTES) if snapshot.service and snapshot.service.errors else found
 
 

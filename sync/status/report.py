@@ -80,7 +80,12 @@ def _unread(snapshot: Snapshot) -> InferenceServiceIntent:
 def _sets(snapshot: Snapshot, value: InferenceServiceIntent) -> Object:
     """Return the LeaderWorkerSets by role, without those of an earlier InferenceService of the same name."""
     uid = snapshot.service.uid if snapshot.service else ""
-    rows = {row.name: row.projection.report for row in snapshot.of(LWS) if row.controller.uid == uid}
+    rows = {
+        row.name: row.projection.report
+        for row in snapshot.of(LWS)
+        for owner in row.owners
+        if owner.controller and owner.uid == uid
+    }
     there = {role.name: rows.get(member_name(value, role)) for role in value.roles}
     return {role: row for role, row in there.items() if row}
 

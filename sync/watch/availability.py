@@ -47,17 +47,14 @@ class Availability:
 
     scopes: dict[str, Scope] = field(default_factory=lambda: {EVERYWHERE: Scope()})
     """By namespace."""
+    trouble: str = NOT_LISTED
+    """Why the objects of a scope are not known; empty if all are."""
     recovered: Callable[[], None] = lambda: None
     """Called when the objects of the kind become known; nothing is, until this process is the leader."""
     synced: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the objects of each scope are known, or the kind is known not to be served."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once each scope is known, or unavailable: further waiting does not help."""
-
-    @property
-    def trouble(self) -> str:
-        """Why the objects of a scope are not known; empty if all are."""
-        return next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
 
     @property
     def absent(self) -> bool:
@@ -121,5 +118,6 @@ class Availability:
             self.recovered()
 
     def _settle(self) -> None:
+        self.trouble = next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
         if all(one.settled for one in self.scopes.values()):
             self.settled.set()

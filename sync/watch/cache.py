@@ -65,6 +65,8 @@ class Cache(Generic[R]):
     status_changed: Callable[[Key], None] = lambda _key: None
     """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
     known: Rows[R] = field(default_factory=Rows)
+    rows: dict[NamespacedName, R] = field(init=False)
+    """Rows of the readable objects, by name."""
     unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
     availability: Availability = field(default_factory=Availability)
     """Whether the objects of the kind are known."""
@@ -75,15 +77,14 @@ class Cache(Generic[R]):
     deleted: dict[NamespacedName, int] = field(default_factory=dict)
     """The versions of the latest deletions (`DELETIONS`), by name."""
 
+    def __post_init__(self) -> None:
+        """Share the rows by name."""
+        self.rows = self.known.by_name
+
     @property
     def newest(self) -> int:
         """The newest version of a row or of a deletion."""
         return max((*(row.resource_version for row in self.rows.values()), *self.deleted.values()), default=0)
-
-    @property
-    def rows(self) -> dict[NamespacedName, R]:
-        """Rows of the readable objects, by name."""
-        return self.known.by_name
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -280,7 +281,7 @@ def holding(
     kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "", *, absent: bool = False
 ) -> Cache[R]:
     """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
-    cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown, absent=absent)}))
+    cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown, absent=absent)}, unknown))
     for row in rows:
         home: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
         home.put(row)

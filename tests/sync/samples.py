@@ -8,7 +8,7 @@ from intent import Object
 from intent.annotations import DEFAULT_ROLE, ComponentType
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.lws import KIND as LWS
-from intent.service.member import Member
+from intent.service.member import Member, gangs
 from intent.settings import Settings
 from sync.kinds import POD
 from sync.observed.cached import CachedObject, Owner
@@ -95,7 +95,10 @@ def seen(
     row = CachedInferenceService(*key, service.uid, intent=service) if service else None
     of_pods = {POD.kind: tuple(CachedObject(one.namespace, one.name, projection=one) for one in pods or ())}
     unknown = {POD.kind: "not known"} if pods is None else {}
-    return Snapshot(Situation(key, members), row, {**of_pods, **rows}, unknown=unknown, **known)
+    by_gang = gangs(members)
+    first, own = Situation(key, by_gang.pop(key[1], ())), by_gang.items()
+    others = tuple(Situation(key, of_one, group=name) for name, of_one in own)
+    return Snapshot(first, row, {**of_pods, **rows}, unknown=unknown, revisions=others, **known)
 
 
 def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: Any) -> Object:

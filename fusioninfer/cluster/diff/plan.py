@@ -155,7 +155,7 @@ def _deleted(snapshot: Snapshot, desired: Desired, missing: Iterable[str], live:
     }
     rows = [
         (kind, row.name)
-        for kind, row in prunable(snapshot, desired, missing, caches)
+        for kind, row in prunable(snapshot, desired, missing)
         if any(one.uid in owners for one in row.owners)
     ]
     return [one for kind, name in rows for one in live.of(kind) if name_of(one) == name]

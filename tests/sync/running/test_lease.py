@@ -183,9 +183,7 @@ async def test_a_holder_learns_at_its_next_renewal_that_another_one_took_the_lea
     taken = await tries(worker)
     api.edit(PATH, holderIdentity="b")
 
-    renewed = await tries(worker)
-
-    assert (taken, renewed, holder(worker.elector.lease)) == (True, False, "b")
+    assert (taken, await tries(worker), holder(worker.elector.lease)) == (True, False, "b")
 
 
 async def test_nothing_may_be_written_once_another_holder_is_seen(
@@ -235,13 +233,12 @@ async def test_a_lease_whose_duration_was_edited_expires_no_earlier(api: Api, cl
     taken = await tries(holding)
     api.edit(PATH, leaseDurationSeconds=1)
 
-    seen = await tries(waiting)
-    clock.now += SHORT.lease_duration - 0.1
-    early = await tries(waiting)
-    clock.now += 0.2
-    late = await tries(waiting)
+    tried = [await tries(waiting)]
+    for seconds in (SHORT.lease_duration - 0.1, 0.2):
+        clock.now += seconds
+        tried.append(await tries(waiting))
 
-    assert (taken, seen, early, late) == (True, False, False, True)
+    assert (taken, tried) == (True, [False, False, True])
 
 
 async def test_a_deleted_lease_is_created_again(api: Api, client: Client, background: Background) -> None:
