@@ -206,7 +206,7 @@ class Controller:
     async def report(
         self, state: ServiceState, before: Snapshot, desired: Desired, unapplied: frozenset[str]
     ) -> float | None:
-        """Write the status of the InferenceService from a new snapshot.
+        """Write the status of the InferenceService, from a new snapshot if anything was written.
 
         If its spec has changed since the first snapshot no status is written: its own reconcile is queued.
         Returns the seconds after which to write the status, if that must wait.
@@ -216,7 +216,8 @@ class Controller:
             return None
         if (service.uid, service.generation) != (before.service.uid, before.service.generation):
             return None
-        snapshot = replace(self.observe(state), unapplied=unapplied)
+        is_known = not (state.changes or unapplied)
+        snapshot = before if is_known else replace(self.observe(state), unapplied=unapplied)
         if status := report(snapshot, desired, now()):
             return await self.writer.report(state, service, status)
         return None

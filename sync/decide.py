@@ -68,9 +68,10 @@ class ApplyHistory:
 
     def contested_for(self, desired: bytes, now: float) -> float:
         """Return the seconds for which this is left out, since another writer reverts it; 0 if none does."""
-        self.repairs = [at for at in self.repairs if at > now - MINUTE]
-        is_contested = self.desired == desired and len(self.repairs) >= FIGHT
-        return self.repairs[-FIGHT] + MINUTE - now if is_contested else 0.0
+        if self.desired != desired or len(self.repairs) < FIGHT:
+            return 0.0
+        self.repairs = self.repairs[-FIGHT:]
+        return max(0.0, self.repairs[0] + MINUTE - now)
 
     def note(self, desired: bytes, now: float) -> bool:
         """Record a write: a repair if the desired state is the same as before, else a fresh start.
@@ -231,7 +232,8 @@ def prunable(
     held = desired.held | {kind for kind, _ in names}.intersection(unapplied)
     for name in reversed([name for name in OUTPUTS if name in snapshot.own and name not in held]):
         for row in snapshot.own[name]:
-            is_made = row.applied and OUTPUTS[name].names(key[1], row.name)
+            if (name, row.name) in kept or row.deleting or not row.applied:
+                continue
             is_of_another = any(one.kind == KIND and one.uid != uid for one in row.owners)
-            if is_made and not (is_of_another or row.deleting or (name, row.name) in kept):
+            if not is_of_another and OUTPUTS[name].names(key[1], row.name):
                 yield OUTPUTS[name], row

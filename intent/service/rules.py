@@ -9,13 +9,7 @@ from itertools import product
 from typing import Any, Final
 
 from intent.annotations import COMPONENT_TYPE as COMPONENT
-from intent.annotations import (
-    QUEUE_NAME,
-    ROLE_NAME,
-    ROLES,
-    SCHEDULER_NAME,
-    SERVICE,
-)
+from intent.annotations import QUEUE_NAME, ROLE_NAME, ROLES, SCHEDULER_NAME, SERVICE
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.service.kv_transfer import mismatch

@@ -6,7 +6,7 @@ Rules of this package:
 3. A message names one cause and its remedy; what several roles wait for is one line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -38,10 +38,11 @@ LONGEST: Final = 1024
 
 def status(seen: Observed, before: Object, now: str) -> Object:
     """Return the whole status; `before` is the stored status, `now` is RFC 3339."""
-    seen = replace(seen, memory=_memory(before, seen.service.generation))
+    stored = by_type(before)
+    seen = replace(seen, memory=_memory(before, stored, seen.service.generation))
     return {
         "observedGeneration": seen.service.generation,
-        "conditions": list(_conditions(seen, before, now)),
+        "conditions": list(_conditions(seen, stored, now)),
         **_filled(
             components=components(seen, mapping(before.get("components")), now), ready=ready_counts(seen)
         ),
@@ -55,12 +56,12 @@ def _filled(**maps: Object) -> Object:
     return {key: value for key, value in maps.items() if value}
 
 
-def _memory(before: Object, generation: int) -> FailureMemory:
+def _memory(before: Object, conditions: Mapping[str, Object], generation: int) -> FailureMemory:
     """Read what failed before, in this generation; a new generation may have repaired an earlier failure."""
     if before.get("observedGeneration") != generation:
         return FailureMemory()
     roles = mapping(before.get("components")).items()
-    failed = by_type(before).get("Failed", {})
+    failed = conditions.get("Failed", {})
     crashed = failed.get("reason") == "PodsFailing"
     return FailureMemory(
         frozenset(name for name, role in roles if mapping(role).get("phase") == "Failed"),
@@ -68,8 +69,7 @@ def _memory(before: Object, generation: int) -> FailureMemory:
     )
 
 
-def _conditions(seen: Observed, before: Object, now: str) -> Iterator[Object]:
-    stored = by_type(before)
+def _conditions(seen: Observed, stored: Mapping[str, Object], now: str) -> Iterator[Object]:
     for kind, judge in JUDGES.items():
         if verdict := judge(seen):
             yield _condition(kind, verdict, stored.get(kind, {}), seen.service.generation, now)

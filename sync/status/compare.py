@@ -46,8 +46,7 @@ def merged(desired: Object, stored: Object) -> Object:
 
 def by_type(status: Object) -> dict[str, Object]:
     """Return the conditions of a status by type."""
-    found = (mapping(one) for one in listed(status.get("conditions")))
-    return {text(one.get("type")): one for one in found}
+    return {text(one.get("type")): one for one in map(mapping, listed(status.get("conditions")))}
 
 
 def without_times(status: Object) -> Object:

@@ -1,6 +1,6 @@
 """`status.components` and `status.ready`: the replica counts and the phase of every role."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from intent import Object
@@ -60,10 +60,9 @@ def ready_counts(seen: Observed) -> Object:
     return {**counts, **({"endpointPicker": f"{picker.ready}/{picker.replicas}"} if picker else {})}
 
 
-def _ratio(roles: Iterable[RoleView]) -> str:
+def _ratio(roles: Sequence[RoleView]) -> str:
     """Return ready and desired replicas of some roles: `2/3`."""
-    pairs = [(role.ready, role.desired) for role in roles]
-    return f"{sum(one for one, _ in pairs)}/{sum(one for _, one in pairs)}"
+    return f"{sum(role.ready for role in roles)}/{sum(role.desired for role in roles)}"
 
 
 def phase(seen: Observed, role: RoleView) -> Phase:
@@ -86,5 +85,4 @@ def _component(seen: Observed, role: RoleView) -> Object:
 def _dated(component: Object, before: object, now: str) -> Object:
     """Add `lastUpdateTime`: the stored time if nothing changed, else `now`."""
     old = mapping(before)
-    same = all(old.get(key) == value for key, value in component.items())
-    return component | {"lastUpdateTime": dated(old.get("lastUpdateTime"), now, same=same)}
+    return component | {"lastUpdateTime": dated(old.get("lastUpdateTime"), now, same=old | component == old)}

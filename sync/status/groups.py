@@ -54,6 +54,8 @@ class RoleView:
     """The number of groups whose pods are all on nodes."""
     ready: int = 0
     """The number of groups whose pods are all ready."""
+    desired: int = 1
+    """The replicas that it should have: an autoscaler's, else its author's."""
     wait: Wait | None = None
     """What it waits for: its cheapest group if none is scheduled yet, else all that are not.
 
@@ -64,13 +66,6 @@ class RoleView:
     def name(self) -> str:
         """The name of the role."""
         return self.role.name
-
-    @property
-    def desired(self) -> int:
-        """The replicas that it should have: an autoscaler's, else its author's."""
-        if self.role.replicas is not None and not (self.lws and self.lws.scaler):
-            return self.role.replicas
-        return self.lws.replicas if self.lws else 1
 
     @property
     def is_updating(self) -> bool:
@@ -108,8 +103,10 @@ def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod
         for group in groups
         if group[0].group not in placed and any(not pod.scheduled for pod in group)
     ]
+    scaled = lws.replicas if lws and (lws.scaler or role.replicas is None) else role.replicas
     return RoleView(
         *(role, lws, pods, groups),
+        desired=1 if scaled is None else scaled,
         placed=len(placed),
         ready=sum(all(pod.ready for pod in group) for group in whole),
         wait=(_together(waits) if placed else min(waits, key=_cost)) if waits else None,
