@@ -79,8 +79,6 @@ def merged_routing(members: tuple[Member, ...]) -> Routing:
 
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
-    if sum(one.routing != NO_ROUTING for one in members) < 2:
-        return
     for name, row in ROUTING_KEYS.items():
         for one, _, says in disagreement(members, row.noun, partial(_asked, name)):
             message = f"{says}; the routes stay as they are until they agree"

@@ -51,13 +51,10 @@ def endpoints(
     live = [pod for pod in pods if not pod.deleting and pod.component_type in selected]
     everywhere = all(one.serving.everywhere for one in members) and all(pod.everywhere for pod in live)
     ports = tuple(dict.fromkeys(port for one in members for port in one.ports))
-    said = [_said(pod) for pod in live]
+    named = [[port for port in pod.ports.split(",") if port.isdecimal() and len(port) < 6] for pod in live]
+    said = [{*map(int, ports_of_pod)} for ports_of_pod in named]
     if not (picks and all(said)):
         of_each = [*(set(one.ports) for one in members), *(one or {members[0].port} for one in said)]
         common = set(ports).intersection(*of_each)
         ports = tuple(port for port in ports if port in common) or members[0].ports[:1]
     return Endpoints(ports, everywhere, kind)
-
-
-def _said(pod: ObservedPod) -> set[int]:
-    return {int(port) for port in pod.ports.split(",") if port.isdecimal() and len(port) < 6}

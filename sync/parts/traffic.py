@@ -171,15 +171,7 @@ def _needs_rule(routes: Routes) -> bool:
     return _picks(routes) and settings.destination_rules and settings.secure_serving
 
 
-def _has_gateway(routes: Routes) -> bool:
-    return bool(routes.router.gateway)
-
-
-def _is_attached(routes: Routes) -> bool:
-    return bool(_parents(routes))
-
-
-RENDERERS: Final[tuple[tuple[Callable[[Routes], Object], Callable[[Routes], bool]], ...]] = (
+RENDERERS: Final[tuple[tuple[Callable[[Routes], Object], Callable[[Routes], object]], ...]] = (
     (account, _picks),
     (reading, _picks),
     (electing, _elects),
@@ -189,8 +181,8 @@ RENDERERS: Final[tuple[tuple[Callable[[Routes], Object], Callable[[Routes], bool
     (disruption_budget, _elects),
     (service, _picks),
     (destination_rule, _needs_rule),
-    (gateway, _has_gateway),
-    (http_route, _is_attached),
+    (gateway, lambda routes: routes.router.gateway),
+    (http_route, _parents),
 )
 """The renderers of all objects that routes consist of, and the condition of each, in the order of applying.
 

@@ -10,7 +10,6 @@ from typing import Final
 
 from intent.errors import counted
 from intent.gang import needs_gang
-from intent.inferenceservice.read import RoleIntent
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import RoleView, Wait, absent, group_size
@@ -18,6 +17,8 @@ from sync.status.inputs import Observed, behind, unapplied
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
 from sync.status.templates import templates_applied
+
+Obstacle = Callable[[Observed], Verdict | None]
 
 
 def initialized(seen: Observed) -> Verdict:
@@ -54,7 +55,8 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     missing = waits(roles)
     if not missing:
         return Verdict("PodsMissing", "; ".join(map(_short_of_pods, roles)))
-    if seen.pod_group is None and any(_in_gang(seen, one.role) for one in roles):
+    scheduler, parts = seen.service.scheduler, [one.role for one in roles]
+    if seen.pod_group is None and any(needs_gang(one.nodes, one.component_type, scheduler) for one in parts):
         return Verdict(
             "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
@@ -86,10 +88,6 @@ def _partly(role: RoleView) -> str:
     return f"{has}, {role.wait.lacks}" if role.wait else has
 
 
-def _in_gang(seen: Observed, role: RoleIntent) -> bool:
-    return needs_gang(role.nodes, role.component_type, seen.service.scheduler)
-
-
 # --- Ready, Active ----------------------------------------------------------------------------------
 
 
@@ -99,12 +97,14 @@ def is_ready(seen: Observed) -> Verdict:
     return found or Verdict("ServiceReady", _replicas(seen.roles))
 
 
-def _not_initialized(seen: Observed) -> Verdict | None:
-    return _if_false("Initialized", initialized(seen), "NotInitialized")
+def _if_false(condition: str, judge: Callable[[Observed], Verdict], reason: str) -> Obstacle:
+    """Return the obstacle that another condition is false."""
 
+    def ask(seen: Observed) -> Verdict | None:
+        verdict = judge(seen)
+        return Verdict(reason, verdict.message) if STATES[condition, verdict.reason] == "False" else None
 
-def _not_scheduled(seen: Observed) -> Verdict | None:
-    return _if_false("Scheduled", scheduled(seen), "NotScheduled")
+    return ask
 
 
 def _scaled_to_zero(seen: Observed) -> Verdict | None:
@@ -117,10 +117,6 @@ def _role_not_ready(seen: Observed) -> Verdict | None:
     return Verdict("RoleNotReady", _replicas(missing)) if missing else None
 
 
-def _routes_not_ready(seen: Observed) -> Verdict | None:
-    return _if_false("RoutesReady", routes_ready(seen), "RoutesNotReady")
-
-
 def _not_observed(seen: Observed) -> Verdict | None:
     late = behind(seen)
     if late:
@@ -130,20 +126,15 @@ def _not_observed(seen: Observed) -> Verdict | None:
     return Verdict("NotObserved", routes.message) if unsure else None
 
 
-OBSTACLES: Final[tuple[Callable[[Observed], Verdict | None], ...]] = (
-    _not_initialized,
-    _not_scheduled,
+OBSTACLES: Final[tuple[Obstacle, ...]] = (
+    _if_false("Initialized", initialized, "NotInitialized"),
+    _if_false("Scheduled", scheduled, "NotScheduled"),
     _scaled_to_zero,
     _role_not_ready,
-    _routes_not_ready,
+    _if_false("RoutesReady", routes_ready, "RoutesNotReady"),
     _not_observed,
 )
 """What keeps a service from being ready, in the order of its start."""
-
-
-def _if_false(condition: str, verdict: Verdict, reason: str) -> Verdict | None:
-    false = STATES[condition, verdict.reason] == "False"
-    return Verdict(reason, verdict.message) if false else None
 
 
 def active(seen: Observed) -> Verdict:

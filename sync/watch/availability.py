@@ -99,10 +99,6 @@ class Availability:
         self._settle()
         return is_new
 
-    def is_denied(self, namespace: str) -> bool:
-        """Return whether the API server has denied often enough that it serves the kind."""
-        return self.scopes[namespace].denials >= ENOUGH
-
     def become_absent(self, namespace: str) -> None:
         """Record that the API server does not serve the kind, so there are no objects; it may come later."""
         self.scopes[namespace].absent = True

@@ -34,7 +34,7 @@ from sync.observed.cached import (
     without_content,
 )
 from sync.observed.index_keys import IndexKey, Key, concerns
-from sync.watch.availability import EVERYWHERE, Availability, Scope
+from sync.watch.availability import ENOUGH, EVERYWHERE, Availability, Scope
 from sync.watch.rows import NamespacedName, Rows
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -213,7 +213,7 @@ class Cache(Generic[R]):
         plural, known = self.kind.resource.plural, self.availability
         if known.fail(namespace, why, denied=denied):
             log.error("kind unavailable", kind=plural, namespace=namespace)
-        if known.is_denied(namespace):
+        if known.scopes[namespace].denials >= ENOUGH:
             if not known.scopes[namespace].absent:
                 log.info("kind not served", kind=plural)
                 await self._remove_others(frozenset(), namespace)

@@ -20,13 +20,7 @@ from typing import Final, TypeVar
 import structlog
 
 from intent.shapes import listed, mapping
-from kube.client import (
-    NO_ANSWER,
-    NOT_FOUND,
-    ApiError,
-    Client,
-    logged,
-)
+from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import get, watch
 from kube.wire import WatchEvent
 from sync.clock import Backoff, Pace
@@ -77,9 +71,11 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
             log.info("watch ended: listing again", kind=cache.kind.resource.plural, error=str(why))
             await asyncio.sleep(backoff.next())
         except (ApiError, *BROKEN) as error:
-            _hear(cache, namespace, error)
-            denied = _is_not_found(error) and await is_served(client, cache.kind.resource) is False
-            await cache.fail(_reason(error), denied=denied, namespace=namespace)
+            if not isinstance(error, NO_ANSWER):
+                cache.availability.hear(namespace)
+            is_missing = isinstance(error, ApiError) and error.code == NOT_FOUND
+            denied = is_missing and await is_served(client, cache.kind.resource) is False
+            await cache.fail(str(error) or type(error).__name__, denied=denied, namespace=namespace)
             await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
 
 
@@ -112,10 +108,6 @@ async def _list(client: Client, cache: Cache[R], namespace: str) -> tuple[str, s
                 (cache.store if is_restored else cache.put)(row)
             await pace.rest()
     return version, names
-
-
-def _is_not_found(error: Exception) -> bool:
-    return isinstance(error, ApiError) and error.code == NOT_FOUND
 
 
 async def is_served(client: Client, resource: Resource) -> bool | None:
@@ -163,20 +155,9 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
             await asyncio.sleep(0 if version != before else backoff.next())
 
 
-def _hear(cache: Cache[R], namespace: str, error: Exception) -> None:
-    """Record an error that is an answer of the API server."""
-    if not isinstance(error, NO_ANSWER):
-        cache.availability.hear(namespace)
-
-
 def _events(client: Client, cache: Cache[R], namespace: str, version: str) -> AsyncIterator[WatchEvent]:
     seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
     return client.follow(watch(_path(cache, namespace), cache.kind.resource.selector, version, seconds))
-
-
-def _reason(error: Exception) -> str:
-    """Return the text of an error; a timeout has none but its type."""
-    return str(error) or type(error).__name__
 
 
 async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
