@@ -65,8 +65,9 @@ class Unapplied:
     others: list[Refusal] = field(default_factory=list)
     """Deletions and a status that failed; only Events say so."""
 
-    def add(self, part: str, *refusals: Refusal) -> None:
-        """Add an object that was not applied, and why; `part` is its kind (`kinds.part_of`)."""
+    def add(self, obj: Object, *refusals: Refusal) -> None:
+        """Add a desired object that was not applied, and why."""
+        part = part_of(obj["kind"], obj["metadata"]["name"])
         self.refusals += (replace(refusal, kind=part) for refusal in refusals)
         if not (refusals and all(one.partly for one in refusals)):
             self.kinds.add(part)
@@ -150,21 +151,20 @@ class Controller:
         unapplied, check = Unapplied(), OwnerCheck(self.writer.client, self.caches, snapshot)
         for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
-            part = part_of(kind.kind, obj["metadata"]["name"])
             if why := snapshot.unknown.get(kind.kind):
-                unapplied.add(part, unavailable(kind.kind, why))
+                unapplied.add(obj, unavailable(kind.kind, why))
                 continue
             if kind.ownership.requires & unapplied.kinds:
-                unapplied.add(part)
+                unapplied.add(obj)
                 continue
             try:
                 if found := await self._apply(state, obj, snapshot, check):
-                    unapplied.add(part, *found)
+                    unapplied.add(obj, *found)
             except ApiError as error:
                 unapplied.errors.append(error)
                 is_finding = not isinstance(error, BehindError)
                 name = obj["metadata"]["name"]
-                unapplied.add(part, *([retryable(kind, name, error)] if is_finding else []))
+                unapplied.add(obj, *([retryable(kind, name, error)] if is_finding else []))
         return unapplied
 
     async def _apply(

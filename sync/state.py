@@ -88,7 +88,7 @@ class ServiceState:
         """
         now, left_alone = time.monotonic(), dict[str, float]()
         for (kind, name), history in self.histories.items():
-            if seconds := history.contested_for(history.desired, now):
+            if history.repairs and (seconds := history.contested_for(history.desired, now)):
                 part = part_of(kind, name)
                 left_alone[part] = min(seconds, left_alone.get(part, MINUTE))
         return left_alone

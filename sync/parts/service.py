@@ -24,7 +24,7 @@ from sync.parts.api import api
 from sync.parts.desired import Desired, Refusal, combined, refusal_finding
 from sync.parts.gang import gang
 from sync.parts.routes import priority_path, routes
-from sync.parts.sets import sets
+from sync.parts.sets import SETS, sets
 from sync.snapshot import Snapshot
 
 ALL: Final = frozenset(OUTPUTS)
@@ -43,7 +43,8 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
         return combined((_unknown_sets(snapshot), _unknown(snapshot), *refused))
     gangs = (gang(situation, settings, refusals) for situation in snapshot.gangs)
     of_ejected = Desired(held_objects=snapshot.kept_routes)
-    parts = (sets(snapshot), *gangs, api(snapshot, settings), routes(snapshot, settings), of_ejected)
+    of_roles = sets(snapshot, snapshot.service) if snapshot.service else Desired(held=SETS)
+    parts = (of_roles, *gangs, api(snapshot, settings), routes(snapshot, settings), of_ejected)
     return combined((*parts, _unknown(snapshot), *refused))
 
 

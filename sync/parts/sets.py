@@ -21,6 +21,7 @@ from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.kinds import AUTOSCALER, LWS, is_ours
 from sync.observed.autoscaler import API_VERSION, MANAGER
+from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSet
 from sync.parts.desired import Desired, metadata, service_reference
 from sync.parts.templates import versioned
@@ -29,19 +30,13 @@ from sync.snapshot import Snapshot
 CONTESTED: Final = "FI875"
 TWICE: Final = "FI878"
 IDLE: Final = "FI879"
-
-
 SETS: Final = frozenset({LWS.kind, AUTOSCALER.kind})
+"""Users manage LeaderWorkerSets of their own, and the autoscalers of these."""
 
 
-def sets(snapshot: Snapshot) -> Desired:
-    """Desire a LeaderWorkerSet for each role, and the autoscalers; without an InferenceService neither.
-
-    Users manage LeaderWorkerSets of their own, and the autoscalers of these.
-    """
-    if snapshot.service is None:
-        return Desired(held=SETS)
-    findings = tuple(Finding(snapshot.service.subject, error) for error in snapshot.service.errors)
+def sets(snapshot: Snapshot, service: CachedInferenceService) -> Desired:
+    """Desire a LeaderWorkerSet for each role of an InferenceService, and the autoscalers."""
+    findings = tuple(Finding(service.subject, error) for error in service.errors)
     held = SETS if findings else frozenset[str]()
     if snapshot.value is None:
         return Desired((), held, findings)
@@ -50,7 +45,7 @@ def sets(snapshot: Snapshot) -> Desired:
         _without_replicas(obj) if obj["metadata"]["name"] in left else obj
         for obj in versioned(leader_worker_sets(snapshot.value), snapshot)
     )
-    scaling = (Finding(snapshot.service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
+    scaling = (Finding(service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
     return Desired((*made, *autoscalers(snapshot.value)), held, (*findings, *scaling))
 
 
