@@ -384,7 +384,7 @@ class Controller:
         try:
             if not version:
                 version = volcano.scheduler_version(await self.writer.client.call(get(volcano.SCHEDULER)))
-        except (ApiError, *NO_ANSWER, LookupError) as error:
+        except (ApiError, *NO_ANSWER, LookupError, ValueError) as error:
             log.info("version of Volcano unknown", error=logged(error))
         self.too_old = volcano.too_old(version)
         self.metrics.volcano_too_old.set(bool(self.too_old))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from catalog.codes import CODES
 from sync import WORKERS
@@ -232,6 +233,16 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api) -> None:
 
 
 # --- an old Volcano ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("service")
+async def test_an_answer_about_volcano_that_is_no_object_ends_no_controller(api: Api, start: Start) -> None:
+    """A proxy may answer for the API server."""
+    api.fault = lambda request: web.Response(text="<html>") if request.path == SCHEDULER else None
+
+    start()
+
+    await eventually(lambda: PG in api.objects)
 
 
 def is_installed(api: Api) -> None:
