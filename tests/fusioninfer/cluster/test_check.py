@@ -287,6 +287,14 @@ def test_a_lease_tells_whether_a_controller_runs(lease: Answer, state: str, deta
     assert (found["lease"].state, found["lease"].detail) == (state, detail)
 
 
+def test_a_dry_run_without_an_expansion_shows_that_the_webhook_is_not_called() -> None:
+    known = replace(facts(), trial=DryRun(stored=TRIAL))
+
+    (found,) = (one for one in results(CHECKS, known, "installed") if one.name == "webhook-answers")
+
+    assert (found.state, found.detail) == ("error", "the dry run was stored without an expansion")
+
+
 async def test_before_an_installation_nothing_of_ours_is_read_or_tried() -> None:
     reader = Paths()
     await collect(reader, "pre", "fusioninfer-system", "default")
@@ -297,6 +305,10 @@ async def test_before_an_installation_nothing_of_ours_is_read_or_tried() -> None
 
 def test_every_row_fails_in_a_test() -> None:
     assert FAILURES.keys() | FAILURES_BEFORE.keys() == {check.name for check in ROWS}
+
+
+def test_every_row_says_what_holds_and_what_helps() -> None:
+    assert [check.name for check in ROWS if not (check.claim and check.remedy)] == []
 
 
 @pytest.mark.parametrize("name", [check.name for check in ROWS if check.needs and "installed" in check.when])

@@ -318,6 +318,24 @@ def test_claimed_devices_have_no_room_that_is_known() -> None:
     assert "r1: not known whether its pods have room: claim gpus: Node objects do not say" in unknown
 
 
+def test_a_resource_of_pods_that_are_placed_is_not_missing() -> None:
+    waiting = [copy.deepcopy(one) for one in HELD]
+    for one in waiting:
+        one["spec"]["containers"][0]["resources"] = {}
+
+    causes_found = found(both(with_pods(*waiting), reading("nodes", node("cpu-0", 0))))
+
+    assert "ResourceNotOffered" not in {one.reason for one in causes_found}
+
+
+def test_a_pod_that_failed_as_a_whole_names_no_container() -> None:
+    evicted = unready(LEADER, phase="Failed", reason="Evicted", message="the node was low on memory")
+
+    first, *_ = found(with_pods(evicted))
+
+    assert first.message.startswith("Evicted: the node was low on memory")
+
+
 def test_the_container_that_ended_first_is_the_cause() -> None:
     later, earlier = "2026-06-01T00:00:09Z", "2026-06-01T00:00:01Z"
     crashed = with_pods(unready(LEADER, ended(1, at=later)), unready(WORKER, ended(7, at=earlier)))
