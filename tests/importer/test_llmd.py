@@ -10,6 +10,7 @@ from fusioninfer.lint.documents import Document
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
+from importer.report import IGNORED, default
 from importer.table import ImportResult, import_all
 from intent import Object, yaml
 from intent.settings import Settings
@@ -148,6 +149,12 @@ def test_templates_of_a_base_are_rendered_with_ports_and_a_default() -> None:
     assert engine(made(base(decodeDeployment=text), service()))["args"] == [
         *("meta/llama", "Meta/Llama-3.1", "8000", "--served-model-name", "Meta/Llama-3.1"),
     ]
+
+
+def test_an_argument_that_is_no_text_stays() -> None:
+    asked = service(decode=container(args=["--port", 8000]))
+
+    assert engine(made(base(decodeDeployment=DEPLOYMENT), asked))["args"][:2] == ["--port", 8000]
 
 
 def test_a_port_that_does_not_exist_is_named() -> None:
@@ -380,6 +387,23 @@ def test_what_is_lost_of_an_object_in_a_text_is_named() -> None:
         line.outcome.reason
         == "of its object, spec.strategy.type are lost: write `rolloutStrategy` of the role"
     )
+
+
+@pytest.mark.parametrize("key", ["inferencePool", "inferenceModel", "eppService"])
+def test_an_object_that_the_controller_makes_is_told(key: str) -> None:
+    own = {"apiVersion": "v1", "kind": "Any", "metadata": {"name": "x"}, "spec": {"a": "b"}}
+
+    result = made(base(decodeDeployment=DEPLOYMENT, **{key: yaml.dump(own)}), service())
+
+    (line,) = (one for one in result.report.lines if one.path == f"data.{key}")
+    assert line.outcome == default("the controller makes it by itself")
+
+
+def test_an_empty_value_overrides_nothing() -> None:
+    result = made(base(decodeDeployment=DEPLOYMENT), service(decode=container(image="")))
+
+    (line,) = (one for one in result.report.lines if one.path == "spec.decode.containers[0].image")
+    assert (line.outcome.kind, line.outcome.code) == ("dropped", IGNORED)
 
 
 def test_config_maps_of_others_stay() -> None:

@@ -6,7 +6,9 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from importer.kserve import drops
 from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged, written
+from importer.llmd import translate as llmd
 from importer.report import (
     NO_COUNTERPART,
     UNKNOWN,
@@ -94,6 +96,17 @@ def test_the_longest_rule_counts_and_a_leaf_without_one_is_lost() -> None:
         ("x", "no rule of the import knows the field", True),
     ]
     assert found["x"].code == UNKNOWN
+
+
+def test_each_rule_says_what_becomes_of_the_field_and_why() -> None:
+    tables = (
+        *(drops.OF_EVERY_SPEC, drops.OF_SERVICES, drops.OF_BASES, drops.OF_PRESETS),
+        *(llmd.OF_OBJECTS, llmd.OF_SERVICES),
+    )
+
+    assert [
+        one.path for table in tables for one in table if not (one.outcome.kind and one.outcome.reason)
+    ] == []
 
 
 def test_a_value_of_ours_has_no_origin() -> None:

@@ -37,6 +37,12 @@ ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
         {"containers": [{"name": "own"}, {"name": "main", "image": "i", "args": ["a"]}, {"name": "side"}]},
     ),
     (
+        "init containers are merged by name",
+        {"initContainers": [{"name": "load", "image": "i"}]},
+        {"initContainers": [{"name": "load", "args": ["a"]}]},
+        {"initContainers": [{"name": "load", "image": "i", "args": ["a"]}]},
+    ),
+    (
         "ports are merged by number alone",
         {"ports": [{"containerPort": 1, "protocol": "TCP"}]},
         {"ports": [{"containerPort": 1, "protocol": "UDP"}]},

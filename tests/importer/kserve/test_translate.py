@@ -313,8 +313,11 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     flags = ["--pool-group=inference.networking.x-k8s.io", "--enable-ssrf-protection=true", "--port=8000"]
     sidecar = {"name": "llm-d-routing-sidecar", "image": "sidecar:1", "command": ["/app/pd-sidecar", *flags]}
     own = {**main(command=["simulator"]), "initContainers": [sidecar]}
-    decode = role(made(service({"model": MODEL, "template": own, "prefill": {}})), "decode")
+    result = run(service({"model": MODEL, "template": own, "prefill": {}}))
+    decode = role(result.objects[0], "decode")
 
+    (guard,) = (one for one in result.report.lines if one.path.endswith("initContainers[0].command[2]"))
+    assert "pods of other services can be named as prefillers" in guard.outcome.reason
     (kept,) = decode["template"]["spec"]["initContainers"]
     assert kept["command"][1:] == [
         "--pool-group=inference.networking.k8s.io",
