@@ -1,5 +1,6 @@
 """What the site adds to the pages."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,10 @@ def test_the_site_gets_each_page_with_its_tables(tmp_path: Path) -> None:
     pages = {file.name: file.read_text() for file in tmp_path.iterdir()}
     assert pages.keys() == {Path(page).name for page in BUILT}
     assert [name for name, text in pages.items() if "The site has" in text] == []
+
+
+@pytest.mark.parametrize("page", ["docs/codes.md", "docs/status.md", "docs/troubleshooting.md"])
+def test_every_code_condition_and_reason_is_described(page: str) -> None:
+    lines = "\n".join(BUILT[page]().values()).splitlines()
+
+    assert [line for line in lines if re.search(r"\|\s*\|", line)] == []

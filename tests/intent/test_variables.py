@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
-from intent.variables import LONGEST, substituted, variables
+from intent.parallelism import SIZES
+from intent.variables import LONGEST, NAMES, substituted, variables
 
 VALUES: Final = {
     "model.name": "llama",
@@ -30,6 +31,12 @@ def replaced(text: str) -> str:
     (arg,) = found["spec"]["containers"][0]["args"]
     assert isinstance(arg, str)
     return arg
+
+
+def test_a_template_may_use_each_parallel_size() -> None:
+    assert {f"parallelism.{name}" for name in SIZES} == {
+        name for name in NAMES if name.startswith("parallelism.")
+    }
 
 
 @pytest.mark.parametrize(

@@ -68,31 +68,38 @@ def test_carried_annotations_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "where", "code"),
+    ("path", "value", "where", "message"),
     [
-        ("spec.roles.0.replicas", "2", f"{ROLE}.replicas", "FI701"),
-        ("spec.roles.0.replicas", True, f"{ROLE}.replicas", "FI701"),
-        ("spec.roles.0.replicas", -1, f"{ROLE}.replicas", "FI701"),
-        ("spec.roles.0.multinode.nodeCount", 0, f"{ROLE}.multinode.nodeCount", "FI701"),
-        ("spec.roles.0.multinode.nodeCount", 2**31, f"{ROLE}.multinode.nodeCount", "FI701"),
-        ("spec.roles.0.componentType", "prefill", f"{ROLE}.componentType", "FI701"),
-        ("spec.roles.0.template", [], f"{ROLE}.template", "FI701"),
-        ("spec.roles.0.name", "Upper", f"{ROLE}.name", "FI105"),
-        ("spec.roles", [], "spec.roles", "FI701"),
-        ("spec.roles", {"a": 1}, "spec.roles", "FI701"),
-        ("spec.schedulingStrategy", "volcano", "spec.schedulingStrategy", "FI701"),
-        ("apiVersion", "fusioninfer.io/v1", "apiVersion", "FI701"),
-        ("metadata", None, "metadata", "FI701"),
-        ("spec", None, "spec", "FI701"),
+        ("spec.roles.0.replicas", "2", f"{ROLE}.replicas", "must be a whole number"),
+        ("spec.roles.0.replicas", True, f"{ROLE}.replicas", "must be a whole number"),
+        ("spec.roles.0.replicas", -1, f"{ROLE}.replicas", "must be at least 0"),
+        ("spec.roles.0.multinode.nodeCount", 0, f"{ROLE}.multinode.nodeCount", "must be at least 1"),
+        (
+            "spec.roles.0.multinode.nodeCount",
+            2**31,
+            f"{ROLE}.multinode.nodeCount",
+            "must be at most 2147483647",
+        ),
+        ("spec.roles.0.componentType", "prefill", f"{ROLE}.componentType", "must be router"),
+        ("spec.roles.0.template", [], f"{ROLE}.template", "must be an object"),
+        ("spec.roles.0.name", "Upper", f"{ROLE}.name", "must be a DNS-1123 label: lower-case"),
+        ("spec.roles.0.name", "a" * 64, f"{ROLE}.name", "must be at most 63 characters"),
+        ("spec.roles", [], "spec.roles", "must have at least 1 item"),
+        ("spec.roles", {"a": 1}, "spec.roles", "must be a list"),
+        ("spec.schedulingStrategy", "volcano", "spec.schedulingStrategy", "must be an object"),
+        ("apiVersion", "fusioninfer.io/v1", "apiVersion", "must be fusioninfer.io/v1alpha1"),
+        ("metadata", None, "metadata", "is required"),
+        ("spec", None, "spec", "is required"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_reported_and_nothing_is_read(
-    path: str, value: Any, where: str, code: str
+    path: str, value: Any, where: str, message: str
 ) -> None:
-    broken = changed(isvc(), path, value)
+    service, errors = read(changed(isvc(), path, value))
 
-    assert read(broken)[0] is None
-    assert found(broken) == [(where, code)]
+    assert service is None
+    assert [(one.path, one.code) for one in errors] == [(where, "FI105" if value == "Upper" else "FI701")]
+    assert errors[0].message.startswith(message)
 
 
 def test_a_dissimilar_field_is_reported_with_all_known_ones() -> None:
