@@ -8,7 +8,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from kube.client import ApiError, Client, connect, sockets
+from kube.client import KEEPALIVE, AnswerTooLargeError, ApiError, Client, connect, sockets
 from kube.request import get
 from tests.sync.fake_api import Api, status
 
@@ -48,6 +48,26 @@ async def test_an_error_names_what_was_refused_and_quotes_no_page(
         await client.call(get("/version"))
 
     assert (str(refused.value), refused.value.retry_after) == (said, after)
+
+
+async def test_an_answer_may_have_as_many_bytes_as_the_caller_takes(api: Api, client: Client) -> None:
+    api.fault = lambda _request: web.json_response(body=b"{}")
+
+    assert await client.call(get("/version"), at_most=2) == {}
+    with pytest.raises(AnswerTooLargeError):
+        await client.call(get("/version"), at_most=1)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_KEEPIDLE"), reason="the kernel has its own intervals")
+def test_a_connection_on_which_nothing_arrives_is_probed() -> None:
+    make = sockets(1.5)
+
+    with make((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))) as made:
+        is_probed = made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        intervals = [made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name, _ in KEEPALIVE]
+
+    assert is_probed
+    assert intervals == [seconds for _, seconds in KEEPALIVE]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the kernel gives nothing up")
