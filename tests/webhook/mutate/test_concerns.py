@@ -81,6 +81,7 @@ def test_a_concern_has_the_name_of_its_module_and_of_its_mutator(concern: Concer
 @each_concern
 def test_a_concern_has_rules_and_a_way_out(concern: Concern) -> None:
     assert (bool(concern.rules), bool(concern.opt_out), bool(concern.writes)) == (True, True, True)
+    assert [rule.code for rule in concern.rules if not (rule.fields and rule.reason and rule.causes)] == []
 
 
 def test_the_words_of_skip_are_those_of_the_rows() -> None:

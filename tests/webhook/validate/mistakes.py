@@ -416,6 +416,7 @@ _NOT_STARTED: Final = (
         for title, *words in (
             ("llama.cpp", "/app/llama-server", "-m", "/models/m.gguf"),
             ("Text Generation Inference", "text-generation-launcher", "--model-id", "org/M"),
+            ("Triton", "tritonserver", "--model-repository", "/models"),
             ("nginx", "nginx", "-g", "daemon off;"),
             ("Ollama", "ollama", "serve"),
         )

@@ -46,9 +46,11 @@ def test_a_mount_needs_its_volume(live: Object, field: str | None) -> None:
     assert refused(live) == expected
 
 
-@pytest.mark.parametrize(("uri", "count"), [("s3://bucket/m", 0), (None, 1)])
-def test_a_further_container_may_mount_the_model(uri: str | None, count: int) -> None:
-    reader = {"name": "reader", "image": "corp/x:1", "volumeMounts": [MODEL]}
+@pytest.mark.parametrize(
+    ("uri", "mount", "count"), [("s3://bucket/m", MODEL, 0), (None, MODEL, 1), ("s3://bucket/m", DATA, 1)]
+)
+def test_a_further_container_may_mount_the_model_alone(uri: str | None, mount: Object, count: int) -> None:
+    reader = {"name": "reader", "image": "corp/x:1", "volumeMounts": [mount]}
     engine = container(args=["--tensor-parallel-size", "16"])
     live = lws(worker=template(engine, reader))
 
