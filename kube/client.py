@@ -231,7 +231,7 @@ class Client:
         credentials = await self._credentials()
         sending = self.session.request(
             request.method,
-            self.configuration.host.rstrip("/") + request.path,
+            self.configuration.host + request.path,
             params=request.query,
             data=None if request.body is None else orjson.dumps(request.body),
             headers={"Content-Type": request.content_type} | credentials,
