@@ -80,20 +80,26 @@ def items_at(tree: Tree, *path: str | int) -> list[Tree]:
     return found if isinstance(found, list) else []
 
 
+def fields_at(tree: Tree, *path: str | int) -> dict[str, Tree]:
+    """Return the fields of the object at a path; none if there is no object, whatever else is there."""
+    found = at(tree, *path)
+    return found if isinstance(found, dict) else {}
+
+
 def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
     """Return a tree with another value at a path, whose parents exist."""
     if not path:
         return value
     step, *below = path
     if isinstance(tree, list):
-        return [put(one, tuple(below), value) if at == step else one for at, one in enumerate(tree)]
+        return [put(item, tuple(below), value) if n == step else item for n, item in enumerate(tree)]
     return {**tree, step: put(tree.get(step), tuple(below), value)}
 
 
 def without(tree: Tree, path: LeafPath) -> Tree:
     """Return a tree without a field that it has."""
     above = at(tree, *path[:-1])
-    return put(tree, path[:-1], {key: one for key, one in above.items() if key != path[-1]})
+    return put(tree, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
 
 
 def plain(tree: Tree) -> Any:

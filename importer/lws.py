@@ -5,28 +5,39 @@ recognised, the engine's containers get the plain command of one node; the launc
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from importer.launches import SGLANG, GroupLaunch, Stays, is_launch, loaded, recognised
-from importer.leaves import Leaf, LeafPath, Tree, at, items_at, plain, put, tagged, value_at, without, written
-from importer.report import (
+from importer.account import (
     KEPT_LAUNCH,
     NO_COUNTERPART,
     OVERRIDDEN,
-    UNREADABLE,
+    Account,
     ByHand,
-    Imported,
     Outcome,
     OutcomeRule,
-    Problem,
     default,
     dropped,
+    kept,
+    service_name,
 )
-from importer.script import POD_IP, Word
-from importer.stored import manifest
+from importer.launches import SGLANG, GroupLaunch, is_launch, loaded, recognised
+from importer.leaves import (
+    Leaf,
+    LeafPath,
+    Tree,
+    at,
+    fields_at,
+    items_at,
+    plain,
+    put,
+    value_at,
+    without,
+    written,
+)
+from importer.script import POD_IP, UnknownLaunchError, Word
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
@@ -39,7 +50,6 @@ from intent.annotations import (
 )
 from intent.command_line.command import looks_like_engine
 from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
-from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.names import is_dns_1035_label
 from intent.shapes import listed, mapping, metadata, strings, text
@@ -60,47 +70,23 @@ ROLES: Final[Mapping[str, str]] = {
 _SIDE: Final = re.compile(
     r"""--disaggregation[-_]mode[=\s'"]+(prefill|decode)\b|kv_role[\\"']*\s*:\s*[\\"']*(kv_producer|kv_consumer)\b"""
 )
-_LAUNCHED: Final = default(
-    "the launcher starts the nodes and the engine on them, and adds the arguments for it"
-)
 
 
-_Member = tuple[Tree, tuple[OutcomeRule, ...], tuple[tuple[LeafPath, str], ...]]
-"""The object, the rules for its fields, and the groups whose launch stays with the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """What becomes of the templates of a group."""
-
-    tree: Tree
-    annotations: Mapping[str, str]
-    rules: tuple[OutcomeRule, ...] = ()
-    stays: str = ""
-    """Why its launch is kept; empty if it is not."""
-
-
-def translate(objects: Mapping[int, Object]) -> Imported:
+def translate(trees: Mapping[int, Tree], account: Account) -> None:
     """Translate LeaderWorkerSets and DisaggregatedSets."""
-    trees: list[Tree] = []
-    problems: list[Problem] = []
-    rules: dict[int, tuple[OutcomeRule, ...]] = {}
-    by_hand: list[ByHand] = []
+    objects = {number: plain(tree) for number, tree in trees.items()}
     pairs = _pairs(objects)
-    for number, one in objects.items():
-        name = metadata(one).get("name")
-        if isinstance(name, str) and is_dns_1035_label(name):
-            tree = manifest(tagged(number, one))
-            if is_disaggregated_set(one):
-                tree, rules[number], stays = _set(tree, name)
+    for number, tree in trees.items():
+        with account.importing(number):
+            name = service_name(tree)
+            if is_disaggregated_set(objects[number]):
+                account.objects.append(_set(number, tree, name, account))
             else:
-                tree, rules[number], stays = _member(tree, (), pairs.get(number, {SERVICE: name}))
-            by_hand += [ByHand(number, written(path), why) for path, why in stays]
-            trees.append(tree)
-        else:
-            message = "must be a DNS label that begins with a letter: it names the service"
-            problems.append(Problem(number, FieldError("metadata.name", name, message, UNREADABLE)))
-    return Imported(tuple(trees), rules, tuple(problems), tuple(by_hand))
+                own = pairs.get(number, {SERVICE: name})
+                account.objects.append(_member(number, tree, (), own, account))
+
+
+# --- prefill and decode -------------------------------------------------------------------------------
 
 
 def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
@@ -110,114 +96,66 @@ def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     namespace are the service `r1`, if there is one of each. So are two whose names do not say it, if they
     are the only ones of the namespace and their engines load the same model.
     """
-    roles = {
-        number: role
-        for number, one in objects.items()
-        if not is_disaggregated_set(one) and (role := _role(one))
-    }
-    found: dict[tuple[str, str, str], list[int]] = {}
-    for number in roles:
-        own = metadata(objects[number])
-        name = text(own.get("name"))
-        service = "-".join(part for part in name.split("-") if part not in ROLES)
-        model = _model(objects[number]) if service == name else ""
-        key = text(own.get("namespace")), "" if model else service, model
-        found.setdefault(key, []).append(number)
-    pairs = [
-        (
-            _shared([text(metadata(objects[number]).get("name")) for number in numbers])
-            if model
-            else service,
-            numbers,
-        )
-        for (_, service, model), numbers in found.items()
-        if sorted(roles[number] for number in numbers) == sorted(PAIR)
-    ]
-    return {
-        number: {SERVICE: service, COMPONENT_TYPE: TYPES[roles[number]], ROLE_NAME: roles[number]}
-        for service, numbers in pairs
-        if is_dns_1035_label(service)
-        for number in numbers
-    }
+    roles = {number: _role(obj) for number, obj in objects.items() if not is_disaggregated_set(obj)}
+    names = {number: text(metadata(objects[number]).get("name")) for number in roles}
+    alike = defaultdict[tuple[str, str, str], list[int]](list)
+    for number in (number for number, role in roles.items() if role):
+        service = "-".join(part for part in names[number].split("-") if part not in ROLES)
+        model = _model(objects[number]) if service == names[number] else ""
+        namespace = text(metadata(objects[number]).get("namespace"))
+        alike[namespace, "" if model else service, model].append(number)
+    notes: dict[int, Mapping[str, str]] = {}
+    for (_, service, model), numbers in alike.items():
+        name = _shared([names[number] for number in numbers]) if model else service
+        if sorted(roles[number] for number in numbers) == sorted(PAIR) and is_dns_1035_label(name):
+            notes |= {number: _annotations(name, roles[number], TYPES[roles[number]]) for number in numbers}
+    return notes
+
+
+def _annotations(service: str, role: str, component: str) -> Mapping[str, str]:
+    return {SERVICE: service, COMPONENT_TYPE: component, ROLE_NAME: role}
 
 
 def _shared(names: Sequence[str]) -> str:
     """Return the parts with which all names begin, or the first name."""
-    parts = takewhile(
-        lambda each: len(set(each)) == 1, zip(*(name.split("-") for name in names), strict=False)
-    )
-    return "-".join(first for first, *_ in parts) or min(names)
+    parts = zip(*(name.split("-") for name in names), strict=False)
+    return "-".join(first for first, *_ in takewhile(lambda each: len(set(each)) == 1, parts)) or min(names)
 
 
 def _role(obj: Object) -> str:
     """Return the side of prefill and decode that an object is; empty if it says none, or both."""
-    group = at(obj, *GROUP)
-    templates = [mapping(mapping(group).get(field)) for field in TEMPLATES]
-    words = " ".join(
-        word for one in templates for container in _containers(one) for word in _words(container)
+    templates = [mapping(at(obj, *GROUP, field)) for field in TEMPLATES]
+    containers = (container for template in templates for container in _containers(template))
+    words = " ".join(word for container in containers for word in _words(container))
+    said: Sequence[Sequence[object]] = (
+        [side[1] or side[2] for side in _SIDE.finditer(words)],
+        [value for each in (obj, *templates) for value in mapping(metadata(each).get("labels")).values()],
+        text(metadata(obj).get("name")).split("-"),
     )
-    flags = {ROLES[found[1] or found[2]] for found in _SIDE.finditer(words)}
-    labels = {
-        ROLES[value]
-        for one in (obj, *templates)
-        for value in mapping(metadata(one).get("labels")).values()
-        if isinstance(value, str) and value in ROLES
-    }
-    parts = {ROLES[part] for part in text(metadata(obj).get("name")).split("-") if part in ROLES}
-    said = next((one for one in (flags, labels, parts) if one), set())
-    return said.pop() if len(said) == 1 else ""
+    sides = ({ROLES[word] for word in each if isinstance(word, str) and word in ROLES} for each in said)
+    first = next(filter(None, sides), set())
+    return first.pop() if len(first) == 1 else ""
 
 
 def _model(obj: Object) -> str:
     """Return the model that the engine of an object loads; empty if it is not known."""
-    template = mapping(
-        mapping(at(obj, *GROUP)).get(TEMPLATES[0]) or mapping(at(obj, *GROUP)).get(TEMPLATES[1])
-    )
+    templates = (mapping(at(obj, *GROUP, field)) for field in TEMPLATES)
+    template = next(filter(None, templates), {})
     engine = _engine(template)
     return "" if engine is None else " ".join(loaded(_containers(template)[engine]))
 
 
-def _set(tree: Tree, name: str) -> _Member:
-    """Translate each role of a DisaggregatedSet that has a place in a service."""
-    roles = [mapping(one) for one in listed(mapping(mapping(plain(tree)).get("spec")).get("roles"))]
-    types = [_type(text(role.get("name"))) for role in roles]
-    is_service = set(types) >= set(DISAGGREGATED)
-    rules: list[OutcomeRule] = []
-    stays: list[tuple[LeafPath, str]] = []
-    for index, (role, kind) in enumerate(zip(roles, types, strict=True)):
-        path: LeafPath = ("spec", "roles", index)
-        if is_service and kind:
-            own = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role["name"]}
-            tree, more, launch = _member(tree, path, own)
-            rules += more
-            stays += launch
-        else:
-            rules.append(_noted((*path, "name"), _why_not(is_service=is_service), NO_PART))
-    return tree, tuple(rules), tuple(stays)
+# --- members of a service -----------------------------------------------------------------------------
 
-
-def _member(tree: Tree, path: LeafPath, own: Mapping[str, str]) -> _Member:
-    """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
-    value, group = mapping(plain(at(tree, *path))), _group(tree, (*path, *GROUP))
-    excluded = [(*path, *one) for one in _EXCLUDED if _is_excluded(value, one)]
-    if excluded and group.stays:
-        return tree, tuple(_noted(one, _LEFT) for one in excluded), ()
-    found = group.tree
-    for one in excluded:
-        found = without(found, one)
-    added = {**own, **group.annotations, **_scheduler(value)}
-    placed = tuple(
-        OutcomeRule((*path, *below), _ANNOTATED) for below in (("metadata",), ("metadata", "annotations"))
-    )
-    gone = tuple(OutcomeRule(one, dropped(NO_COUNTERPART, _DEADLOCK)) for one in excluded)
-    stays = (((*path, *GROUP), group.stays),) if group.stays else ()
-    return _annotated(found, path, added), (*placed, *gone, *group.rules), stays
-
-
+_NO_TYPE: Final = "FusionInfer has no component type for the role: LWS makes its pods as before"
+_NO_SERVICE: Final = (
+    "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
+)
 _EXCLUDED: Final[tuple[LeafPath, ...]] = (
     ("metadata", "annotations", EXCLUSIVE_TOPOLOGY),
     ("spec", "startupPolicy"),
 )
+"""The fields because of which a group cannot be a gang: an exclusive topology, and `LeaderReady`."""
 _LEFT: Final = (
     "LWS makes the workers after the leader, and a gang waits for all of them: it is left to LWS alone"
 )
@@ -225,118 +163,143 @@ _DEADLOCK: Final = (
     "LWS would make the workers after the leader, and the gang waits for all of them; "
     "for a topology, add a nodeSelector or an affinity"
 )
+_ANNOTATED: Final = default("annotations of FusionInfer stand here")
+"""For an empty map, which is a leaf."""
+
+
+def _set(number: int, tree: Tree, name: str, account: Account) -> Tree:
+    """Translate each role of a DisaggregatedSet that has a place in a service."""
+    names = [text(value_at(role, "name")) for role in items_at(tree, "spec", "roles")]
+    types = [next((kind for begins, kind in TYPES.items() if role.startswith(begins)), "") for role in names]
+    is_service = set(types) >= set(DISAGGREGATED)
+    for index, (role, kind) in enumerate(zip(names, types, strict=True)):
+        path: LeafPath = ("spec", "roles", index)
+        if is_service and kind:
+            tree = _member(number, tree, path, _annotations(name, role, kind), account)
+        else:
+            why = _NO_TYPE if is_service else _NO_SERVICE
+            account.say(number, OutcomeRule((*path, "name"), kept(why, NO_PART)))
+    return tree
+
+
+def _member(number: int, tree: Tree, path: LeafPath, own: Mapping[str, str], account: Account) -> Tree:
+    """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
+    value, group = plain(at(tree, *path)), (*path, *GROUP)
+    excluded = [(*path, *field) for field in _EXCLUDED if _is_excluded(value, field)]
+    indexes = _engines(value)
+    engines = [
+        (*group, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
+    ]
+    try:
+        launch = _launch(tree, engines, len(indexes), integer(at(value, *GROUP, "size")))
+    except UnknownLaunchError as error:
+        if excluded:
+            account.say(number, *(OutcomeRule(field, kept(_LEFT)) for field in excluded))
+            return tree
+        stays = kept(str(error), KEPT_LAUNCH)
+        account.by_hand.append(ByHand(number, written(group), str(error)))
+        account.say(number, *(OutcomeRule((*path, key), stays) for path in engines for key in _LAUNCHES))
+        launcher = "none"
+    else:
+        tree = tree if launch is None else _replaced(number, tree, engines, launch, account)
+        launcher = "" if launch is None or launch.launcher == SGLANG else launch.launcher
+    for field in excluded:
+        tree = without(tree, field)
+        account.say(number, OutcomeRule(field, dropped(NO_COUNTERPART, _DEADLOCK)))
+    account.say(number, OutcomeRule((*path, "metadata"), _ANNOTATED, empty=True))
+    added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
+    return _annotated(tree, path, added)
 
 
 def _is_excluded(value: Object, path: LeafPath) -> bool:
-    """Return whether a group cannot be a gang because of a field: `LeaderReady`, or an exclusive topology."""
-    found = at(value, *path)
-    several = integer(mapping(at(value, *GROUP)).get("size")) > 1
-    return several and (found == "LeaderReady" if path[0] == "spec" else bool(found))
+    field = at(value, *path)
+    several = integer(at(value, *GROUP, "size")) > 1
+    return several and (field == "LeaderReady" if path[0] == "spec" else bool(field))
 
 
 def _scheduler(value: Object) -> Mapping[str, str]:
     """Return the annotation for a scheduler of the author's, or for no gang beside that of others."""
-    own = mapping(value.get("metadata"))
+    own = metadata(value)
     queued = any(KUEUE_QUEUE in mapping(own.get(key)) for key in ("labels", "annotations"))
-    if queued or mapping(value.get("spec")).get("scheduling"):
+    if queued or at(value, "spec", "scheduling"):
         return {SCHEDULER_NAME: NO_GANG}
     named = {text(at(value, *GROUP, field, "spec", "schedulerName")) for field in TEMPLATES} - {""}
     return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
 
 
-def _type(name: str) -> str:
-    return next((kind for begins, kind in TYPES.items() if name.startswith(begins)), "")
-
-
-def _why_not(*, is_service: bool) -> str:
-    if is_service:
-        return "FusionInfer has no component type for the role: LWS makes its pods as before"
-    return "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
-
-
-def _noted(path: LeafPath, why: str, code: str = "") -> OutcomeRule:
-    return OutcomeRule(path, Outcome("kept", reason=why, code=code))
-
-
-_ANNOTATED: Final = default("annotations of FusionInfer stand here")
-"""For an empty map, which is a leaf."""
-
-
 def _annotated(tree: Tree, path: LeafPath, added: Mapping[str, str]) -> Tree:
     """Add annotations that the author has not written; none where they would not be a map."""
-    above = _map(at(tree, *path).get("metadata"))
-    written = _map((above or {}).get("annotations"))
-    if above is None or written is None:
+    own, notes = (at(tree, *path, *below) for below in (("metadata",), ("metadata", "annotations")))
+    if not all(isinstance(plain(each), dict | None) for each in (own, notes)):
         return tree
-    ours = {key: Leaf(value) for key, value in added.items() if key not in written}
-    return put(tree, (*path, "metadata"), {**above, "annotations": {**written, **ours}})
-
-
-def _map(tree: Tree) -> Mapping[str, Tree] | None:
-    """Return a map, empty if there is none; None for a value of another type."""
-    if isinstance(tree, dict):
-        return tree
-    return {} if tree is None or tree.value in ({}, None) else None
+    ours = {key: Leaf(value) for key, value in added.items() if key not in fields_at(notes)}
+    return put(tree, (*path, "metadata"), {**fields_at(own), "annotations": {**fields_at(notes), **ours}})
 
 
 # --- the launch ---------------------------------------------------------------------------------------
 
+_LAUNCHES: Final = ("command", "args")
+_LAUNCHED: Final = default(
+    "the launcher starts the nodes and the engine on them, and adds the arguments for it"
+)
+_SET_BY_SCRIPT: Final = dropped(OVERRIDDEN, "the script sets another value before the engine starts")
 
-def _group(tree: Tree, path: LeafPath) -> _Group:
-    """Replace the launch in the templates of a group, if it is recognised."""
-    group = mapping(plain(at(tree, *path)))
-    templates = {field: group[field] for field in TEMPLATES if isinstance(group.get(field), dict)}
-    size = integer(group.get("size"))
+
+def _launch(tree: Tree, engines: Sequence[LeafPath], templates: int, size: int) -> GroupLaunch | None:
+    """Return the launch over several nodes of a group with the engines at the paths; None if it has none.
+
+    Raises:
+        UnknownLaunchError: the launch stays.
+    """
     if size < 2 or not templates:
-        return _Group(tree, {})
-    indexes = {field: _engine(template) for field, template in templates.items()}
-    paths = [(*path, field, "spec", "containers", at) for field, at in indexes.items() if at is not None]
-    if len(paths) < len(templates):
-        return _stays(
-            tree, [(*path, field) for field in templates], "the container of the engine is not known"
-        )
-    containers = [plain(at(tree, *one)) for one in paths]
-    if not any(map(is_launch, containers)):
-        is_known = all(map(_is_engine, containers))
-        return _Group(tree, {}) if is_known else _stays(tree, paths, "no engine is known in the containers")
-    launch = recognised(containers[0], containers[-1], size)
-    return _stays(tree, paths, launch.why) if isinstance(launch, Stays) else _replaced(tree, paths, launch)
+        return None
+    if len(engines) < templates:
+        raise UnknownLaunchError("the container of the engine is not known")
+    containers = [plain(at(tree, *path)) for path in engines]
+    if any(map(is_launch, containers)):
+        return recognised(containers[0], containers[-1], size)
+    if not all(map(_is_engine, containers)):
+        raise UnknownLaunchError("no engine is known in the containers")
+    return None
 
 
-def _replaced(tree: Tree, paths: Sequence[LeafPath], launch: GroupLaunch) -> _Group:
-    """Return a group with the engine's command of one node in the containers at the paths."""
-    leader = at(tree, *paths[0])
-    items = [*items_at(leader, "command"), *items_at(leader, "args")]
-    new = {
-        key: [items[word.item].having(word.text) for word in words]
-        for key, words in (("command", launch.command), ("args", launch.args))
-        if words
-    }
-    rules = [OutcomeRule((*path, key), _LAUNCHED) for path in paths for key in ("command", "args")]
-    changed = launch.changed if len(paths) > 1 else (launch.changed[0] + launch.changed[1],)
-    for path, env, setup, words in zip(paths, launch.env, launch.setup, changed, strict=False):
+def _replaced(
+    number: int, tree: Tree, engines: Sequence[LeafPath], launch: GroupLaunch, account: Account
+) -> Tree:
+    """Return a tree with the engine's command of one node in the containers at the paths."""
+    leader = _started(at(tree, *engines[0]))
+    engine = [
+        [leader[word.item].having(word.text) for word in words] for words in (launch.command, launch.args)
+    ]
+    for path, start in zip(engines, launch.starts, strict=True):
         own = at(tree, *path)
-        scripts = [*items_at(own, "command"), *items_at(own, "args")]
-        old = {key: one for key, one in own.items() if key not in {"command", "args"}}
-        script = max(scripts, key=lambda one: len(one.value))
-        started = _behind_setup(setup, scripts, new) if setup else new
-        if env:
-            old["env"] = _with_variables(own, env, script)
-            rules.append(OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
-        tree = put(tree, path, _beside_image({**old, **started}))
-        rules += _changed(path, words, len(items_at(own, "command")))
-    return _Group(tree, {} if launch.launcher == SGLANG else {LAUNCHER: launch.launcher}, tuple(rules))
+        words, commands = _started(own), len(items_at(own, "command"))
+        launched = dict(zip(_LAUNCHES, engine, strict=True))
+        if start.setup:
+            setup = [words[word.item].having(word.text) for word in start.setup]
+            launched = {"command": setup, "args": [word for part in engine for word in part]}
+        env: dict[str, Tree] = {}
+        if start.env:
+            script = max(words, key=lambda word: len(word.value))
+            env = {"env": _with_variables(own, start.env, script)}
+            account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
+        first = {key: own[key] for key in ("name", "image") if key in own}
+        plain_launch = {key: items for key, items in launched.items() if items}
+        others = {key: value for key, value in own.items() if key not in _LAUNCHES}
+        tree = put(tree, path, {**first, **plain_launch, **others, **env})
+        account.say(number, *(OutcomeRule((*path, key), _LAUNCHED) for key in _LAUNCHES))
+        account.say(number, *_changed(path, start.changed, commands))
+    return tree
 
 
-def _behind_setup(setup: Sequence[Word], own: Sequence[Leaf], plain: Mapping[str, list[Leaf]]) -> Tree:
-    """Return command and args of an engine that starts behind the commands which prepare it."""
-    words = [own[word.item].having(word.text) for word in setup]
-    return {"command": words, "args": [*plain.get("command", ()), *plain.get("args", ())]}
+def _started(container: Tree) -> list[Leaf]:
+    """Return the items of command and args."""
+    return [word for key in _LAUNCHES for word in items_at(container, key)]
 
 
-def _with_variables(container: Tree, env: Mapping[str, str], script: Leaf) -> Tree:
+def _with_variables(container: Tree, env: Mapping[str, str], script: Leaf) -> list[Tree]:
     """Return the variables of a container with those that its script sets."""
-    own = [one for one in items_at(container, "env") if value_at(one, "name") not in env]
+    own = [entry for entry in items_at(container, "env") if value_at(entry, "name") not in env]
     return [*own, *(_variable(name, value, script) for name, value in env.items())]
 
 
@@ -347,60 +310,47 @@ def _variable(name: str, value: str, script: Leaf) -> Tree:
     return {"name": script.having(name), "value": script.having(value)}
 
 
-_SET_BY_SCRIPT: Final = dropped(OVERRIDDEN, "the script sets another value before the engine starts")
-
-
 def _changed(path: LeafPath, words: Sequence[Word], commands: int) -> Iterator[OutcomeRule]:
     """Yield the outcome of the items of command and args that have words which the launcher changes."""
     for item in dict.fromkeys(word.item for word in words):
         where = ("command", item) if item < commands else ("args", item - commands)
         own = ", ".join(dict.fromkeys(word.text for word in words if word.item == item))
         reason = f"the launcher has its own value for {own}, or none"
-        yield OutcomeRule(
-            (*path, *where), Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
-        )
+        outcome = Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
+        yield OutcomeRule((*path, *where), outcome)
 
 
-def _beside_image(container: Tree) -> Tree:
-    """Order the fields of a container as authors do."""
-    first = [key for key in ("name", "image", "command", "args") if key in container]
-    return {key: container[key] for key in (*first, *(one for one in container if one not in first))}
-
-
-def _stays(tree: Tree, paths: Sequence[LeafPath], why: str) -> _Group:
-    rules = [_noted((*path, *below), why, KEPT_LAUNCH) for path in paths for below in _LAUNCHES]
-    return _Group(tree, {LAUNCHER: "none"}, tuple(rules), stays=why)
-
-
-_LAUNCHES: Final[tuple[LeafPath, ...]] = (("command",), ("args",))
+# --- containers ---------------------------------------------------------------------------------------
 
 
 def _containers(template: Object) -> list[Object]:
-    return [mapping(one) for one in listed(mapping(template.get("spec")).get("containers"))]
+    return [mapping(container) for container in listed(at(template, "spec", "containers"))]
 
 
 def _words(container: Object) -> tuple[str, ...]:
     return (*strings(container.get("command")), *strings(container.get("args")))
 
 
+def _engines(value: Object) -> dict[str, int | None]:
+    """Return the index of the container that runs the engine, by the templates of a group."""
+    templates = {field: at(value, *GROUP, field) for field in TEMPLATES}
+    return {field: _engine(each) for field, each in templates.items() if isinstance(each, dict)}
+
+
 def _engine(template: Object) -> int | None:
-    """Return the index of the container that runs the engine."""
+    """Return the index of the container that runs the engine; None if it is not known."""
     containers = _containers(template)
-    found = [at for at, one in enumerate(containers) if _is_known(one)]
-    if len(found) != 1:
-        found = [0] if len(containers) == 1 and containers[0] else []
-    return found[0] if found and _has_texts(containers[found[0]]) else None
+    known = [index for index, each in enumerate(containers) if is_launch(each) or _is_engine(each)]
+    if len(known) != 1:
+        known = [0] if len(containers) == 1 and containers[0] else []
+    return known[0] if known and _has_texts(containers[known[0]]) else None
 
 
 def _has_texts(container: Object) -> bool:
-    fields = [container.get(key) for key in ("command", "args")]
-    return all(len(strings(one)) == len(listed(one)) and isinstance(one, list | None) for one in fields)
-
-
-def _is_known(container: Object) -> bool:
-    return is_launch(container) or _is_engine(container)
+    fields = [container.get(key) for key in _LAUNCHES]
+    return all(len(strings(each)) == len(listed(each)) and isinstance(each, list | None) for each in fields)
 
 
 def _is_engine(container: Object) -> bool:
-    command, args = (strings(container.get(key)) for key in ("command", "args"))
+    command, args = (strings(container.get(key)) for key in _LAUNCHES)
     return looks_like_engine(command, args, text(container.get("image")))

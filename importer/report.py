@@ -1,151 +1,28 @@
-"""The report of an import: what became of each leaf of the input, exactly once.
-
-A leaf that stands in the output is kept or translated, as its tree shows. All others need a rule that says
-why they do not: the longest rule that covers the leaf counts. A leaf without any rule is lost.
-"""
+"""The report of an import: what became of each leaf of the input, exactly once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
-from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, plain, written
-from importer.stored import BY_SERVER
-from intent import Object
-from intent.errors import FieldError, counted, printable
-from intent.shapes import mapping, metadata, text
-
-OutcomeKind = Literal["kept", "translated", "default", "dropped"]
-KINDS: Final[Mapping[OutcomeKind, str]] = {
-    "kept": "the same field of the output has the same value",
-    "translated": "another field of the output has the value, or a value that was made from it",
-    "default": "FusionInfer does the same by itself",
-    "dropped": "the output does not have it, for the reason given",
-}
-"""The outcomes of a leaf, with their meaning."""
-NO_COUNTERPART: Final = "FI960"
-IGNORED: Final = "FI961"
-UNUSED: Final = "FI968"
-OVERRIDDEN: Final = "FI962"
-STORED: Final = "FI963"
-UNKNOWN: Final = "FI964"
-MISSING: Final = "FI965"
-EXPRESSION: Final = "FI966"
-UNREADABLE: Final = "FI967"
-KEPT_LAUNCH: Final = "FI975"
-NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED, UNUSED})
-"""The codes of leaves that the other system does not act upon either."""
-ANY: Final = "*"
-"""A step of a rule that stands for any key or index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one leaf."""
-
-    kind: OutcomeKind
-    to: tuple[str, ...] = ()
-    """Where it is in the output, if it is kept or translated."""
-    reason: str = ""
-    code: str = ""
-    note: bool = False
-    """Whether an operator has to know it, although nothing is lost."""
-    partly: bool = False
-    """Whether the output has the rest of the leaf, such as other words of a script."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the other system acts on the leaf, and FusionInfer will not."""
-        return self.kind == "dropped" and self.code not in NOT_LOST
-
-
-def default(reason: str, *, note: bool = False) -> Outcome:
-    """Return the outcome of what FusionInfer does by itself."""
-    return Outcome("default", reason=reason, note=note)
-
-
-def dropped(code: str, reason: str) -> Outcome:
-    """Return the outcome of what the output does not have."""
-    return Outcome("dropped", reason=reason, code=code)
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeRule:
-    """The outcome of the leaves at and below a path that do not stand in the output.
-
-    For those that do, an outcome of the same kind adds its reason.
-    """
-
-    path: LeafPath
-    """`*` is any key or index."""
-    outcome: Outcome
-    only: bool = False
-    """Whether it is for the path alone: for an empty map there, and for no field in it."""
-
-    def covers(self, path: LeafPath) -> bool:
-        """Return whether a leaf is at or below the path."""
-        if len(path) < len(self.path) or (self.only and len(path) > len(self.path)):
-            return False
-        for step, one in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
-            if step not in (one, ANY):
-                return False
-        return True
-
-
-def rule(path: str, outcome: Outcome) -> OutcomeRule:
-    """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `OutcomeRule`."""
-    return OutcomeRule(tuple(path.split(".")), outcome)
-
-
-def empty(path: str, outcome: Outcome) -> OutcomeRule:
-    """Return a rule for an empty map or list at a path, and for nothing below."""
-    return OutcomeRule(tuple(path.split(".")), outcome, only=True)
-
-
-OF_SERVER: Final = tuple(
-    OutcomeRule(path, dropped(STORED, "it belongs to the object in the cluster, and to no manifest"))
-    for path in BY_SERVER
+from importer.account import (
+    KEPT_LAUNCH,
+    KINDS,
+    NO_COUNTERPART,
+    UNKNOWN,
+    UNUSED,
+    Account,
+    ByHand,
+    Outcome,
+    OutcomeRule,
+    default,
+    dropped,
 )
-"""They hold for the objects of every system."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why an object of the input cannot be imported. Its leaves are all dropped."""
-
-    document: int
-    error: FieldError
-
-
-class UntranslatableError(Exception):
-    """An object of the input cannot be imported."""
-
-    def __init__(self, path: str, message: str, code: str = UNREADABLE) -> None:
-        super().__init__(message)
-        self.path = path
-        self.code = code
-
-
-@dataclass(frozen=True, slots=True)
-class ByHand:
-    """A launch that stays as its author wrote it."""
-
-    document: int
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The output of an importer: trees of objects, and rules for the leaves that are not in them."""
-
-    objects: tuple[Tree, ...] = ()
-    rules: Mapping[int, tuple[OutcomeRule, ...]] = field(default_factory=dict)
-    """By the index of the object in the input, beside `OF_SERVER`."""
-    problems: tuple[Problem, ...] = ()
-    by_hand: tuple[ByHand, ...] = ()
-    skipped: tuple[int, ...] = ()
-    """The objects of the input that are not for a cluster, such as a kustomization."""
+from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, plain, written
+from importer.stored import OF_SERVER
+from intent import Object
+from intent.errors import counted, printable
+from intent.shapes import mapping, metadata, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,36 +60,78 @@ class ImportReport:
 # --- the outcome of each leaf -------------------------------------------------------------------------
 
 
-def report(given: Sequence[Object], imported: Imported) -> ImportReport:
+def report(objects: Sequence[Object], account: Account) -> ImportReport:
     """Return the outcome of each leaf of the input."""
-    found = _placed(given, imported.objects)
-    failed = {one.document: one.error for one in imported.problems}
-    rules = [
-        sorted((*imported.rules.get(number, ()), *OF_SERVER), key=lambda one: -len(one.path))
-        for number in range(len(given))
-    ]
-    lines = (
-        Line(number, written(path), value, _outcome(Origin(number, path), found, failed, rules[number]))
-        for number, one in enumerate(given)
-        for path, value in leaves(one)
-    )
-    return ImportReport(tuple(lines), imported.by_hand, imported.skipped, frozenset(failed))
+    placed = _placed(objects, account.objects)
+    failed = {problem.document: problem.error.code for problem in account.problems}
+    lines: list[Line] = []
+    for number, obj in enumerate(objects):
+        rules = sorted((*account.rules.get(number, ()), *OF_SERVER), key=lambda each: -len(each.path))
+        document = _Document(number, placed, rules, failed.get(number, ""))
+        for path, value in leaves(obj):
+            parts = account.parts.get(Origin(number, path))
+            outcome = document.outcome(path, value) if parts is None else document.of_text(path, parts)
+            lines.append(Line(number, written(path), value, outcome))
+    by_hand, skipped = tuple(account.by_hand), tuple(account.skipped)
+    return ImportReport(tuple(lines), by_hand, skipped, frozenset(failed))
 
 
-def _placed(given: Sequence[Object], objects: Iterable[Tree]) -> dict[Origin, Outcome]:
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """What is known of the leaves of an object of the input."""
+
+    number: int
+    placed: Mapping[Origin, Outcome]
+    """The leaves that stand in the output."""
+    rules: Sequence[OutcomeRule]
+    """The longest first."""
+    failure: str
+    """The code of the reason why the object cannot be imported; empty if it can."""
+
+    def outcome(self, path: LeafPath, value: Any) -> Outcome:
+        """Return the outcome of a leaf."""
+        stands = self.placed.get(Origin(self.number, path))
+        ruled = next((each.outcome for each in self.rules if each.covers(path, value)), None)
+        if stands:
+            is_told = ruled is not None and (ruled.partly or ruled.kind == stands.kind)
+            return replace(ruled, to=stands.to) if ruled and is_told else stands
+        if ruled and ruled.kind not in {"kept", "translated"}:
+            return ruled
+        if self.failure:
+            return dropped(self.failure, "the object cannot be imported")
+        return dropped(UNKNOWN, "no rule of the import knows the field")
+
+    def of_text(self, path: LeafPath, parts: Iterable[LeafPath]) -> Outcome:
+        """Return the outcome of a text that has an object with these leaves: lost, if one of them is."""
+        outcomes = {part: self.outcome(part, ...) for part in parts}
+        if gone := {part: each for part, each in outcomes.items() if each.is_lost}:
+            names = ", ".join(written(part[len(path) :]) for part in [*gone][:_SHOWN])
+            more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
+            reason = next(iter(gone.values())).reason
+            return dropped(NO_COUNTERPART, f"of its object, {names}{more} are lost: {reason}")
+        if to := tuple(place for each in outcomes.values() for place in each.to):
+            return Outcome("translated", to)
+        return next(iter(outcomes.values()), default("the object adds nothing"))
+
+
+_SHOWN: Final = 5
+"""How many lost parts of a text are named."""
+
+
+def _placed(objects: Sequence[Object], output: Iterable[Tree]) -> dict[Origin, Outcome]:
     """Return the outcome of each leaf that stands in the output: kept if one place is its own."""
     places: dict[Origin, list[str]] = {}
     same: set[Origin] = set()
-    for tree in objects:
+    for tree in output:
         name = described(plain(tree))
         for path, leaf in leaves(tree):
             for origin in leaf.origins if isinstance(leaf, Leaf) else ():
                 places.setdefault(origin, []).append(f"{name}: {written(path)}")
-                if origin.path == path and _is_at(given[origin.document], path, leaf.value):
+                if origin.path == path and _is_at(objects[origin.document], path, leaf.value):
                     same.add(origin)
     return {
-        origin: Outcome("kept" if origin in same else "translated", tuple(found))
-        for origin, found in places.items()
+        origin: Outcome("kept" if origin in same else "translated", tuple(where))
+        for origin, where in places.items()
     }
 
 
@@ -221,25 +140,6 @@ def _is_at(obj: Any, path: LeafPath, value: Any) -> bool:
     for step in path:
         obj = obj[step]
     return type(obj) is type(value) and bool(obj == value)
-
-
-def _outcome(
-    origin: Origin,
-    placed: Mapping[Origin, Outcome],
-    failed: Mapping[int, FieldError],
-    longest_first: Iterable[OutcomeRule],
-) -> Outcome:
-    longest = next((one.outcome for one in longest_first if one.covers(origin.path)), None)
-    if origin in placed:
-        if longest and longest.partly:
-            return replace(longest, to=placed[origin].to)
-        is_noted = longest is not None and longest.kind == placed[origin].kind
-        return replace(longest, to=placed[origin].to) if longest and is_noted else placed[origin]
-    if longest and longest.kind not in {"kept", "translated"}:
-        return longest
-    if origin.document in failed:
-        return dropped(failed[origin.document].code, "the object cannot be imported")
-    return dropped(UNKNOWN, "no rule of the import knows the field")
 
 
 # --- text and JSON ------------------------------------------------------------------------------------

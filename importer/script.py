@@ -1,6 +1,6 @@
 """The commands that the script of a shell runs in one pod of a group, with their words and their environment.
 
-    commands(text, words, pod)     the commands in their order, or `UnknownScriptError` with the reason
+    commands(text, words, pod)     the commands in their order, or `UnknownLaunchError` with the reason
 
 Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
 container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
@@ -37,9 +37,9 @@ class Word(NamedTuple):
 class GroupPod:
     """What the commands of a container are read with."""
 
-    index: int
-    size: int
-    """Of its group."""
+    index: int | None = None
+    size: int | None = None
+    """Of its group; None for what holds in each pod."""
     env: Mapping[str, str | None] = field(default_factory=dict)
     """The variables of the container; None for a value that its manifest does not have."""
     addresses: frozenset[str] = frozenset()
@@ -49,13 +49,13 @@ class GroupPod:
         """Return a text with the references to known variables replaced.
 
         Raises:
-            UnknownScriptError: the values are too long.
+            UnknownLaunchError: the values are too long.
         """
-        own = {"LWS_WORKER_INDEX": str(self.index), "LWS_GROUP_SIZE": str(self.size)}
-        known = {name: value for name, value in {**self.env, **own}.items() if value is not None}
+        own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
+        known = {name: str(value) for name, value in {**self.env, **own}.items() if value is not None}
         for _ in range(_NESTED):
             if sum(len(known.get(name, "")) for name in references(text)) > LARGEST:
-                raise UnknownScriptError(f"variables of the container have more than {LARGEST} characters")
+                raise UnknownLaunchError(f"variables of the container have more than {LARGEST} characters")
             text = _REFERENCE.sub(lambda reference: known.get(reference[1], reference[0]), text)
         return text
 
@@ -74,19 +74,19 @@ class ScriptCommand(NamedTuple):
     """Whether it runs only if the command before it succeeds: `&&`."""
 
 
-class UnknownScriptError(Exception):
-    """What the script does is not known. The message says what of it."""
+class UnknownLaunchError(Exception):
+    """What a container starts is not known. The message says what of it."""
 
 
 def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple[ScriptCommand, ...]:
     """Return the commands of a script in an item of command and args; `rest` are the items of its `"$@"`.
 
     Raises:
-        UnknownScriptError: the script has a construct, or a word, whose effect is not known.
+        UnknownLaunchError: the script has a construct, or a word, whose effect is not known.
     """
     run = _Run(pod, item, tuple(rest), _parsed(text))
     if run.block(live=True):
-        raise UnknownScriptError("the script ends a block that does not begin")
+        raise UnknownLaunchError("the script ends a block that does not begin")
     return tuple(run.started)
 
 
@@ -115,18 +115,18 @@ class _Item(NamedTuple):
 def _parsed(text: str) -> tuple[_Item, ...]:
     """Parse a script, which is the same for each pod of a group."""
     if len(text) > LONGEST:
-        raise UnknownScriptError(f"the script has more than {LONGEST} characters")
+        raise UnknownLaunchError(f"the script has more than {LONGEST} characters")
     if "\r" in text:
-        raise UnknownScriptError(
+        raise UnknownLaunchError(
             "lines of the script end with a carriage return, which a shell takes as text"
         )
     groups = control_groups(text)
     if groups is None:
-        raise UnknownScriptError("the script has a function, a here-document, or a nested command")
+        raise UnknownLaunchError("the script has a function, a here-document, or a nested command")
     items = tuple(_items(groups))
     steps = ((item.keyword in _OPENS) - (item.keyword in _CLOSES) for item in items)
     if max(accumulate(steps), default=0) > _DEEPEST:
-        raise UnknownScriptError(f"more than {_DEEPEST} loops and conditions stand in each other")
+        raise UnknownLaunchError(f"more than {_DEEPEST} loops and conditions stand in each other")
     return items
 
 
@@ -144,11 +144,11 @@ def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
             yield _Item("", (":", *words[start:]))
             continue
         if ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
-            raise UnknownScriptError("the script has a group of commands, or a block in the background")
+            raise UnknownLaunchError("the script has a group of commands, or a block in the background")
         if words[start:]:
             yield _Item("", words[start:], redirects, ends)
         elif not all(map(_is_quiet, redirects)):
-            raise UnknownScriptError(f"the script writes to a file: {redirects[0][:60]}")
+            raise UnknownLaunchError(f"the script writes to a file: {redirects[0][:60]}")
 
 
 @dataclass(slots=True)
@@ -195,11 +195,11 @@ class _Run:
         only_reads = all(each.keyword or _only_reads(each, inside=True) for each in inside)
         variables = dict(self.variables)
         if keyword in _LOOPS and live and not (only_reads and self._awaits_ray(inside)):
-            raise UnknownScriptError(f"`{keyword}` does more than wait for Ray, or for the leader")
+            raise UnknownLaunchError(f"`{keyword}` does more than wait for Ray, or for the leader")
         if live and keyword not in _LOOPS:
             try:
                 self._branches()
-            except UnknownScriptError:
+            except UnknownLaunchError:
                 if not only_reads:
                     raise
             else:
@@ -222,14 +222,14 @@ class _Run:
             depth += (self.items[index].keyword in _OPENS) - (self.items[index].keyword in _CLOSES)
             if not depth:
                 return index + 1
-        raise UnknownScriptError("a loop or a condition of the script does not end")
+        raise UnknownLaunchError("a loop or a condition of the script does not end")
 
     def _branches(self) -> None:
         taken, keyword = False, "if"
         while keyword in {"if", "elif"}:
             condition = self.items[self.position]
             if condition.keyword or self.items[self.position + 1].keyword != "then":
-                raise UnknownScriptError("a condition of the script is more than one command")
+                raise UnknownLaunchError("a condition of the script is more than one command")
             self.position += 2
             holds = not taken and self._holds(condition)
             keyword = self.block(live=holds)
@@ -237,7 +237,7 @@ class _Run:
         if keyword == "else":
             keyword = self.block(live=not taken)
         if keyword != "fi":
-            raise UnknownScriptError("a condition of the script does not end")
+            raise UnknownLaunchError("a condition of the script does not end")
 
     # --- one command ----------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class _Run:
         if _only_reads(item) or (depends and item.words[:1] == ("exit",)):
             return
         if depends or item.ends in {"|", "|&"}:
-            raise UnknownScriptError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
+            raise UnknownLaunchError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
         own: dict[str, str | None] = {}
         words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
@@ -268,7 +268,7 @@ class _Run:
             self.variables[name] = own[name] = self._assigned(name, value)
         sets = {"export": self._export, "unset": self._unset}
         if item.ends == "&" and (not words or words[0] in sets):
-            raise UnknownScriptError(f"`{_shown(item.words)}` runs in the background")
+            raise UnknownLaunchError(f"`{_shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables = before
@@ -277,7 +277,7 @@ class _Run:
         elif not _BUILTINS.get(words[0], _ANYTHING).fullmatch(" ".join(words[1:])) or _APPENDS.match(
             words[0]
         ):
-            raise UnknownScriptError(f"`{_shown(words)}` is not read")
+            raise UnknownLaunchError(f"`{_shown(words)}` is not read")
         else:
             self._start([each for word in words for each in self._split(word)], own, item)
 
@@ -285,20 +285,20 @@ class _Run:
         """Record a command with the variables that the script sets for it."""
         words = words[1:] if words[:1] and words[0].text == "exec" else words
         if not words:
-            raise UnknownScriptError(f"`{_shown(item.words)}` starts no program")
+            raise UnknownLaunchError(f"`{_shown(item.words)}` starts no program")
         texts = [word.text for word in words]
         is_node = texts[:2] == ["ray", "start"]
         if not all(_is_quiet(to) if is_node else _ITSELF.fullmatch(to) for to in item.redirects):
-            raise UnknownScriptError(f"the output of `{' '.join(texts[:2])}` goes to a file")
+            raise UnknownLaunchError(f"the output of `{' '.join(texts[:2])}` goes to a file")
         if item.ends == "&" and not is_node:
-            raise UnknownScriptError(f"`{' '.join(texts[:2])}` runs in the background")
+            raise UnknownLaunchError(f"`{' '.join(texts[:2])}` runs in the background")
         names = self.exported | (self.variables.keys() & self.pod.env.keys())
         env = {name: self.variables[name] for name in sorted(names) if name in self.variables} | own
         for name, value in env.items():
             if value is None or (POD_IP in value and value != POD_IP):
-                raise UnknownScriptError(f"the value of {name} is not known")
+                raise UnknownLaunchError(f"the value of {name} is not known")
             if any(name in references(other or "") for other in self.pod.env.values()):
-                raise UnknownScriptError(
+                raise UnknownLaunchError(
                     f"the script sets {name}, and another variable of the container names it"
                 )
         known = {name: value or "" for name, value in env.items()}
@@ -309,7 +309,7 @@ class _Run:
         for word in words:
             name, has_value, value = word.partition("=")
             if not re.fullmatch(_NAME, name):
-                raise UnknownScriptError(f"`export {word[:60]}` is not read")
+                raise UnknownLaunchError(f"`export {word[:60]}` is not read")
             self.exported.add(name)
             if has_value:
                 assigned[name] = self._assigned(name, value)
@@ -329,7 +329,7 @@ class _Run:
     def _assigned(self, name: str, word: str) -> str | None:
         """Return the value of an assignment."""
         if name in self.unset:
-            raise UnknownScriptError(f"the script unsets {name}, and sets it again")
+            raise UnknownLaunchError(f"the script unsets {name}, and sets it again")
         if _ADDRESS_OF_POD.fullmatch(word.strip('"')):
             return POD_IP
         if _COMMAND.search(_INNER.sub("", word)) and _output_reads(word) and "$((" not in word:
@@ -338,7 +338,7 @@ class _Run:
         if f"$({name})" in value:
             value = self.pod.value(value)
         if f"$({name})" in value:
-            raise UnknownScriptError(f"the value of {name} is not known")
+            raise UnknownLaunchError(f"the value of {name} is not known")
         return value
 
     def _holds(self, item: _Item) -> bool:
@@ -351,11 +351,11 @@ class _Run:
         elif tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}:
             words = words[1:-1]
         else:
-            raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+            raise UnknownLaunchError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         is_pattern = item.words[is_negated] == "[[" and re.search(r"[*?\[]", words[-1] if words else "")
         holds = _compared(words)
         if item.redirects or is_pattern or holds is None or any("$(" in word for word in words):
-            raise UnknownScriptError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+            raise UnknownLaunchError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         return holds is not is_negated
 
     # --- words ----------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ class _Run:
         """Return the words to which the shell splits a variable without quotes."""
         known: Mapping[str, str | None] = self.pod.env
         if name in self.unset:
-            raise UnknownScriptError(f"the script unsets {name}, and has it in another command")
+            raise UnknownLaunchError(f"the script unsets {name}, and has it in another command")
         if name in self.variables and not word.startswith("$("):
             known = self.variables
         value = known.get(name)
@@ -383,19 +383,19 @@ class _Run:
         if len(self._plain(name, value).split()) != len(value.split()):
             value = self._plain(name, value)
         if re.search(r"[*?\[]", value):
-            raise UnknownScriptError(f"the shell may replace a part of {name} by names of files")
+            raise UnknownLaunchError(f"the shell may replace a part of {name} by names of files")
         return value.split()
 
     def _count(self, value: str | None, name: str) -> None:
         """Count the characters of a value that is expanded."""
         self.expanded += len(value or "")
         if self.expanded > LARGEST:
-            raise UnknownScriptError(f"the values of {name} and others have more than {LARGEST} characters")
+            raise UnknownLaunchError(f"the values of {name} and others have more than {LARGEST} characters")
 
     def _plain(self, name: str, value: str) -> str:
         """Return the value of a variable whose words matter, without references to the container's."""
         if any(self.pod.env.get(other, "") is None for other in references(value)):
-            raise UnknownScriptError(f"{name} may be several words, or none: write it in quotes")
+            raise UnknownLaunchError(f"{name} may be several words, or none: write it in quotes")
         return self.pod.value(value)
 
     def _text(self, word: str) -> str:
@@ -408,7 +408,7 @@ class _Run:
         while position < len(word):
             part = form.match(word, position)
             if part is None:
-                raise UnknownScriptError(f"the shell expands `{word[:60]}`")
+                raise UnknownLaunchError(f"the shell expands `{word[:60]}`")
             position, fields = part.end(), part.groupdict()
             if fields.get("single"):
                 yield part[0][1:-1]
@@ -420,7 +420,7 @@ class _Run:
                 yield str(self._number(part[0][3:-2]))
             elif name := fields["name"] or fields["braced"] or fields["kubelet"]:
                 if fields["kubelet"] in self.variables:
-                    raise UnknownScriptError(
+                    raise UnknownLaunchError(
                         f"the script sets {name}, and {part[0]} is the value before that"
                     )
                 yield self._variable(name, fields["default"], quoted=quoted or not split)
@@ -430,22 +430,22 @@ class _Run:
     def _variable(self, name: str, default: str | None, *, quoted: bool) -> str:
         """Return the value of a variable, as the kubelet reads it if it is the container's."""
         if name in self.unset:
-            raise UnknownScriptError(f"the script unsets {name}, and has it in another command")
+            raise UnknownLaunchError(f"the script unsets {name}, and has it in another command")
         if name in self.variables:
             value = self.variables[name]
             self._count(value, name)
             if value is None or (not quoted and len(self._plain(name, value).split()) > 1):
-                raise UnknownScriptError(f"the value of {name} is not known, or is several words")
+                raise UnknownLaunchError(f"the value of {name} is not known, or is several words")
             return value or self._text(default or "")
         if name in OF_LWS or name in self.pod.addresses:
             return f"$({name})"
         if name not in self.pod.env:
-            raise UnknownScriptError(f"{name} is set neither in the script nor in the container")
+            raise UnknownLaunchError(f"{name} is set neither in the script nor in the container")
         value = self.pod.env[name]
         if value == "" and default is not None:
             return self._text(default)
         if not quoted and (value is None or len(value.split()) != 1):
-            raise UnknownScriptError(f"{name} may be several words, or none: write it in quotes")
+            raise UnknownLaunchError(f"{name} may be several words, or none: write it in quotes")
         return f"$({name})"
 
     def _number(self, text: str) -> int:
@@ -454,7 +454,7 @@ class _Run:
         try:
             return _folded(ast.parse(named.strip(), mode="eval").body)
         except (SyntaxError, ValueError, ZeroDivisionError, RecursionError) as error:
-            raise UnknownScriptError(f"the result of `{text.strip()[:60]}` is not known") from error
+            raise UnknownLaunchError(f"the result of `{text.strip()[:60]}` is not known") from error
 
     def _operand(self, operand: re.Match[str]) -> str:
         name = operand["name"] or operand["braced"] or operand["kubelet"]

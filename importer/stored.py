@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from importer.account import STORED, OutcomeRule, dropped
 from importer.leaves import LeafPath, Tree
 
 BY_SERVER: Final[tuple[LeafPath, ...]] = (
@@ -16,6 +17,11 @@ BY_SERVER: Final[tuple[LeafPath, ...]] = (
     ("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"),
 )
 """The paths of these parts."""
+OF_SERVER: Final = tuple(
+    OutcomeRule(path, dropped(STORED, "it belongs to the object in the cluster, and to no manifest"))
+    for path in BY_SERVER
+)
+"""The rules for them, in the objects of every system."""
 
 
 def manifest(tree: Tree) -> Tree:

@@ -2,31 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from importer import lws, upstream
+from importer.account import IGNORED, Account, OutcomeRule, Problem, UntranslatableError, dropped
 from importer.kserve import translate as kserve
-from importer.leaves import plain, tagged
+from importer.leaves import Tree, plain, tagged
 from importer.llmd import translate as llmd
-from importer.report import (
-    IGNORED,
-    UNREADABLE,
-    Imported,
-    ImportReport,
-    OutcomeRule,
-    Problem,
-    dropped,
-    report,
-)
+from importer.report import ImportReport, report
 from importer.stored import manifest
 from intent import Object
-from intent.errors import FieldError
-from intent.shapes import mapping, text
+from intent.shapes import metadata, text
 
 GroupKind = tuple[str, str]
-Numbered = Mapping[int, Object]
-"""Objects of the input by their index there."""
+Trees = Mapping[int, Tree]
+"""Objects of the input by their index there, without what a cluster adds to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +26,7 @@ class Importer:
     system: str
     kinds: frozenset[GroupKind]
     """The group and kind of each object that it reads."""
-    translate: Callable[[Numbered], Imported]
+    translate: Callable[[Trees, Account], None]
     """Gets all objects of these kinds at once, since some refer to others."""
     claims: Callable[[Sequence[Object]], frozenset[int]] = lambda _: frozenset()
     """Returns the indexes of objects of other kinds that it reads, since its own refer to them."""
@@ -61,25 +51,23 @@ def group_kind(obj: Object) -> GroupKind:
     return group if slash else "", text(obj.get("kind"))
 
 
-def _as_they_are(objects: Numbered) -> Imported:
+def _as_they_are(trees: Trees, account: Account) -> None:
     """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
-    skipped = tuple(number for number, one in objects.items() if group_kind(one) in KUSTOMIZE)
-    whole = {number: tagged(number, one) for number, one in objects.items() if _is_object(one)}
-    error = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
-    return Imported(
-        objects=tuple(manifest(tree) for number, tree in whole.items() if number not in skipped),
-        rules=dict.fromkeys(skipped, (OutcomeRule((), dropped(IGNORED, "it is for kustomize")),)),
-        problems=tuple(Problem(number, error) for number in objects.keys() - whole.keys() - {*skipped}),
-        skipped=skipped,
-    )
+    for number, tree in trees.items():
+        with account.importing(number):
+            obj = plain(tree)
+            if group_kind(obj) in KUSTOMIZE:
+                account.say(number, OutcomeRule((), dropped(IGNORED, "it is for kustomize")))
+                account.skipped.append(number)
+            elif all(map(text, (obj.get("apiVersion"), obj.get("kind"), metadata(obj).get("name")))):
+                account.objects.append(tree)
+            else:
+                message = "apiVersion, kind or metadata.name is missing: write it"
+                raise UntranslatableError("", message)
 
 
 def _kinds(group: str, *names: str) -> frozenset[GroupKind]:
     return frozenset((group, name) for name in names)
-
-
-def _is_object(obj: Object) -> bool:
-    return all(map(text, (obj.get("apiVersion"), obj.get("kind"), mapping(obj.get("metadata")).get("name"))))
 
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
@@ -95,27 +83,17 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
 )
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
-BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: one for one in IMPORTERS for kind in one.kinds}
+BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: each for each in IMPORTERS for kind in each.kinds}
 
 
 def import_all(objects: Sequence[Object]) -> ImportResult:
     """Import all objects: the output of each importer in the order of the table, then the others."""
+    account = Account()
     claimed = {number: each for each in IMPORTERS for number in each.claims(objects)}
-    importers = [BY_KIND.get(group_kind(one), claimed.get(n, OTHERS)) for n, one in enumerate(objects)]
-    parts = [
-        each.translate({n: one for n, one in enumerate(objects) if importers[n] is each})
-        for each in (*IMPORTERS, OTHERS)
-        if each in importers
-    ]
-    whole = Imported(
-        tuple(chain.from_iterable(one.objects for one in parts)),
-        {number: rules for one in parts for number, rules in one.rules.items()},
-        tuple(sorted(chain.from_iterable(one.problems for one in parts), key=lambda one: one.document)),
-        tuple(chain.from_iterable(one.by_hand for one in parts)),
-        tuple(chain.from_iterable(one.skipped for one in parts)),
-    )
-    return ImportResult(
-        tuple(plain(tree) for tree in whole.objects),
-        report(objects, whole),
-        whole.problems,
-    )
+    importers = [BY_KIND.get(group_kind(obj), claimed.get(n, OTHERS)) for n, obj in enumerate(objects)]
+    trees = {number: manifest(tagged(number, obj)) for number, obj in enumerate(objects)}
+    for each in (*IMPORTERS, OTHERS):
+        each.translate({n: tree for n, tree in trees.items() if importers[n] is each}, account)
+    output = tuple(plain(tree) for tree in account.objects)
+    problems = tuple(sorted(account.problems, key=lambda problem: problem.document))
+    return ImportResult(output, report(objects, account), problems)

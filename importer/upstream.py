@@ -7,25 +7,12 @@ would refuse or prune it.
 from collections.abc import Mapping
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, tagged
-from importer.report import (
-    ANY,
-    OVERRIDDEN,
-    UNREADABLE,
-    Imported,
-    Outcome,
-    OutcomeRule,
-    Problem,
-    default,
-    dropped,
-)
-from importer.stored import manifest
+from importer.account import ANY, OVERRIDDEN, Account, OutcomeRule, default, dropped, kept, service_name
+from importer.leaves import Leaf, Tree, at
 from intent import Object
-from intent.errors import FieldError
 from intent.inferenceservice import crd
 from intent.inferenceservice.v1alpha1 import GROUP, KIND
-from intent.names import is_dns_1035_label
-from intent.shapes import mapping, metadata
+from intent.shapes import mapping
 
 __all__ = ["GROUP", "KIND", "translate"]
 
@@ -37,18 +24,13 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 _ROLE: Final = ("spec", "roles", ANY)
 
 
-def translate(objects: Mapping[int, Object]) -> Imported:
+def translate(trees: Mapping[int, Tree], account: Account) -> None:
     """Translate InferenceServices."""
-    trees: list[Tree] = []
-    problems: list[Problem] = []
-    for number, one in objects.items():
-        name = metadata(one).get("name")
-        if isinstance(name, str) and is_dns_1035_label(name):
-            trees.append(_known(_renamed(manifest(tagged(number, one))), crd.schema()))
-        else:
-            message = "must be a DNS label that begins with a letter: it names the service"
-            problems.append(Problem(number, FieldError("metadata.name", name, message, UNREADABLE)))
-    return Imported(tuple(trees), dict.fromkeys(objects, _RULES), tuple(problems))
+    for number, tree in trees.items():
+        account.say(number, *_RULES)
+        with account.importing(number):
+            service_name(tree)
+            account.objects.append(_known(_renamed(tree), crd.schema()))
 
 
 def _renamed(tree: Tree) -> Tree:
@@ -56,34 +38,34 @@ def _renamed(tree: Tree) -> Tree:
     roles = at(tree, "spec", "roles")
     if not isinstance(roles, list):
         return tree
-    return {**tree, "spec": {**tree["spec"], "roles": [_role(one) for one in roles]}}
+    return {**tree, "spec": {**tree["spec"], "roles": [_role(role) for role in roles]}}
 
 
 def _role(role: Tree) -> Tree:
     if not isinstance(role, dict):
         return role
-    found: dict[str, Tree] = {}
-    for key, one in role.items():
+    renamed: dict[str, Tree] = {}
+    for key, value in role.items():
         field, *below = _ALIASES.get(key, (key,))
         if field == key:
-            found[key] = one
-        elif field not in role and isinstance(one, Leaf) and not (below and one.value == 1):
-            found[field] = {below[0]: one} if below else one
-    return found
+            renamed[key] = value
+        elif field not in role and isinstance(value, Leaf) and not (below and value.value == 1):
+            renamed[field] = {below[0]: value} if below else value
+    return renamed
 
 
 def _known(tree: Tree, schema: Object) -> Tree:
     """Return the part of a tree for which a schema has fields."""
     fields = schema.get("properties")
     if isinstance(tree, dict) and isinstance(fields, dict):
-        return {key: _known(one, fields[key]) for key, one in tree.items() if key in fields}
+        return {key: _known(value, fields[key]) for key, value in tree.items() if key in fields}
     if isinstance(tree, list):
-        return [_known(one, mapping(schema.get("items"))) for one in tree]
+        return [_known(item, mapping(schema.get("items"))) for item in tree]
     return tree
 
 
 def _noted(reason: str, *path: str) -> OutcomeRule:
-    return OutcomeRule((*_ROLE, *path), Outcome("kept", reason=reason))
+    return OutcomeRule((*_ROLE, *path), kept(reason))
 
 
 _RULES: Final[tuple[OutcomeRule, ...]] = (

@@ -1,8 +1,11 @@
 """KServe's LLMInferenceService and LLMInferenceServiceConfig, `serving.kserve.io` v1alpha1 and v1alpha2.
 
-`bases`      which presets and bases belong to a service     `merge`      how they are merged
-`variables`  what their templates refer to                   `launch`     the script of presets as a command
+`bases`      a service over the presets and bases that belong to it
+`merge`      how they are merged
+`variables`  what their templates refer to
+`launch`     the script of presets as a command
 `pods`, `routes`, `scaling`, `service`  the parts of an InferenceService
-`drops`      why a field is not in the output                `account`    the outcomes of parts left out
+`places`     fields where KServe has none
+`drops`      why a field is not in the output
 `translate`  all of it
 """

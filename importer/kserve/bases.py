@@ -1,18 +1,29 @@
-"""Which bases KServe merges below a service: the presets that its fields ask for, then its own `baseRefs`.
+"""A service of KServe over its bases: the presets that its fields ask for, then its own `baseRefs`.
 
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from importer.account import MISSING, OVERRIDDEN, Account, OutcomeRule, UntranslatableError, dropped
+from importer.expressions import rendered
 from importer.kserve.merge import merged
-from importer.leaves import Tree, at, plain, value_at
-from intent.shapes import number, text
+from importer.kserve.variables import OF_KSERVE, data
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
+from intent.commands import command, named
+from intent.shapes import mapping, metadata, number, text
 
-PREFIX: Final = "kserve-"
+PRESET: Final = "kserve-config-llm-"
+"""How the names of presets begin."""
 SYSTEM: Final = "kserve"
 """The namespace of presets."""
+HOME: Final = "default"
+"""The namespace of a service that names none."""
+_NOT_SHIPPED: Final = "-worker-pipeline-parallel"
+"""The end of the names of presets that KServe asks for, and does not install."""
+_OVERRIDDEN: Final = dropped(OVERRIDDEN, "another base, or the service, has a value for it")
 
 
 class ConfigKey(NamedTuple):
@@ -25,97 +36,127 @@ class ConfigKey(NamedTuple):
 Configs = Mapping[ConfigKey, Tree]
 
 
-def found(configs: Configs, namespace: str, name: str) -> ConfigKey | None:
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A service whose bases are merged in and whose templates are rendered."""
+
+    document: int
+    """Its index in the input."""
+    metadata: Tree
+    namespace: str
+    spec: Tree
+    authors: Tree
+    """The spec without presets."""
+
+    @property
+    def name(self) -> str:
+        """The name of the service."""
+        return text(value_at(self.metadata, "name"))
+
+
+def with_bases(
+    document: int, tree: Tree, configs: Configs, account: Account
+) -> tuple[Merged, frozenset[ConfigKey]]:
+    """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
+
+    Raises:
+        UntranslatableError: a base is missing, or a template cannot be rendered.
+    """
+    spec, service_name = at(tree, "spec"), text(value_at(tree, "metadata", "name"))
+    if not service_name:
+        raise UntranslatableError("metadata.name", "is missing: write the name")
+    if not isinstance(spec, dict):
+        raise UntranslatableError("spec", "must be an object with the service")
+    names = [text(value_at(ref, "name")) for ref in items_at(spec, "baseRefs")]
+    if "" in names:
+        where = f"spec.baseRefs[{names.index('')}].name"
+        raise UntranslatableError(where, "is missing: write the name of the base")
+    namespace = text(value_at(tree, "metadata", "namespace")) or HOME
+    refs = {name: _key(configs, namespace, name) for name in names}
+    own = [key for key in map(refs.get, names) if key]
+    asked = merged([spec, *(_spec(configs[key]) for key in own)])  # here bases are over the service
+    asked_for = {name: _key(configs, namespace, name) for name in presets(asked)}
+    if lacks := [name for name, key in {**refs, **asked_for}.items() if key is None]:
+        where = "spec.baseRefs" if None in refs.values() else "spec"
+        raise UntranslatableError(where, _not_in_files(lacks), MISSING)
+    known = [key for key in asked_for.values() if key]
+    layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
+    model_name = text(value_at(asked, "model", "name") or service_name)
+    root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
+    complete = rendered(_served(merged(layers), asked), root, OF_KSERVE, in_json=True)
+    authors = rendered(merged(layers[len(known) :]), root, OF_KSERVE, in_json=True)
+    stands = set(origins(complete))
+    for origin in (origin for layer in layers for origin in origins(layer)):
+        if origin not in stands and origin.path[:2] != ("spec", "baseRefs"):
+            account.say(origin.document, OutcomeRule(origin.path, _OVERRIDDEN))
+    service = Merged(document, at(tree, "metadata"), namespace, complete, authors)
+    return service, frozenset((*known, *own))
+
+
+def _key(configs: Configs, namespace: str, name: str) -> ConfigKey | None:
     """Return the config of a name: in the namespace of the service, else of KServe, else without one."""
     candidates = (ConfigKey(space, name) for space in (namespace, SYSTEM, ""))
     return next((key for key in candidates if key in configs), None)
 
 
-def references(spec: Tree) -> list[str]:
-    """Return the names of `baseRefs`, in order."""
-    refs = at(spec, "baseRefs")
-    return [text(value_at(one, "name")) for one in refs] if isinstance(refs, list) else []
+def _spec(config: Tree) -> Tree:
+    return {key: value for key, value in fields_at(config, "spec").items() if key != "baseRefs"}
 
 
-def seen(spec: Tree, bases: list[Tree]) -> Tree:
-    """Return the spec by which presets are chosen: here bases are merged over the service."""
-    return merged([spec, *bases])
+def _served(spec: Tree, asked: Tree) -> Tree:
+    """Return a spec with the name that templates see: a base's own name comes before that of the service."""
+    name, model = at(asked, "model", "name"), at(spec, "model")
+    if not isinstance(name, Leaf) or not isinstance(model, dict):
+        return spec
+    return {**spec, "model": {**model, "name": name}}
+
+
+def _not_in_files(names: Sequence[str]) -> str:
+    """Return the message about all bases and presets that are missing."""
+    of_system = [name for name in names if name.startswith(PRESET)]
+    if lacking := [name for name in of_system if name.endswith(_NOT_SHIPPED)]:
+        return (
+            f"`pipeline` with `worker` needs the LLMInferenceServiceConfig {lacking[0]}, which no release of "
+            "KServe has: add your own, or remove `pipeline` here and set it in the InferenceService"
+        )
+    presets = ("llminferenceserviceconfig", "-n", SYSTEM, *map(named, of_system))
+    get = command("kubectl", "get", *presets, "-o", "yaml")
+    bases = len(names) - len(of_system)
+    how = (*((get,) if of_system else ()), *(("the files of the bases",) if bases else ()))
+    shown, verb = ", ".join(name[:80] for name in names), "are" if len(names) > 1 else "is"
+    return (
+        f"needs the LLMInferenceServiceConfig {shown}, which {verb} not in the files: add {' and '.join(how)}"
+    )
+
+
+# --- presets ------------------------------------------------------------------------------------------
 
 
 def presets(spec: Tree) -> Iterator[str]:
     """Yield the names of the presets that a spec asks for, in the order in which they are merged."""
-    for suffix, asks in _PRESETS:
-        if asks(spec):
-            yield f"{PREFIX}{suffix}"
+    scheduler, route = at(spec, "router", "scheduler"), at(spec, "router", "route")
+    if scheduler is not None and at(scheduler, "pool", "ref") is None:
+        yield f"{PRESET}scheduler"
+    if "predicted-latency-producer" in str(plain(at(scheduler, "config", "inline"))):
+        yield f"{PRESET}scheduler-latency-predictor"
+    if route is not None and not at(route, "http", "refs"):
+        yield f"{PRESET}router-route"
+    if at(spec, "tracing") is not None:
+        yield f"{PRESET}tracing"
+    prefill = at(spec, "prefill")
+    if prefill is not None:
+        yield from _of_workload("prefill-", prefill)
+    yield from _of_workload("" if prefill is None else "decode-", spec)
 
 
-def _has(*path: str) -> Callable[[Tree], bool]:
-    return lambda spec: at(spec, *path) is not None
-
-
-def is_data_parallel(workload: Tree) -> bool:
-    """Return whether a workload has data-parallel ranks."""
-    return any(number(value_at(workload, "parallelism", name)) > 0 for name in ("data", "dataLocal"))
-
-
-def _is_pipeline_parallel(workload: Tree) -> bool:
-    return number(value_at(workload, "parallelism", "pipeline")) > 0
-
-
-def _predicts_latency(spec: Tree) -> bool:
-    return "predicted-latency-producer" in str(plain(at(spec, "router", "scheduler", "config", "inline")))
-
-
-_main: Final = _has("worker")
-_prefill: Final = _has("prefill")
-_prefill_worker: Final = _has("prefill", "worker")
-_PRESETS: Final[tuple[tuple[str, Callable[[Tree], bool]], ...]] = (
-    (
-        "config-llm-scheduler",
-        lambda spec: (
-            _has("router", "scheduler")(spec) and not _has("router", "scheduler", "pool", "ref")(spec)
-        ),
-    ),
-    ("config-llm-scheduler-latency-predictor", _predicts_latency),
-    (
-        "config-llm-router-route",
-        lambda spec: _has("router", "route")(spec) and not at(spec, "router", "route", "http", "refs"),
-    ),
-    ("config-llm-tracing", _has("tracing")),
-    ("config-llm-prefill-template", lambda spec: _prefill(spec) and not _prefill_worker(spec)),
-    (
-        "config-llm-prefill-worker-data-parallel",
-        lambda spec: _prefill_worker(spec) and is_data_parallel(at(spec, "prefill")),
-    ),
-    (
-        "config-llm-prefill-worker-pipeline-parallel",
-        lambda spec: (
-            _prefill_worker(spec)
-            and not is_data_parallel(at(spec, "prefill"))
-            and _is_pipeline_parallel(at(spec, "prefill"))
-        ),
-    ),
-    ("config-llm-decode-template", lambda spec: _prefill(spec) and not _main(spec)),
-    (
-        "config-llm-decode-worker-data-parallel",
-        lambda spec: _prefill(spec) and _main(spec) and is_data_parallel(spec),
-    ),
-    (
-        "config-llm-decode-worker-pipeline-parallel",
-        lambda spec: (
-            _prefill(spec) and _main(spec) and not is_data_parallel(spec) and _is_pipeline_parallel(spec)
-        ),
-    ),
-    ("config-llm-template", lambda spec: not _prefill(spec) and not _main(spec)),
-    (
-        "config-llm-worker-data-parallel",
-        lambda spec: not _prefill(spec) and _main(spec) and is_data_parallel(spec),
-    ),
-    (
-        "config-llm-worker-pipeline-parallel",
-        lambda spec: (
-            not _prefill(spec) and _main(spec) and not is_data_parallel(spec) and _is_pipeline_parallel(spec)
-        ),
-    ),
-)
-"""Each preset with the specs that ask for it."""
+def _of_workload(role: str, workload: Tree) -> Iterator[str]:
+    """Yield the preset for the pods of a role, if there is one."""
+    data, local, stages = (
+        number(value_at(workload, "parallelism", size)) for size in ("data", "dataLocal", "pipeline")
+    )
+    if at(workload, "worker") is None:
+        yield f"{PRESET}{role}template"
+    elif data > 0 or local > 0:
+        yield f"{PRESET}{role}worker-data-parallel"
+    elif stages > 0:
+        yield f"{PRESET}{role}worker-pipeline-parallel"

@@ -7,14 +7,13 @@ may tell. Another script stays as it is.
 """
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
-from importer.script import OF_LWS, SHELLS, UnknownScriptError
+from importer.script import OF_LWS, SHELLS, GroupPod, UnknownLaunchError, commands
 from intent.image import read_image
 from intent.shapes import text
 
@@ -38,12 +37,8 @@ _CONDITION: Final = re.compile(r'^\s*if .*"(?P<since>\d+(?:\.\d+)+)" "\$\{VLLM_V
 _OPENS: Final = re.compile(r"^\s*(?:if|for|while)\b|^\s*case\b")
 _CLOSES: Final = re.compile(r"^\s*(?:fi|done|esac)\b")
 _ASSIGNMENT: Final = re.compile(r'^\s*(?P<name>[A-Z_]+_ARGS)="(?P<value>.*)"\s*$')
+_ESCAPED: Final = re.compile(r'\\(["\\$`])')
 _VARIABLE: Final = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
-_PARTS: Final = re.compile(r"""'[^']*'|[^']+|'""")
-"""The parts of a text between single quotes, and the others."""
-_OF_KUBELET: Final = re.compile(r"\$\((?P<name>[A-Za-z_][\w.-]*)\)")
-_META: Final = re.compile(r"[`;&|<>\n\\$*?~{\[]")
-"""Characters that a shell acts upon, after the references that the kubelet replaces are removed."""
 RESOLVED: Final = ("DP_ADDRESS", "START_RANK")
 """Variables with which the script tells a pod its place in the group, as values of flags in `OURS`."""
 OURS: Final[Mapping[str, int]] = {
@@ -59,45 +54,26 @@ OURS: Final[Mapping[str, int]] = {
 """Flags of the script that `parallelism` and the launcher give, with the number of their values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """A container's launch without the script."""
+def arguments(container: Tree) -> tuple[Leaf, ...] | None:
+    """Return the arguments of `vllm serve` that the script of a preset starts in a container.
 
-    arguments: tuple[Leaf, ...]
-    """The arguments of `vllm serve`."""
-    read: frozenset[str]
-    """Names of the variables that only the script reads."""
-
-
-def is_script(container: Tree) -> bool:
-    """Return whether a container's command is the script of a preset."""
-    command = at(container, "command")
-    words = [text(one.value) for one in command if isinstance(one, Leaf)] if isinstance(command, list) else []
-    return (
-        len(words) in (3, 4)
-        and words[0] in SHELLS
-        and words[1] == "-c"
-        and _EVALUATED.search(words[2]) is not None
-    )
-
-
-def launched(container: Tree) -> Launched:
-    """Return the launch of a container whose command is the script of a preset.
-
-    Raises:
-        UnknownScriptError: the script, or a variable, has what only a shell can tell.
+    None if its command is its author's, or if only a shell can tell it.
     """
-    script = container["command"][2]
-    evaluated = _EVALUATED.search(script.value)
-    if evaluated is None:  # `is_script`
-        raise UnknownScriptError("it evaluates no command")
-    variables = {text(value_at(one, "name")): one for one in items_at(container, "env")}
-    chosen = _chosen(script.value, read_image(text(value_at(container, "image"))).version)
+    command = items_at(container, "command")
+    words = [text(value_at(word)) for word in command]
+    evaluated = _EVALUATED.search(words[2]) if len(words) in (3, 4) else None
+    if evaluated is None or words[0] not in SHELLS or words[1] != "-c":
+        return None
+    named = ((text(value_at(entry, "name")), entry) for entry in items_at(container, "env"))
+    env = {name: at(entry, "value") for name, entry in named if name}
+    version = read_image(text(value_at(container, "image"))).version
+    known = _Known(command[2], items_at(container, "args"), env, _chosen(words[2], version))
     line = evaluated["line"].replace("\\\n", " ").replace('"', "")
-    known = _Known(script, tuple(items_at(container, "args")), variables, chosen)
-    found = [one for word in line.split()[2:] for one in _expanded(word, known)]
-    words = [one for one in found if not _is_transfer_twice(one, found)]
-    return Launched(tuple(_without_ours(words)), frozenset(variables.keys() & set(READ)))
+    try:
+        given = [word for part in line.split()[2:] for word in _expanded(part, known)]
+    except UnknownLaunchError:
+        return None
+    return tuple(_without_ours([word for word in given if not _is_transfer_twice(word, given)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,78 +81,59 @@ class _Known:
     """What the shell would know: the script, its arguments, variables, and those that it sets itself."""
 
     script: Leaf
-    arguments: tuple[Tree, ...]
-    variables: Mapping[str, Tree]
+    arguments: Sequence[Tree]
+    env: Mapping[str, Tree]
     chosen: Mapping[str, str]
 
 
-def _is_transfer_twice(word: "_Word", words: "list[_Word]") -> bool:
-    """Return whether a word belongs to the script's KV transfer where the author has one of their own."""
-    has_own = any(one.leaf.value.partition("=")[0] in TRANSFERS for one in words if one.is_authors)
-    return word.of == KV_TRANSFER and has_own
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     leaf: Leaf
     is_authors: bool = False
     of: str = ""
     """The variable of the script that it is from."""
 
 
+def _is_transfer_twice(word: _Word, words: Sequence[_Word]) -> bool:
+    """Return whether a word belongs to the script's KV transfer where the author has one of their own."""
+    has_own = any(other.leaf.value.partition("=")[0] in TRANSFERS for other in words if other.is_authors)
+    return word.of == KV_TRANSFER and has_own
+
+
 def _expanded(word: str, known: _Known) -> Iterator[_Word]:
     """Yield the words that the shell would pass on for one word of the line."""
     reference = _VARIABLE.fullmatch(word)
+    name, default = reference.group("name", "default") if reference else ("", word)
     if word in ("$@", "${@}"):
-        for leaf in known.arguments:
-            yield from (_Word(one, is_authors=True) for one in _split(leaf, known.variables))
-    elif reference is None:
-        if _META.search(_OF_KUBELET.sub("", word)):
-            raise UnknownScriptError(f"only a shell can tell what {word[:40]} is")
+        leaves, is_authors = known.arguments, True
+    elif name in known.chosen:
+        leaves, is_authors = [known.script.having(known.chosen[name])], False
+    elif name in known.env:
+        leaves, is_authors = [known.env[name]], True
+    elif name in OF_LWS:
+        leaves, is_authors = [known.script.having(word)], False
+    else:
+        leaves, is_authors = [known.script.having(default)] if default else [], False
+    if name in RESOLVED:
         yield _Word(known.script.having(word))
     else:
-        yield from _value(word, reference, known)
+        for leaf in leaves:
+            yield from (_Word(part, is_authors, name) for part in _split(leaf, known.env))
 
 
-def _value(word: str, reference: re.Match[str], known: _Known) -> Iterator[_Word]:
-    name = reference["name"]
-    if name in known.chosen:
-        yield from (_Word(one, of=name) for one in _split(known.script.having(known.chosen[name]), {}))
-    elif name in OF_LWS:
-        yield _Word(known.script.having(f"$({name})"))
-    elif name in RESOLVED:
-        yield _Word(known.script.having(word))
-    elif name in known.variables:
-        leaf = at(known.variables[name], "value")
-        if not isinstance(leaf, Leaf):
-            raise UnknownScriptError(f"the value of {name} is in another object")
-        yield from (_Word(one, is_authors=True) for one in _split(leaf, known.variables))
-    elif reference["default"]:
-        yield _Word(known.script.having(reference["default"]))
+def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
+    """Return the words of a text as `eval` reads it; references to variables become those of the kubelet.
 
-
-def _split(leaf: Tree, variables: Mapping[str, Tree]) -> Iterator[Leaf]:
-    """Yield the words of a text as `eval` reads it; references to variables become those of the kubelet."""
+    The text stands between two words that have to be there again: it is no comment, and ends no command.
+    """
     if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
-        raise UnknownScriptError("an argument is no text")
-    parts = [_replaced(part, variables) for part in _PARTS.findall(leaf.value)]
-    try:
-        yield from (leaf.having(word) for word in shlex.split("".join(parts)))
-    except ValueError as error:
-        raise UnknownScriptError(f"an argument has a quote without its pair: {error}") from error
-
-
-def _replaced(part: str, variables: Mapping[str, Tree]) -> str:
-    """Return a part of a text with its references; nothing is replaced between single quotes."""
-    if part.startswith("'"):
-        return part
-    names = OF_LWS | variables.keys()
-    if unknown := next((one for one in _VARIABLE.finditer(part) if one["name"] not in names), None):
-        raise UnknownScriptError(f"only a shell can tell what {unknown[0][:40]} is")
-    replaced = _VARIABLE.sub(lambda found: f"$({found['name']})", part)
-    if _META.search(_OF_KUBELET.sub(lambda found: "" if found["name"] in names else found[0], replaced)):
-        raise UnknownScriptError("an argument has characters that a shell acts upon")
-    return replaced
+        raise UnknownLaunchError("an argument is no text")
+    values = {name: value_at(value) for name, value in env.items()}
+    texts = {name: value if isinstance(value, str) else None for name, value in values.items()}
+    started = commands(f"begin {leaf.value} end", 0, (), GroupPod(env=texts))
+    begin, *words, end = (word.text for word in started[0].words) if len(started) == 1 else ("", "")
+    if (begin, end) != ("begin", "end"):
+        raise UnknownLaunchError("a shell does more than pass an argument on")
+    return [leaf.having(word) for word in words]
 
 
 def _chosen(script: str, version: Version) -> dict[str, str]:
@@ -184,33 +141,24 @@ def _chosen(script: str, version: Version) -> dict[str, str]:
 
     Of an unknown version, only what the service asks for is taken: its KV transfer.
     """
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     conditions: list[Version] = []
     for line in script.splitlines():
         assignment = _ASSIGNMENT.match(line)
         is_asked = assignment and assignment["name"] == KV_TRANSFER and not version
-        if assignment and (is_asked or _holds(conditions, version)):
-            found[assignment["name"]] = _unescaped(assignment["value"])
+        if assignment and (is_asked or all(version >= since for since in conditions)):
+            chosen[assignment["name"]] = _ESCAPED.sub(r"\1", assignment["value"])
         if _OPENS.match(line):
             condition = _CONDITION.match(line)
             conditions.append(tuple(map(int, condition["since"].split("."))) if condition else ())
         elif _CLOSES.match(line) and conditions:
             conditions.pop()
     if not version:
-        found |= dict.fromkeys(("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS"), "")
-    return found
+        chosen |= dict.fromkeys(("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS"), "")
+    return chosen
 
 
-def _holds(conditions: list[Version], version: Version) -> bool:
-    return all(version >= since for since in conditions)
-
-
-def _unescaped(value: str) -> str:
-    """Return the value of an assignment in double quotes."""
-    return re.sub(r'\\(["\\$`])', r"\1", value)
-
-
-def _without_ours(words: list[_Word]) -> Iterator[Leaf]:
+def _without_ours(words: Sequence[_Word]) -> Iterator[Leaf]:
     """Yield the words without the flags that `parallelism` and the launcher give."""
     skipped = 0
     for word in words:

@@ -5,11 +5,10 @@ Go structs, from which zero values are left out first. A pointer to a zero value
 keep theirs.
 """
 
-from collections.abc import Iterator
 from functools import reduce
 from typing import Any, Final
 
-from importer.leaves import Leaf, LeafPath, Tree
+from importer.leaves import Leaf, Tree
 
 MERGE_KEYS: Final = {
     "containers": "name",
@@ -105,14 +104,3 @@ def _is_set(field: str, value: Any) -> bool:
         and value != []
         and (_counts(field, value) or type(value) in (str, bool, int, float))
     )
-
-
-def nodes(tree: Tree, path: LeafPath = ()) -> Iterator[tuple[LeafPath, Tree]]:
-    """Yield every object of a tree with its path, the outer ones first."""
-    if isinstance(tree, dict):
-        yield path, tree
-        for key, below in tree.items():
-            yield from nodes(below, (*path, key))
-    elif isinstance(tree, list):
-        for number, below in enumerate(tree):
-            yield from nodes(below, (*path, number))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from importer.leaves import LeafPath, Tree, at, items_at, written
-from importer.report import ANY
+from importer.account import ANY
+from importer.leaves import LeafPath, Tree, fields_at, items_at, written
 from intent.errors import nearest, suggested
 from intent.inferenceservice import crd
 from intent.shapes import mapping
@@ -63,8 +63,7 @@ def misplaced(spec: Tree) -> Iterator[tuple[LeafPath, str]]:
     """Yield the path in a spec of each field that KServe does not have there, and what is right."""
     for place in _PLACES:
         for path in _paths(spec, place):
-            tree = at(spec, *path)
-            for name, below in tree.items() if isinstance(tree, dict) else ():
+            for name, below in fields_at(spec, *path).items():
                 if name not in _fields(place):
                     yield (*path, name), _remedy(place, path, name, below)
 

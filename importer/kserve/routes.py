@@ -3,10 +3,10 @@
 from typing import Final
 
 from catalog.pickers.generations import PICKERS
-from importer.kserve.account import Account
+from importer.account import NO_COUNTERPART, Account, default, dropped
+from importer.kserve.bases import Merged
 from importer.kserve.variables import child_name
-from importer.leaves import Leaf, Tree, at, origins, plain, value_at
-from importer.report import NO_COUNTERPART, default, dropped
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
 from intent import yaml
 from intent.names import api_name
 from intent.pickers.configuration import check_config
@@ -23,28 +23,27 @@ PICKER: Final = "llm-d-0.10"
 GATEWAY_API: Final = "gateway.networking.k8s.io"
 
 
-def router(service: str, spec: Tree, authors: Tree, *, split: bool, account: Account) -> tuple[Tree, Tree]:
+def router(service: Merged, *, split: bool, account: Account) -> tuple[Tree, Tree]:
     """Return the role `router`, or None; and an HTTPRoute that needs no endpoint picker, or None.
 
-    `authors` is the spec without presets: of the picker's pods, only what its author asks for is taken over.
+    Of the picker's pods, only what the author of the service asks for is taken over.
     """
-    route = _route(service, spec, account)
-    scheduler = at(spec, "router", "scheduler")
+    route = _route(service, account)
+    scheduler = at(service.spec, "router", "scheduler")
     if scheduler is None:
         return None, route and _manifest(service, route)
+    pool, inline = at(scheduler, "pool", "ref", "name"), at(scheduler, "config", "inline")
+    ref = fields_at(scheduler, "config", "ref")
     role: dict[str, Tree] = {"name": Leaf("router"), "componentType": Leaf("router")}
-    pool, inline, ref = (
-        at(scheduler, *path) for path in (("pool", "ref", "name"), ("config", "inline"), ("config", "ref"))
-    )
     if isinstance(pool, Leaf):
         role["pool"] = {"ref": {"name": pool}}
-    elif isinstance(ref, dict) and isinstance(ref.get("name"), Leaf):
+    elif isinstance(ref.get("name"), Leaf):
         role["configRef"] = {"name": ref["name"], "key": ref.get("key", Leaf("epp"))}
     elif inline is not None and plain(inline):
         role |= _configuration(inline, account)
     if split and "endpointPickerConfig" not in role:
         role["strategy"] = Leaf("pd-disaggregation")
-    template = _template(at(authors, "router", "scheduler"))
+    template = _template(at(service.authors, "router", "scheduler"))
     if template and "pool" not in role:
         role["template"] = template
     if route:
@@ -64,13 +63,10 @@ def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
 
 
 def _template(scheduler: Tree) -> Tree:
-    """Return the changes of the endpoint picker's pods that its author asks for."""
-    metadata = {
-        key: at(scheduler, key) for key in ("labels", "annotations") if isinstance(at(scheduler, key), dict)
-    }
-    containers = at(scheduler, "template", "containers")
-    named = containers if isinstance(containers, list) else []
-    main: dict[str, Tree] = next((one for one in named if value_at(one, "name") == "main"), {})
+    """Return the changes of the endpoint picker's pods that its author asks for; None if there are none."""
+    metadata = {key: own for key in ("labels", "annotations") if (own := fields_at(scheduler, key))}
+    containers = items_at(scheduler, "template", "containers")
+    main: dict[str, Tree] = next((each for each in containers if value_at(each, "name") == "main"), {})
     changed = {key: main[key] for key in _OVERRIDES if key in main}
     if not metadata and not changed:
         return None
@@ -81,20 +77,16 @@ def _template(scheduler: Tree) -> Tree:
 # --- routes -------------------------------------------------------------------------------------------
 
 
-def _route(service: str, spec: Tree, account: Account) -> Tree:
-    route = at(spec, "router", "route", "http", "spec")
-    if not isinstance(route, dict):
-        return None
-    found = dict(route)
-    gateways = at(spec, "router", "gateway", "refs")
-    if isinstance(gateways, list) and gateways:
-        account.leave(found.get("parentRefs", []), default("`router.gateway.refs` takes its place"))
-        found["parentRefs"] = [_parent(one) for one in gateways]
-    picks = at(spec, "router", "scheduler") is not None
-    rules = found.get("rules")
-    if isinstance(rules, list):
-        found["rules"] = [_rule(service, one, account, picks=picks) for one in rules]
-    return found
+def _route(service: Merged, account: Account) -> Tree:
+    """Return the spec of the HTTPRoute; empty if there is none."""
+    route = fields_at(service.spec, "router", "route", "http", "spec")
+    gateways = items_at(service.spec, "router", "gateway", "refs")
+    if route and gateways:
+        account.leave(route.get("parentRefs", []), default("`router.gateway.refs` takes its place"))
+        route = {**route, "parentRefs": [_parent(gateway) for gateway in gateways]}
+    if rules := items_at(route, "rules"):
+        route = {**route, "rules": [_rule(service, rule, account) for rule in rules]}
+    return route
 
 
 def _parent(gateway: Tree) -> Tree:
@@ -104,37 +96,40 @@ def _parent(gateway: Tree) -> Tree:
     return {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway"), **fields}
 
 
-def _rule(service: str, rule: Tree, account: Account, *, picks: bool) -> Tree:
+def _rule(service: Merged, rule: Tree, account: Account) -> Tree:
     """Return a rule whose backends are ours: no backend for the pool, and the Service for leaders."""
-    backends = at(rule, "backendRefs")
-    if not isinstance(backends, list) or not all(isinstance(one, dict) for one in backends):
+    backends = items_at(rule, "backendRefs")
+    if not backends or not all(isinstance(backend, dict) for backend in backends):
         return rule
+    picks = at(service.spec, "router", "scheduler") is not None
     if picks and len(backends) == 1 and _is_pool(service, backends[0]):
         account.leave(backends, _POOL)
         return {key: value for key, value in rule.items() if key != "backendRefs"}
-    return {**rule, "backendRefs": [_backend(service, one, account) for one in backends]}
+    return {**rule, "backendRefs": [_backend(service, backend, account) for backend in backends]}
 
 
-def _is_pool(service: str, backend: Tree) -> bool:
-    names = (child_name(service, "-inference-pool"), None)
+def _is_pool(service: Merged, backend: Tree) -> bool:
+    names = (child_name(service.name, "-inference-pool"), None)
     return value_at(backend, "kind") == "InferencePool" and value_at(backend, "name") in names
 
 
-def _backend(service: str, backend: dict[str, Tree], account: Account) -> Tree:
+def _backend(service: Merged, backend: dict[str, Tree], account: Account) -> Tree:
     kind, name = text(value_at(backend, "kind")) or "Service", value_at(backend, "name")
-    of_workload = kind == "Service" and name == child_name(service, "-kserve-workload-svc")
+    of_workload = kind == "Service" and name == child_name(service.name, "-kserve-workload-svc")
     if not of_workload and not _is_pool(service, backend):
         return backend
-    for key in ("group", "kind", "port"):
-        account.leave(backend.get(key, {}), _SERVICE)
+    account.leave([backend[key] for key in ("group", "kind", "port") if key in backend], _SERVICE)
     weight = {"weight": backend["weight"]} if "weight" in backend else {}
-    return {"name": backend["name"].having(api_name(service)), "port": Leaf(API_PORT), **weight}
+    name_of_ours = (at(backend, "name") or Leaf(None)).having(api_name(service.name))
+    return {"name": name_of_ours, "port": Leaf(API_PORT), **weight}
 
 
-def _manifest(service: str, route: Tree) -> Tree:
+def _manifest(service: Merged, route: Tree) -> Tree:
+    own = value_at(service.metadata, "namespace")
+    namespace = {"namespace": Leaf(own)} if own else {}
     return {
         "apiVersion": Leaf(f"{GATEWAY_API}/v1"),
         "kind": Leaf("HTTPRoute"),
-        "metadata": {"name": Leaf(f"{service}-route")},
+        "metadata": {"name": Leaf(f"{service.name}-route"), **namespace},
         "spec": route,
     }

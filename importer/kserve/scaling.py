@@ -5,11 +5,10 @@ Source: kserve `pkg/controller/v1alpha2/llmisvc/scaling.go` v0.20.0, `expectedVA
 
 from typing import Final
 
-from importer.kserve.account import Account
+from importer.account import NO_COUNTERPART, Account, dropped
+from importer.kserve.bases import Merged
 from importer.kserve.variables import child_name
-from importer.leaves import Leaf, Tree, at, origins, value_at
-from importer.report import NO_COUNTERPART, dropped
-from intent.shapes import text
+from importer.leaves import Leaf, Tree, at, origins
 
 API_VERSION: Final = "llmd.ai/v1alpha1"
 KIND: Final = "VariantAutoscaling"
@@ -23,7 +22,7 @@ _KEDA: Final = dropped(
 )
 
 
-def scaled(role: str, workload: Tree, service: Tree, spec: Tree, account: Account) -> tuple[Tree, Tree]:
+def scaled(role: str, workload: Tree, service: Merged, account: Account) -> tuple[Tree, Tree]:
     """Return `scaling` of a role, and the object by which WVA decides its replicas; None where there is none.
 
     KServe's HorizontalPodAutoscaler follows a metric of WVA, and so does ours.
@@ -36,8 +35,7 @@ def scaled(role: str, workload: Tree, service: Tree, spec: Tree, account: Accoun
     if autoscaler is None or "maxReplicas" not in limits:
         account.leave(scaling, _KEDA)
         return None, None
-    name = text(value_at(service, "name"))
-    variant = Leaf(child_name(name, "-kserve-prefill-va" if role == "prefill" else "-kserve-va"))
+    variant = Leaf(child_name(service.name, "-kserve-prefill-va" if role == "prefill" else "-kserve-va"))
     metric = {"name": Leaf(METRIC), "selector": {"matchLabels": {"variant_name": variant}}}
     target = {"type": Leaf("Value"), "value": Leaf("1")}
     external = {"metric": metric, "target": target}
@@ -49,7 +47,9 @@ def scaled(role: str, workload: Tree, service: Tree, spec: Tree, account: Accoun
     if isinstance(at(autoscaler, "behavior"), dict):
         own["behavior"] = at(autoscaler, "behavior")
     labels = {ACCELERATOR: at(workload, "labels", ACCELERATOR) or Leaf("unknown")}
-    namespace = {"namespace": service["namespace"]} if "namespace" in service else {}
+    own_metadata = service.metadata
+    namespace = {"namespace": own_metadata["namespace"]} if "namespace" in own_metadata else {}
+    model = at(service.spec, "model", "name") or at(service.spec, "model", "uri")
     asked = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
@@ -58,9 +58,9 @@ def scaled(role: str, workload: Tree, service: Tree, spec: Tree, account: Accoun
             "scaleTargetRef": {
                 "apiVersion": Leaf("leaderworkerset.x-k8s.io/v1"),
                 "kind": Leaf("LeaderWorkerSet"),
-                "name": Leaf(f"{name}-{role}"),
+                "name": Leaf(f"{service.name}-{role}"),
             },
-            "modelID": at(spec, "model", "name") or at(spec, "model", "uri") or service["name"],
+            "modelID": model or own_metadata["name"],
             "minReplicas": own["minReplicas"],
             "maxReplicas": own["maxReplicas"],
             "variantCost": at(scaling, "wva", "variantCost") or Leaf(COST),

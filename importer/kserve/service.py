@@ -1,15 +1,15 @@
 """An LLMInferenceService, with its bases, as an InferenceService."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
-from importer.kserve.account import Account
-from importer.kserve.pods import OwningService, PodTemplate, engine, has_sidecar, pod_of
+from importer.account import IGNORED, Account, ByHand, default, dropped
+from importer.kserve.bases import Merged
+from importer.kserve.pods import PodTemplate, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.kserve.scaling import scaled
-from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
-from importer.report import IGNORED, default, dropped
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, value_at
 from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
@@ -27,86 +27,59 @@ _MOUNTED_BY_AUTHOR: Final = dropped(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """A service whose bases are merged in and whose templates are rendered."""
-
-    metadata: Tree
-    namespace: str
-    spec: Tree
-    authors: Tree
-    """The spec without presets."""
-
-    @property
-    def owner(self) -> OwningService:
-        """What its pods depend on."""
-        return OwningService(self.spec, text(value_at(self.metadata, "name")), self.namespace)
+_STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 
 
 def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     """Return the InferenceService, and what has no place in it."""
-    spec, name = service.spec, text(value_at(service.metadata, "name"))
-    split = at(spec, "prefill") is not None
+    spec, split = service.spec, at(service.spec, "prefill") is not None
     workloads = {"decode" if split else "worker": spec}
     if split:
         workloads = {"prefill": at(spec, "prefill"), **workloads}
-    roles = [_role(one, _TYPES[one], workload, service, account) for one, workload in workloads.items()]
-    variants = [
-        _add_scaling(one, workload, service, account)
-        for one, workload in zip(roles, workloads.values(), strict=True)
-    ]
-    role, route = router(name, spec, service.authors, split=split, account=account)
-    made = {
+    roles = [_role(name, workload, service, account) for name, workload in workloads.items()]
+    variants: list[Tree] = []
+    for role, (name, workload) in zip(roles, workloads.items(), strict=True):
+        scaling, variant = scaled(name, workload, service, account)
+        if scaling:
+            role["scaling"] = scaling
+            variants.append(variant)
+    routing, route = router(service, split=split, account=account)
+    obj = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": _metadata(service, account, _annotations(role, spec)),
-        "spec": {**_model(spec, account), "roles": [*roles, *([role] if role else [])]},
+        "metadata": _metadata(service, account, _annotations(routing, spec)),
+        "spec": {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]},
     }
-    if route and isinstance(at(service.metadata, "namespace"), Leaf):
-        route["metadata"]["namespace"] = Leaf(value_at(service.metadata, "namespace"))
-    return (made, *(one for one in (route, *variants) if one))
+    return obj, *([route] if route else []), *variants
 
 
-def _add_scaling(role: dict[str, Tree], workload: Tree, service: Merged, account: Account) -> Tree:
-    """Add the autoscaling of a role; return the object that it needs beside, or None."""
-    scaling, variant = scaled(role["name"].value, workload, service.metadata, service.spec, account)
-    if scaling:
-        role["scaling"] = scaling
-    return variant
-
-
-def _annotations(router: Tree, spec: Tree) -> dict[str, Tree]:
+def _annotations(routing: Tree, spec: Tree) -> dict[str, Tree]:
     """Return our annotations for the endpoint picker that KServe has: its release, and its replicas."""
-    found: dict[str, Tree] = {}
-    is_own = router and ("endpointPickerConfig" in router or "configRef" in router)
+    notes: dict[str, Tree] = {}
+    if any(key in fields_at(routing) for key in ("endpointPickerConfig", "configRef")):
+        notes[PICKER] = Leaf(GENERATION)
     replicas = at(spec, "router", "scheduler", "replicas")
-    if is_own:
-        found[PICKER] = Leaf(GENERATION)
-    if router and isinstance(replicas, Leaf):
-        found[PICKER_REPLICAS] = replicas.having(str(replicas.value))
-    return found
+    if routing and isinstance(replicas, Leaf):
+        notes[PICKER_REPLICAS] = replicas.having(str(replicas.value))
+    return notes
 
 
 def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
-    found: dict[str, Tree] = {}
-    for key, value in service.metadata.items():
-        if key in ("labels", "annotations") and isinstance(value, dict):
-            own = {name: one for name, one in value.items() if not name.startswith(_THEIRS)}
-            for name in value.keys() - own.keys():
-                account.leave(value[name], default("it is for KServe's controller"))
-            found |= {key: own} if own else {}
-        elif key in ("name", "namespace", "labels", "annotations"):
-            found[key] = value
-    if ours:
-        notes = found.get("annotations")
-        found["annotations"] = {**(notes if isinstance(notes, dict) else {}), **ours}
-    return found
+    own = {key: service.metadata[key] for key in ("name", "namespace") if key in service.metadata}
+    for key, added in (("labels", {}), ("annotations", ours)):
+        fields = fields_at(service.metadata, key)
+        theirs = [value for name, value in fields.items() if name.startswith(_THEIRS)]
+        account.leave(theirs, default("it is for KServe's controller"))
+        kept = {name: value for name, value in fields.items() if not name.startswith(_THEIRS)} | added
+        own |= {key: kept} if kept else {}
+    return own
 
 
 # --- the model ----------------------------------------------------------------------------------------
 
 
 def _model(spec: Tree, account: Account) -> dict[str, Tree]:
+    """Return the fields `model` and `lora` of the output."""
     uri, name = at(spec, "model", "uri"), at(spec, "model", "name")
     if value_at(spec, "storageInitializer", "enabled") is False:
         account.leave({"uri": uri or {}, "name": name or {}}, _MOUNTED_BY_AUTHOR)
@@ -118,16 +91,12 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
         model["name"] = name
     if text(uri.value).startswith("hf://"):
         model["cache"] = Leaf("download")
-    found: dict[str, Tree] = {"model": model}
-    adapters = at(spec, "model", "lora", "adapters")
-    if isinstance(adapters, list) and adapters:
-        limits = ("maxRank", "maxAdapters", "maxCpuAdapters")
-        lora = at(spec, "model", "lora")
-        found["lora"] = {
-            "adapters": [_adapter(one) for one in adapters],
-            **{key: lora[key] for key in limits if key in lora},
-        }
-    return found
+    lora = fields_at(spec, "model", "lora")
+    adapters = [_adapter(each) for each in items_at(lora, "adapters")]
+    if not adapters:
+        return {"model": model}
+    limits = {key: lora[key] for key in ("maxRank", "maxAdapters", "maxCpuAdapters") if key in lora}
+    return {"model": model, "lora": {"adapters": adapters, **limits}}
 
 
 def _adapter(adapter: Tree) -> Tree:
@@ -139,64 +108,61 @@ def _adapter(adapter: Tree) -> Tree:
 # --- roles --------------------------------------------------------------------------------------------
 
 
-def _role(name: str, component: str, workload: Tree, service: Merged, account: Account) -> dict[str, Tree]:
+def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[str, Tree]:
     parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
     nodes = _nodes(parallelism) if has_workers else 1
-    pods = [pod_of(at(workload, "template"), workload, service.owner, account)]
+    pods = [pod_of(at(workload, "template"), workload, service, account)]
     if nodes > 1:
-        pods.append(pod_of(at(workload, "worker"), workload, service.owner, account))
+        pods.append(pod_of(at(workload, "worker"), workload, service, account))
     elif has_workers:
         account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
     is_plain = all(pod.is_plain for pod in pods)
-    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(component)}
+    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(_TYPES[name])}
     replicas = at(workload, "replicas")
     if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
         role["replicas"] = replicas
-    if isinstance(rollout := at(workload, "rolloutStrategy"), dict):
+    if rollout := fields_at(workload, "rolloutStrategy"):
         role["rolloutStrategy"] = {"rollingUpdateConfiguration": rollout}
-    if is_plain and (sizes := _sizes(workload, has_workers=has_workers)):
+    if is_plain and (sizes := _sizes(parallelism, has_workers=has_workers)):
         role["parallelism"] = sizes
     if has_workers:
-        made_from = tuple(origins([one for key in ("data", "dataLocal") if (one := at(parallelism, key))]))
-        role["multinode"] = {"nodeCount": Leaf(nodes, made_from)}
-    if nodes > 1 and not is_plain:
-        account.stays.append("spec.prefill.template" if name == "prefill" else "spec.template")
+        sizes_of_groups = [at(parallelism, key) or [] for key in ("data", "dataLocal")]
+        role["multinode"] = {"nodeCount": Leaf(nodes, tuple(origins(sizes_of_groups)))}
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
-    role["template"] = _template(pods[0], name, workload, service, launcher)
-    if nodes > 1:
-        role["worker"] = _template(pods[1], name, workload, service, {})
+    if nodes > 1 and not is_plain:
+        path = "spec.prefill.template" if name == "prefill" else "spec.template"
+        account.by_hand.append(ByHand(service.document, path, _STAYS))
+    for field, pod, ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
+        role[field] = _template(pod, name, workload, service, ours)
     return role
 
 
 def _template(pod: PodTemplate, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
     _trace(engine(pod.spec), role, service)
-    notes = {**_passed(service, "annotations", PASSED_ANNOTATIONS), **_map(workload, "annotations"), **ours}
-    notes.pop(ROUTING, None)
+    passed = {"labels": PASSED_LABELS, "annotations": PASSED_ANNOTATIONS}
+    labels, notes = ({**_passed(service, key, passed[key]), **fields_at(workload, key)} for key in passed)
+    notes = {**{name: value for name, value in notes.items() if name != ROUTING}, **ours}
     if has_sidecar(pod.spec):
         notes[SKIP] = Leaf("sidecar")
-    labels = {**_passed(service, "labels", PASSED_LABELS), **_map(workload, "labels")}
     kept = {key: value for key, value in {"labels": labels, "annotations": notes}.items() if value}
     return {"metadata": kept, "spec": pod.spec} if kept else {"spec": pod.spec}
 
 
-def _map(workload: Tree, key: str) -> dict[str, Tree]:
-    found = at(workload, key)
-    return found if isinstance(found, dict) else {}
-
-
-def _passed(service: Merged, key: str, prefixes: tuple[str, ...]) -> dict[str, Tree]:
+def _passed(service: Merged, key: str, prefixes: Sequence[str]) -> dict[str, Tree]:
     """Return the labels or annotations of the service that its pods have too."""
-    return {name: one for name, one in _map(service.metadata, key).items() if name.startswith(prefixes)}
+    own = fields_at(service.metadata, key)
+    return {name: value for name, value in own.items() if name.startswith(tuple(prefixes))}
 
 
-def _sizes(workload: Tree, *, has_workers: bool) -> dict[str, Tree]:
+def _sizes(parallelism: Tree, *, has_workers: bool) -> dict[str, Tree]:
+    """Return the sizes that KServe reads: without workers, only the tensor-parallel one."""
     names = ("tensor", "data", "dataLocal", "dataRPCPort") if has_workers else ("tensor",)
-    found = {name: at(workload, "parallelism", name) for name in names}
-    sizes = {name: one for name, one in found.items() if isinstance(one, Leaf) and one.value}
-    expert = at(workload, "parallelism", "expert")
-    if has_workers and isinstance(expert, Leaf):
-        sizes["expert"] = expert
-    return {**sizes, "dataRPCPort": sizes.get("dataRPCPort", Leaf(RPC_PORT))} if has_workers else sizes
+    sizes = {name: at(parallelism, name) for name in names if value_at(parallelism, name)}
+    if not has_workers:
+        return sizes
+    expert = at(parallelism, "expert")
+    more = {"expert": expert} if isinstance(expert, Leaf) else {}
+    return {"dataRPCPort": Leaf(RPC_PORT), **sizes, **more}
 
 
 def _nodes(parallelism: Tree) -> int:
@@ -226,29 +192,31 @@ _VARIABLES: Final = {
 
 def _trace(container: Tree, role: str, service: Merged) -> None:
     """Add what KServe adds to an engine that it traces (`tracing.go`): arguments and variables."""
-    tracing = at(service.spec, "tracing")
-    endpoint = at(tracing, "exporterEndpoint")
-    if not isinstance(container, dict) or not isinstance(endpoint, Leaf) or not endpoint.value:
+    tracing = fields_at(service.spec, "tracing")
+    if not isinstance(container, dict) or not value_at(tracing, "exporterEndpoint"):
         return
     args = items_at(container, "args")
-    written = [text(value_at(one)).partition("=")[0] for one in args]
-    more = {"--otlp-traces-endpoint": endpoint, "--collect-detailed-traces": Leaf("all")}
-    for flag, value in more.items():
-        if flag not in written:
-            args = [*args, Leaf(flag), value]
-    container["args"] = args
+    flags = {text(value_at(word)).partition("=")[0] for word in args}
+    more = {
+        "--otlp-traces-endpoint": tracing["exporterEndpoint"],
+        "--collect-detailed-traces": Leaf("all"),
+    }
+    added = [(Leaf(flag), value) for flag, value in more.items() if flag not in flags]
+    container["args"] = [*args, *(word for pair in added for word in pair)]
     env = items_at(container, "env")
-    named = {text(value_at(one, "name")) for one in env}
+    names = {text(value_at(entry, "name")) for entry in env}
     ending = "prefill" if role == "prefill" else "decode"
-    values: dict[str, Tree] = {"OTEL_SERVICE_NAME": {"value": Leaf(f"inference-server-{ending}")}}
-    for name, field in _VARIABLES.items():
-        if isinstance(tracing.get(field), Leaf):
-            values[name] = {"value": tracing[field]}
-    values |= _attributes(service)
-    container["env"] = [
-        *env,
-        *({"name": Leaf(name), **value} for name, value in values.items() if name not in named),
-    ]
+    variables = {
+        "OTEL_SERVICE_NAME": {"value": Leaf(f"inference-server-{ending}")},
+        **{
+            name: {"value": tracing[field]}
+            for name, field in _VARIABLES.items()
+            if isinstance(tracing.get(field), Leaf)
+        },
+        **_attributes(service),
+    }
+    entries = ({"name": Leaf(name), **value} for name, value in variables.items() if name not in names)
+    container["env"] = [*env, *entries]
 
 
 def _attributes(service: Merged) -> dict[str, Tree]:
@@ -256,7 +224,7 @@ def _attributes(service: Merged) -> dict[str, Tree]:
     places = {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
     whole = (
         f"k8s.namespace.name={service.namespace},k8s.node.name=$({_ATTRIBUTES}_NODE_NAME)"
-        f",k8s.pod.name=$({_ATTRIBUTES}_POD_NAME),llmisvc.name={value_at(service.metadata, 'name')}"
+        f",k8s.pod.name=$({_ATTRIBUTES}_POD_NAME),llmisvc.name={service.name}"
     )
     fields = {
         f"{_ATTRIBUTES}_{name}": {"valueFrom": {"fieldRef": {"fieldPath": Leaf(path)}}}

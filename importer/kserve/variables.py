@@ -9,8 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, TemplateError, Value, render
-from importer.leaves import Leaf, Tree
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value, any_value
 from intent.quantity import parse
 from intent.shapes import listed, mapping, text
 
@@ -63,10 +62,6 @@ def _kv_transfer(spec: Value) -> str:
     return f"--kv-transfer-config '{written}'"
 
 
-def _any(value: Value) -> Value:
-    return value
-
-
 def _whole(value: Value) -> int:
     return value if type(value) is int else 0
 
@@ -75,12 +70,13 @@ def _text(value: Value) -> str:
     return text(value)
 
 
-_FUNCTIONS: Final[Mapping[str, Function]] = {
+OF_KSERVE: Final[Mapping[str, Function]] = {
     **FUNCTIONS,
     "ChildName": Function(child_name, (_text, _text)),
-    "shutdownTimeout": Function(_shutdown_timeout, (_any, _whole)),
-    "kvTransferConfig": Function(_kv_transfer, (_any,)),
+    "shutdownTimeout": Function(_shutdown_timeout, (any_value, _whole)),
+    "kvTransferConfig": Function(_kv_transfer, (any_value,)),
 }
+"""The functions of KServe's templates."""
 
 
 # --- the service by its names in Go -------------------------------------------------------------------
@@ -166,35 +162,3 @@ def _offloading(value: Any) -> Struct | None:
     size = parse(str(value.get("cpu", "")))
     policy = text(value.get("evictionPolicy"))
     return Struct({"CPU": int(size) if size else 0, "EvictionPolicy": policy, "Secondary": tiers})
-
-
-# --- rendering ----------------------------------------------------------------------------------------
-
-
-class ExpressionError(Exception):
-    """A template has an expression that cannot be evaluated."""
-
-    def __init__(self, leaf: Leaf, message: str) -> None:
-        super().__init__(message)
-        self.leaf = leaf
-
-
-def rendered(tree: Tree, root: Struct) -> Tree:
-    """Return a tree with its templates rendered, each as the text that it is in JSON, as KServe does.
-
-    So a line break is no blank that `{{-` removes, and a literal of an expression has no double quotes.
-
-    Raises:
-        ExpressionError: an expression is unknown, or has no value.
-    """
-    if isinstance(tree, dict):
-        return {key: rendered(below, root) for key, below in tree.items()}
-    if isinstance(tree, list):
-        return [rendered(below, root) for below in tree]
-    if not isinstance(tree.value, str) or "{{" not in tree.value:
-        return tree
-    try:
-        source = json.dumps(tree.value, ensure_ascii=False)
-        return tree.having(json.loads(render(source, root, _FUNCTIONS)))
-    except (TemplateError, ValueError) as error:
-        raise ExpressionError(tree, str(error)) from error

@@ -1,80 +1,95 @@
 """The pods of a role, as far as the ModelService itself asks for them (`child_resources.go`, `utils.go`)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, value_at
+from importer.leaves import Leaf, Tree, at, items_at, value_at
 from importer.llmd.variables import CACHE, Artifact, sanitized
 from intent.shapes import text
 
 VOLUME: Final = "model-storage"
 TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
 FIELDS: Final = ("name", "image", "command", "env", "envFrom", "resources")
+CONTAINERS: Final = ("containers", "initContainers")
 INFERENCE: Final = "llm-d.ai/inferenceServing"
 MODEL: Final = "llm-d.ai/model"
 ROLE: Final = "llm-d.ai/role"
-Render = Callable[[Tree], Tree]
-"""Renders the templates in a text, or in the texts of a list."""
 
 
-def pod_template(role: str, workload: Tree, spec: Tree, model: Artifact, render: Render) -> Tree:
+@dataclass(frozen=True, slots=True)
+class ModelService:
+    """A ModelService with the files of its model, and its base."""
+
+    tree: Tree
+    base: Mapping[str, Tree]
+    """The rendered objects of its BaseConfig, by their keys."""
+    model: Artifact
+    render: Callable[[Tree], Tree]
+    """Renders the templates in a text, or in the texts of a list."""
+
+    @property
+    def spec(self) -> Tree:
+        """The spec of the ModelService."""
+        return at(self.tree, "spec")
+
+
+def pod_template(role: str, service: ModelService) -> Tree:
     """Return the pod template of a role, without its base."""
-    pod: dict[str, Tree] = {}
-    for field in ("containers", "initContainers"):
-        given = at(workload, field)
-        if isinstance(given, list):
-            pod[field] = [_container(one, spec, model, render) for one in given]
-    if any(value_at(one, "mountModelVolume") is True for one in _all(workload)):
-        pod["volumes"] = [_volume(spec, model)]
-    return {"metadata": {"labels": labels(spec, role)}, "spec": pod}
+    workload = at(service.spec, role)
+    lists = {field: items_at(workload, field) for field in CONTAINERS}
+    pod: dict[str, Tree] = {
+        field: [_container(each, service) for each in containers]
+        for field, containers in lists.items()
+        if containers
+    }
+    if any(map(_mounts, (each for containers in lists.values() for each in containers))):
+        pod["volumes"] = [_volume(service)]
+    return {"metadata": {"labels": labels(service, role)}, "spec": pod}
 
 
-def labels(spec: Tree, role: str = "") -> dict[str, Tree]:
+def labels(service: ModelService, role: str) -> dict[str, Tree]:
     """Return the labels by which llm-d's Services and pools select pods."""
-    name = at(spec, "routing", "modelName")
+    name = at(service.spec, "routing", "modelName")
     value = name.having(sanitized(text(name.value))) if isinstance(name, Leaf) else Leaf("")
-    return {INFERENCE: Leaf("true"), MODEL: value, **({ROLE: Leaf(role)} if role else {})}
+    return {INFERENCE: Leaf("true"), MODEL: value, ROLE: Leaf(role)}
 
 
-def _all(workload: Tree) -> Iterator[Tree]:
-    for field in ("containers", "initContainers"):
-        given = at(workload, field)
-        yield from given if isinstance(given, list) else ()
+def _mounts(container: Tree) -> bool:
+    return value_at(container, "mountModelVolume") is True
 
 
-def _container(container: Tree, spec: Tree, model: Artifact, render: Render) -> Tree:
-    found = {key: container[key] for key in FIELDS if at(container, key) is not None}
+def _container(container: Tree, service: ModelService) -> Tree:
+    fields = {key: container[key] for key in FIELDS if at(container, key) is not None}
     if at(container, "args") is not None:
-        found["args"] = render(container["args"])
-    if value_at(container, "mountModelVolume") is not True:
-        return found
-    asked = container["mountModelVolume"]
-    only_reads = {"readOnly": Leaf(value=True)} if model.scheme == "pvc" else {}
-    found["volumeMounts"] = [{"name": Leaf(VOLUME), "mountPath": asked.having(CACHE), **only_reads}]
-    own = found.get("env")
-    written = own if isinstance(own, list) else []
-    names = {value_at(one, "name") for one in written}
-    more = [one for one in _variables(spec, model) if value_at(one, "name") not in names]
-    return {**found, "env": [*written, *more]} if more else found
+        fields["args"] = service.render(container["args"])
+    if not _mounts(container):
+        return fields
+    path = container["mountModelVolume"].having(CACHE)
+    only_reads = {"readOnly": Leaf(value=True)} if service.model.scheme == "pvc" else {}
+    own = items_at(fields, "env")
+    names = {value_at(entry, "name") for entry in own}
+    env = [*own, *(entry for entry in _variables(service) if entry["name"].value not in names)]
+    mounts = {"volumeMounts": [{"name": Leaf(VOLUME), "mountPath": path, **only_reads}]}
+    return {**fields, **mounts, **({"env": env} if env else {})}
 
 
-def _variables(spec: Tree, model: Artifact) -> Iterator[Tree]:
-    if model.scheme != "hf":
+def _variables(service: ModelService) -> Iterator[dict[str, Tree]]:
+    """Yield the variables of a container that mounts `hf://`."""
+    if service.model.scheme != "hf":
         return
     yield {"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}
-    secret = at(spec, "modelArtifacts", "authSecretName")
+    secret = at(service.spec, "modelArtifacts", "authSecretName")
     if isinstance(secret, Leaf) and secret.value:
         key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
         yield {"name": Leaf(TOKEN), "valueFrom": key}
 
 
-def _volume(spec: Tree, model: Artifact) -> Tree:
-    uri, size = at(spec, "modelArtifacts", "uri"), at(spec, "modelArtifacts", "size")
-    name = uri.having(VOLUME)
-    if model.scheme == "pvc":
-        claim = {"claimName": uri.having(model.claim), "readOnly": Leaf(value=True)}
-        return {"name": name, "persistentVolumeClaim": claim}
-    return {
-        "name": name,
-        "emptyDir": {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({}),
-    }
+def _volume(service: ModelService) -> Tree:
+    """Return the volume of the model's files."""
+    uri, size = (at(service.spec, "modelArtifacts", field) for field in ("uri", "size"))
+    name = {"name": uri.having(VOLUME)}
+    if service.model.scheme == "pvc":
+        claim = {"claimName": uri.having(service.model.claim), "readOnly": Leaf(value=True)}
+        return {**name, "persistentVolumeClaim": claim}
+    return {**name, "emptyDir": {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})}

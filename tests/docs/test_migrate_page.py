@@ -12,10 +12,8 @@ import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.lint import offline
-from fusioninfer.lint.documents import Document, write_yaml
-from intent import Object
-from intent.settings import Settings
+from fusioninfer.lint.documents import write_yaml
+from tests.builders.imported import errors
 from tests.importer.kserve.bases import PRESETS
 from tests.manifests.pages import commands, files
 
@@ -41,8 +39,3 @@ def test_a_command_prints_what_the_page_shows(chapter: str, tmp_path: Path) -> N
     lost = [line["field"] for line in report["fields"] if line["lost"] and line["file"].startswith(given)]
     assert (made, lost, report["errors"]) == (list(yaml.safe_load_all(after)), [], [])
     assert errors(made) == []
-
-
-def errors(objects: list[Object]) -> list[str]:
-    found = offline.compose([Document("file", at, one) for at, one in enumerate(objects)], Settings()).found
-    return [str(one) for one in found if one.error.severity == "error"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from importer.account import UNKNOWN
 from importer.leaves import leaves, written
-from importer.report import UNKNOWN, as_data
+from importer.report import as_data
 from importer.table import import_all
 from intent import Object
 from tests.importer import test_llmd as llmd

@@ -5,15 +5,13 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.lint import offline
-from fusioninfer.lint.documents import Document
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
 from importer.report import IGNORED, default
 from importer.table import ImportResult, import_all
 from intent import Object, yaml
-from intent.settings import Settings
+from tests.builders.imported import errors
 
 IMAGE: Final = "vllm/vllm-openai:v0.17.1"
 DEPLOYMENT: Final = """
@@ -425,9 +423,4 @@ def test_a_service_is_valid_and_renders(*, split: bool) -> None:
     text = DEPLOYMENT.replace("        - --port\n", flag)
     both = {**texts, "decodeDeployment": text, "prefillDeployment": text} if split else texts
 
-    result = made(base(**both), service(**more))
-    found = offline.compose(
-        [Document("f", at, one) for at, one in enumerate(result.objects)], Settings()
-    ).found
-
-    assert [str(one) for one in found if one.error.severity == "error"] == []
+    assert errors(made(base(**both), service(**more)).objects) == []

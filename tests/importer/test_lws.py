@@ -8,11 +8,12 @@ import yaml
 
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
-from importer.report import KEPT_LAUNCH, OVERRIDDEN
+from importer.account import KEPT_LAUNCH, OVERRIDDEN
 from importer.table import ImportResult, import_all
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
 from intent.settings import Settings
+from tests.builders.imported import errors
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.ray_symmetric import PORT as RAY
 from webhook.launchers.sglang import PORT as SGLANG_PORT
@@ -47,6 +48,7 @@ NATIVE: Final = ["--nnodes", "$(LWS_GROUP_SIZE)", "--node-rank", "$(LWS_WORKER_I
 ADDRESS: Final = ["--master-addr", "$(LWS_LEADER_ADDRESS)", "--master-port=29501"]
 DIST: Final = ["--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"]
 SG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "m/n", "--tp", "16"]
+JOINS: Final = "--address $(LWS_LEADER_ADDRESS)"
 WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
 
 SHARED: Final = "--data-parallel-size 16 --data-parallel-size-local 8 --data-parallel-rpc-port 5555"
@@ -111,18 +113,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         lws(
             None,
             container(
-                ["ray"],
-                args=[
-                    "symmetric-run",
-                    "--address",
-                    "$(LWS_LEADER_ADDRESS):6379",
-                    "--min-nodes",
-                    "2",
-                    "--",
-                    "vllm",
-                    "serve",
-                    *MODEL,
-                ],
+                ["ray"], args=[*f"symmetric-run {JOINS}:6379 --min-nodes 2 --".split(), *SERVE.split()]
             ),
         ),
         ["vllm", "serve", *MODEL],
@@ -224,7 +215,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     ),
     "a password of Ray": (
         lws(script(f"ray start --head --redis-password=secret; {SERVE}"), script(WORKER)),
-        "--redis-password of Ray is not recognised, or its value",
+        "--redis-password of Ray is not recognised",
     ),
     "an option of the shell": (
         lws(script(f"set -a; ray start --head; {SERVE}"), script(WORKER)),
@@ -329,12 +320,6 @@ def annotations(made: ImportResult) -> dict[str, str]:
     return found
 
 
-def findings(made: ImportResult) -> list[str]:
-    documents = [Document("file", at, one) for at, one in enumerate(made.objects)]
-    composed = offline.compose(documents, Settings())
-    return [str(one.error) for one in composed.found if one.error.severity == "error"]
-
-
 def starts(made: ImportResult) -> list[list[str]]:
     group = made.objects[0]["spec"]["leaderWorkerTemplate"]
     each = [
@@ -350,7 +335,7 @@ def test_a_launch_is_replaced_by_the_plain_command(obj: Object, plain: list[str]
     assert all(one == plain for one in starts(made))
     assert annotations(made) == {SERVICE: "llama", **({LAUNCHER: launcher} if launcher else {})}
     assert not made.report.lost
-    assert not findings(made)
+    assert not errors(made.objects)
 
 
 @pytest.mark.parametrize(("obj", "why"), KEPT.values(), ids=KEPT)
@@ -365,7 +350,7 @@ def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why:
     assert made.objects[0]["spec"] == obj["spec"]
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
     assert not made.report.lost
-    assert not findings(made)
+    assert not errors(made.objects)
 
 
 CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
@@ -396,18 +381,7 @@ CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
     "symmetric-run": (
         lws(
             None,
-            container(
-                [
-                    "ray",
-                    "symmetric-run",
-                    "--address",
-                    "$(LWS_LEADER_ADDRESS):7777",
-                    "--",
-                    "vllm",
-                    "serve",
-                    *MODEL,
-                ]
-            ),
+            container(f"ray symmetric-run {JOINS}:7777 -- {SERVE}".split()),
         ),
         ["--address=$(LWS_LEADER_ADDRESS):7777"],
     ),
@@ -473,7 +447,7 @@ def test_commands_before_the_launch_stay_before_the_engine() -> None:
     ]
     assert "find /dev/shm -type f -delete\nexec /bin/sh -c" in expanded["command"][2]
     assert (made.report.lost, made.report.by_hand) == ((), ())
-    assert not findings(made)
+    assert not errors(made.objects)
 
 
 def test_a_script_before_the_engine_keeps_its_shell_and_its_conditions() -> None:
@@ -530,7 +504,7 @@ def test_there_is_no_second_gang(spec: Object, metadata: Object, expected: str |
     made = import_all([obj])
 
     assert annotations(made).get(SCHEDULER_NAME) == expected
-    assert not [one for one in findings(made) if "FI920" not in one]
+    assert not [one for one in errors(made.objects) if "FI920" not in one]
 
 
 EXCLUSIVE: Final = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
@@ -548,7 +522,7 @@ def test_what_a_gang_excludes_is_lost_with_a_launch_and_keeps_other_objects_as_t
         "spec.startupPolicy",
     ]
     assert annotations(replaced) == {SERVICE: "llama"}
-    assert not findings(replaced)
+    assert not errors(replaced.objects)
     assert (stayed.objects[0], stayed.report.lost) == (other, ())
 
 
@@ -564,7 +538,7 @@ def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:
     ]
     assert [one.path for one in made.report.lines if one.outcome.code == "FI976"] == ["spec.roles[3].name"]
     assert not made.report.lost
-    assert not findings(made)
+    assert not errors(made.objects)
 
 
 def test_a_set_without_prefill_and_decode_stays() -> None:

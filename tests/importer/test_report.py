@@ -6,22 +6,21 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from importer.account import (
+    NO_COUNTERPART,
+    UNKNOWN,
+    Account,
+    ByHand,
+    Outcome,
+    OutcomeRule,
+    dropped,
+    kept,
+    rule,
+)
 from importer.kserve import drops
 from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged, written
 from importer.llmd import translate as llmd
-from importer.report import (
-    NO_COUNTERPART,
-    UNKNOWN,
-    ByHand,
-    Imported,
-    Outcome,
-    OutcomeRule,
-    as_data,
-    as_text,
-    dropped,
-    report,
-    rule,
-)
+from importer.report import as_data, as_text, report
 from importer.table import import_all
 from intent import Object
 
@@ -57,22 +56,25 @@ def test_a_tree_has_the_leaves_of_its_object_at_their_places(value: Any) -> None
 )
 def test_each_leaf_is_reported_once(objects: list[Object], known: list[tuple[str, str]]) -> None:
     rules = tuple(OutcomeRule(path, dropped(NO_COUNTERPART, "x")) for path in known)
-    outputs = tuple(tagged(at, one)["spec"] for at, one in enumerate(objects) if one.get("spec"))
-    lines = report(objects, Imported(outputs, dict.fromkeys(range(len(objects)), rules))).lines
+    outputs = [tagged(at, one)["spec"] for at, one in enumerate(objects) if one.get("spec")]
+    account = Account(outputs)
+    for number in range(len(objects)):
+        account.say(number, *rules)
+    lines = report(objects, account).lines
 
     expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
     assert [(one.document, one.path) for one in lines] == expected
 
 
-def outcomes(imported: Imported, *objects: Object) -> dict[str, Outcome]:
-    return {one.path: one.outcome for one in report(objects, imported).lines}
+def outcomes(account: Account, *objects: Object) -> dict[str, Outcome]:
+    return {one.path: one.outcome for one in report(objects, account).lines}
 
 
 def test_a_leaf_at_its_own_place_is_kept_and_elsewhere_is_translated() -> None:
     tree = tagged(0, {"spec": {"a": 1, "b": 2, "c": 3}})["spec"]
     output = {"kind": "X", "spec": {"a": tree["a"], "b": tree["b"].having(5), "d": [tree["c"], tree["a"]]}}
 
-    found = outcomes(Imported((output,)), {"spec": {"a": 1, "b": 2, "c": 3}})
+    found = outcomes(Account([output]), {"spec": {"a": 1, "b": 2, "c": 3}})
 
     assert found == {
         "spec.a": Outcome("kept", ("X: spec.a", "X: spec.d[1]")),
@@ -88,7 +90,10 @@ def test_the_longest_rule_counts_and_a_leaf_without_one_is_lost() -> None:
         rule("spec.a.b.c.d", dropped(NO_COUNTERPART, "deeper")),
     )
 
-    found = outcomes(Imported(rules={0: rules}), {"spec": {"a": {"b": 1}, "c": 2}, "x": []})
+    account = Account()
+    account.say(0, *rules)
+
+    found = outcomes(account, {"spec": {"a": {"b": 1}, "c": 2}, "x": []})
 
     assert [(path, one.reason, one.is_lost) for path, one in found.items()] == [
         ("spec.a.b", "b", False),
@@ -110,7 +115,7 @@ def test_each_rule_says_what_becomes_of_the_field_and_why() -> None:
 
 
 def test_a_value_of_ours_has_no_origin() -> None:
-    assert outcomes(Imported(({"a": Leaf(1), "b": 2},)), {"a": 1})["a"].code == UNKNOWN
+    assert outcomes(Account([{"a": Leaf(1), "b": 2}]), {"a": 1})["a"].code == UNKNOWN
 
 
 def test_an_object_of_no_system_stays_without_the_parts_of_a_cluster() -> None:
@@ -161,11 +166,12 @@ def test_json_has_no_value_of_a_secret() -> None:
 
 def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None:
     given_object: Object = {"kind": "X", "metadata": {"name": "x\n"}, "a": {"b": 1, "c": 2}, "d": 3, "e": 4}
-    rules = (rule("a", dropped(NO_COUNTERPART, "why")), rule("d", Outcome("kept", reason="it acts")))
-    hand = (ByHand(0, "a", "no engine is known"),)
+    rules = (rule("a", dropped(NO_COUNTERPART, "why")), rule("d", kept("it acts")))
     tree = {"kind": Leaf("X"), "d": Leaf(3, (Origin(0, ("d",)),))}
 
-    found = report([given_object], Imported((tree,), {0: rules}, by_hand=hand))
+    account = Account([tree], by_hand=[ByHand(0, "a", "no engine is known")])
+    account.say(0, *rules)
+    found = report([given_object], account)
 
     assert [one.partition(": ")[2] for one in as_text(found, [given_object], ["f"])] == [
         "kind and 2 more: no rule of the import knows the field (FI964)",

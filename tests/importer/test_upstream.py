@@ -4,11 +4,9 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.lint import offline
-from fusioninfer.lint.documents import Document
 from importer.table import ImportResult, import_all
 from intent import Object
-from intent.settings import Settings
+from tests.builders.imported import errors
 
 IMAGE: Final = "vllm/vllm-openai:v0.11.0"
 
@@ -61,11 +59,10 @@ def outcomes(made: ImportResult) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("obj", SERVICES.values(), ids=SERVICES)
 def test_a_service_stays_what_it_is(obj: Object) -> None:
     made = import_all([obj])
-    found = offline.compose([Document("file", 1, one) for one in made.objects], Settings()).found
 
     assert made.objects == (obj,)
     assert {kind for kind, _ in outcomes(made).values()} == {"kept"}
-    assert [str(one) for one in found if one.error.severity == "error"] == []
+    assert errors(made.objects) == []
 
 
 @pytest.mark.parametrize("name", [None, 7, "Qwen_3", "3-qwen"])

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer.lint.documents import Document
-from fusioninfer.lint.offline import compose
+from importer.account import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN
 from importer.leaves import leaves, put, written
-from importer.report import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN, described
+from importer.report import described
 from importer.table import ImportResult, import_all
 from intent import Object
-from intent.settings import Settings
+from tests.builders.imported import errors
 from tests.importer.kserve.bases import PRESETS, config, service
 from tests.importer.test_import_laws import all_places
 from tests.tiers import some
@@ -139,7 +138,17 @@ def test_flags_of_some_versions_are_for_images_that_are_known_to_have_them(
 
 
 @pytest.mark.parametrize(
-    "value", ["--seed $(date)", "a; b", "--x `y`", "--x 'open", "--x $UNKNOWN", "--x {a,b} > f"]
+    "value",
+    [
+        "--seed $(date)",
+        "a; b",
+        "--x `y`",
+        "--x 'open",
+        "--x $UNKNOWN",
+        "--x {a,b} > f",
+        "--x # y",
+        "$((LWS_WORKER_INDEX * 8))",
+    ],
 )
 def test_what_only_a_shell_can_tell_stays_in_the_script(value: str) -> None:
     env = [{"name": "VLLM_ADDITIONAL_ARGS", "value": value}]
@@ -469,6 +478,18 @@ def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object) -> 
     assert lost.outcome.reason.startswith(f"KServe has no field {name} in {place}, and drops it")
 
 
+def test_empty_tracing_asks_for_that_of_the_preset_and_is_not_lost() -> None:
+    tracing = [line for line in run(BASED).report.lines if line.path == "spec.tracing"]
+
+    assert [line.outcome.is_lost for line in tracing] == [False]
+
+
+def test_what_kubectl_adds_to_an_object_is_not_in_the_output() -> None:
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+
+    assert "annotations" not in made(service(ONE["spec"], annotations=applied))["metadata"]
+
+
 def test_an_empty_base_loses_nothing() -> None:
     found = import_all(
         [service({"baseRefs": [{"name": "own"}], **ONE["spec"]}), config("own", {}, "llm"), *PRESETS]
@@ -518,9 +539,7 @@ def test_without_presets_the_message_names_the_missing_one() -> None:
 
 @pytest.mark.parametrize("obj", ALL, ids=["one", "ranks", "split", "based", "whole"])
 def test_the_output_has_no_errors(obj: Object) -> None:
-    files = [Document("a.yaml", at, one) for at, one in enumerate(run(obj).objects)]
-
-    assert [str(one) for one in compose(files, Settings()).found if one.error.severity == "error"] == []
+    assert errors(run(obj).objects) == []
 
 
 # --- laws ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from importer.script import POD_IP, GroupPod, UnknownScriptError, Word, commands
+from importer.script import POD_IP, GroupPod, UnknownLaunchError, Word, commands
 
 STAND_IN: Final = """#!/bin/bash
 if [ "$1" = status ]; then printf 'node_1\\nnode_2\\nnode_3\\n'; exit 0; fi
@@ -158,7 +158,7 @@ def test_a_script_that_is_read_starts_the_same_in_a_shell(lines: list[str], inde
     script, pod = "\n".join(lines), GroupPod(index, 3, ENV)
     try:
         found = read(script, pod)
-    except UnknownScriptError:
+    except UnknownLaunchError:
         return
     assert found == ran(script, pod, shell), script
 
@@ -166,7 +166,7 @@ def test_a_script_that_is_read_starts_the_same_in_a_shell(lines: list[str], inde
 @pytest.mark.parametrize("script", WHOLE)
 def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: Path) -> None:
     pod = GroupPod(0, 3, ENV)
-    with suppress(UnknownScriptError):
+    with suppress(UnknownLaunchError):
         assert read(script, pod) == ran(script, pod, shell)
 
 
@@ -185,7 +185,7 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
 )
 def test_a_script_that_is_not_read_has_a_reason(script: str, why: str) -> None:
     env = {**ENV, "C": "$(D)" * 999, "D": "$(E)" * 999, "E": "e" * 999}
-    with pytest.raises(UnknownScriptError, match=re.escape(why)):
+    with pytest.raises(UnknownLaunchError, match=re.escape(why)):
         commands(script, 2, (), GroupPod(0, 3, env))
 
 
@@ -194,6 +194,6 @@ def test_most_lines_are_read() -> None:
     for line in LINES:
         try:
             read(f"A=1\nB=2\n{line}", GroupPod(0, 3, ENV))
-        except UnknownScriptError:
+        except UnknownLaunchError:
             refused.append(line)
     assert refused == ["[ -n x ] && A=4", "false || B=6", "vllm serve {a,b} *.py", "vllm serve ~/m"]

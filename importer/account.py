@@ -1,0 +1,173 @@
+"""The account of an import: its output, and what became of the leaves of the input that are not in it.
+
+A leaf that stands in the output is kept or translated, as its tree shows. All others need a rule that says
+why they do not: the longest rule that covers the leaf counts. A leaf without any rule is lost.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from importer.leaves import LeafPath, Origin, Tree, origins, value_at
+from intent.errors import FieldError
+from intent.names import is_dns_1035_label
+
+OutcomeKind = Literal["kept", "translated", "default", "dropped"]
+KINDS: Final[Mapping[OutcomeKind, str]] = {
+    "kept": "the same field of the output has the same value",
+    "translated": "another field of the output has the value, or a value that was made from it",
+    "default": "FusionInfer does the same by itself",
+    "dropped": "the output does not have it, for the reason given",
+}
+"""The outcomes of a leaf, with their meaning."""
+NO_COUNTERPART: Final = "FI960"
+IGNORED: Final = "FI961"
+UNUSED: Final = "FI968"
+OVERRIDDEN: Final = "FI962"
+STORED: Final = "FI963"
+UNKNOWN: Final = "FI964"
+MISSING: Final = "FI965"
+EXPRESSION: Final = "FI966"
+UNREADABLE: Final = "FI967"
+KEPT_LAUNCH: Final = "FI975"
+NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED, UNUSED})
+"""The codes of leaves that the other system does not act upon either."""
+ANY: Final = "*"
+"""A step of a rule that stands for any key or index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one leaf."""
+
+    kind: OutcomeKind
+    to: tuple[str, ...] = ()
+    """Where it is in the output, if it is kept or translated."""
+    reason: str = ""
+    code: str = ""
+    note: bool = False
+    """Whether an operator has to know it, although nothing is lost."""
+    partly: bool = False
+    """Whether the output has the rest of the leaf, such as other words of a script."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the other system acts on the leaf, and FusionInfer will not."""
+        return self.kind == "dropped" and self.code not in NOT_LOST
+
+
+def default(reason: str, *, note: bool = False) -> Outcome:
+    """Return the outcome of what FusionInfer does by itself."""
+    return Outcome("default", reason=reason, note=note)
+
+
+def dropped(code: str, reason: str, *, note: bool = False) -> Outcome:
+    """Return the outcome of what the output does not have."""
+    return Outcome("dropped", reason=reason, code=code, note=note)
+
+
+def kept(reason: str, code: str = "") -> Outcome:
+    """Return the outcome of a field that acts otherwise here, or that stays by hand."""
+    return Outcome("kept", reason=reason, code=code)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRule:
+    """The outcome of the leaves at and below a path that do not stand in the output.
+
+    For those that do, an outcome of the same kind adds its reason.
+    """
+
+    path: LeafPath
+    """`*` is any key or index."""
+    outcome: Outcome
+    empty: bool = False
+    """Whether it is for empty maps and lists, and null, alone."""
+
+    def covers(self, path: LeafPath, value: Any) -> bool:
+        """Return whether a leaf with a value is at or below the path."""
+        if len(path) < len(self.path) or (self.empty and value not in ({}, [], None)):
+            return False
+        for step, known in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
+            if step not in (known, ANY):
+                return False
+        return True
+
+
+def rule(path: str, outcome: Outcome) -> OutcomeRule:
+    """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `OutcomeRule`."""
+    return OutcomeRule(tuple(path.split(".")), outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an object of the input cannot be imported. Its leaves are all dropped."""
+
+    document: int
+    error: FieldError
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """A launch that stays as its author wrote it."""
+
+    document: int
+    path: str
+    reason: str
+
+
+class UntranslatableError(Exception):
+    """An object of the input cannot be imported."""
+
+    def __init__(self, path: str, message: str, code: str = UNREADABLE, value: Any = None) -> None:
+        super().__init__(message)
+        self.error = FieldError(path, value, message, code)
+
+
+@dataclass(slots=True)
+class Account:
+    """What the importers make of the input; documents are the indexes of its objects."""
+
+    objects: list[Tree] = field(default_factory=list)
+    """The output."""
+    rules: defaultdict[int, list[OutcomeRule]] = field(default_factory=lambda: defaultdict(list))
+    """By the document."""
+    problems: list[Problem] = field(default_factory=list)
+    by_hand: list[ByHand] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+    """The objects of the input that are not for a cluster, such as a kustomization."""
+    parts: defaultdict[Origin, dict[LeafPath, None]] = field(default_factory=lambda: defaultdict(dict))
+    """Of a text that has an object: the leaves of this in their order; their paths begin with the text's."""
+
+    def say(self, document: int, *rules: OutcomeRule) -> None:
+        """Record rules for an object."""
+        self.rules[document].extend(rules)
+
+    def leave(self, tree: Tree, outcome: Outcome) -> None:
+        """Record the outcome of all leaves of a part that is left out of the output."""
+        for document, path in origins(tree):
+            self.say(document, OutcomeRule(path, outcome))
+
+    @contextmanager
+    def importing(self, document: int) -> Iterator[None]:
+        """Record why an object cannot be imported, in place of its rules, if the block says so."""
+        try:
+            yield
+        except UntranslatableError as problem:
+            self.rules.pop(document, None)
+            self.problems.append(Problem(document, problem.error))
+
+
+def service_name(tree: Tree) -> str:
+    """Return the name of an object, by which its service is called too.
+
+    Raises:
+        UntranslatableError: it cannot name a service.
+    """
+    name = value_at(tree, "metadata", "name")
+    if not isinstance(name, str) or not is_dns_1035_label(name):
+        message = "must be a DNS label that begins with a letter: it names the service"
+        raise UntranslatableError("metadata.name", message, value=name)
+    return name
