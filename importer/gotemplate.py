@@ -14,7 +14,8 @@ for a nil pointer, `Struct` for a struct or a pointer to one, and `Pointer` for 
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 MOST_CHARACTERS: Final = 1 << 20
@@ -151,10 +152,8 @@ _SHORT: Final = {"and": False, "or": True}
 """The functions that stop at an argument, with the truth of that argument."""
 
 
-# --- the grammar --------------------------------------------------------------------------------------
+# --- the words of a template --------------------------------------------------------------------------
 
-Term = Callable[[Value], Value]
-"""Returns the value of an operand, for the root of the data."""
 SPACE: Final = " \t\r\n"
 _OPEN: Final = re.compile(r"\{\{(?P<trim>-(?=[ \t\r\n]))?")
 _TOKEN: Final = re.compile(
@@ -170,141 +169,144 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _WORD: Final = re.compile(r"[^ \t\r\n}]{0,40}")
+_OPERANDS: Final = frozenset({"field", "number", "word", "text"})
+
+
+class _Token(NamedTuple):
+    """A text outside of actions (`raw`), a part of an action, its `end`, or the end of all (`eof`)."""
+
+    kind: str
+    text: str
+    at: int
+
+
+def _tokens(source: str) -> Iterator[_Token]:
+    """Yield the tokens of a template, with the texts trimmed as the actions beside them say."""
+    position, trim = 0, False
+    while opened := _OPEN.search(source, position):
+        text = source[position : opened.start()]
+        text = text.lstrip(SPACE) if trim else text
+        yield _Token("raw", text.rstrip(SPACE) if opened["trim"] else text, position)
+        kind, before, position = "", "mark", opened.end()
+        while kind != "end":
+            token = _TOKEN.match(source, position)
+            if token is None:
+                word = _WORD.match(source, position)
+                is_ended = word and word[0] and source.find("}}", position) >= 0
+                what = f"{word[0]} is not supported" if word and is_ended else "the action does not end"
+                raise TemplateError(what, source, position)
+            kind = "end" if token["end"] else str(token.lastgroup)
+            is_operand = kind in _OPERANDS or token[0] == "("
+            if is_operand and before not in {"space", "mark"}:
+                raise TemplateError(f"a blank must stand before {token[0]}", source, position)
+            if kind != "space":
+                yield _Token(kind, token[0], position)
+            before = "closed" if token[0] == ")" else kind
+            position, trim = token.end(), token["trim"] is not None
+    text = source[position:]
+    yield _Token("raw", text.lstrip(SPACE) if trim else text, position)
+    yield _Token("eof", "", len(source))
+
+
+# --- the grammar --------------------------------------------------------------------------------------
+
+Term = Callable[[Value], Value]
+"""Returns the value of an operand, for the root of the data."""
+Piece = Callable[[Value], Iterator[str]]
+"""Yields the texts that a part of a template prints, for the root of the data."""
 _CONSTANTS: Final[Mapping[str, Value]] = {"true": True, "false": False, "nil": None}
 _KEYWORDS: Final = frozenset(
     {"if", "else", "end", "range", "with", "block", "break", "continue", "define", "template"}
 )
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
-
-
-class _Print(NamedTuple):
-    """An action that prints a value."""
-
-    term: Term
-    at: int
-
-
-class _Branch(NamedTuple):
-    """`if`, with the part after `else`."""
-
-    term: Term
-    then: "tuple[_Node, ...]"
-    other: "tuple[_Node, ...]"
-
-
-_Node = str | _Print | _Branch
-
-
 @dataclass(slots=True)
 class _Parser:
-    """The text of a template, and the place up to which it is read."""
+    """The tokens of a template that are not read yet."""
 
     source: str
     functions: Mapping[str, Function]
-    at: int = 0
+    tokens: deque[_Token]
     depth: int = 0
-    trim: bool = False
-    """Whether the action before trims the text that follows."""
-    tokens: deque[_Token] = field(default_factory=deque)
-    """What is left of the action that is read."""
 
     def error(self, message: str, at: int) -> TemplateError:
         return TemplateError(message, self.source, at)
-
-    # --- texts and blocks -----------------------------------------------------------------------------
-
-    def nodes(self) -> tuple[tuple[_Node, ...], str, int]:
-        """Read up to `else`, `end` or the end; return that word, empty for the last, and its place."""
-        found: list[_Node] = []
-        while True:
-            text, is_open = self.text()
-            if text:
-                found.append(text)
-            if not is_open:
-                return tuple(found), "", self.at
-            self.tokens = deque(self.action())
-            first = self.tokens[0]
-            if first.text in {"else", "end"}:
-                self.tokens.popleft()
-                return tuple(found), first.text, first.at
-            found.append(self.block() if first.text == "if" else _Print(self.whole(), first.at))
-
-    def text(self) -> tuple[str, bool]:
-        """Read the text before the next action."""
-        opened = _OPEN.search(self.source, self.at)
-        text = self.source[self.at : opened.start() if opened else len(self.source)]
-        text = text.lstrip(SPACE) if self.trim else text
-        self.at, self.trim = opened.end() if opened else len(self.source), False
-        return text.rstrip(SPACE) if opened and opened["trim"] else text, opened is not None
-
-    def action(self) -> Iterator[_Token]:
-        """Yield the tokens of an action; the last is its end. Two operands need a blank between them."""
-        kind, before = "", "mark"
-        while kind != "end":
-            found = _TOKEN.match(self.source, self.at)
-            if found is None:
-                word = _WORD.match(self.source, self.at)
-                is_ended = word and word[0] and self.source.find("}}", self.at) >= 0
-                what = f"{word[0]} is not supported" if word and is_ended else "the action does not end"
-                raise self.error(what, self.at)
-            kind = "end" if found["end"] else str(found.lastgroup)
-            is_operand = kind in {"field", "number", "word", "text"} or found[0] == "("
-            if is_operand and before not in {"space", "mark"}:
-                raise self.error(f"a blank must stand before {found[0]}", found.start())
-            before = "closed" if found[0] == ")" else kind
-            self.at, self.trim = found.end(), found["trim"] is not None
-            if kind != "space":
-                yield _Token(kind, found[0], found.start())
-
-    def block(self) -> _Branch:
-        """Read the parts of an `if` up to its `end`; `else if` is a block in the part after `else`."""
-        start = self.tokens.popleft().at
-        self.deeper(start)
-        term = self.whole()
-        then, word, at = self.nodes()
-        other: tuple[_Node, ...] = ()
-        if word == "else" and self.tokens[0].text == "if":
-            other = (self.block(),)
-        else:
-            if word == "else":
-                self.ended(word)
-                other, word, at = self.nodes()
-            if word != "end":
-                raise self.error("if needs an end", at if word else start)
-            self.ended(word)
-        self.depth -= 1
-        return _Branch(term, then, other)
-
-    def ended(self, word: str) -> None:
-        if self.tokens[0].kind != "end":
-            raise self.error(f"nothing may stand after {word} here", self.tokens[0].at)
 
     def deeper(self, at: int) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error(f"blocks and parentheses are more than {DEEPEST} deep", at)
 
+    # --- texts and blocks -----------------------------------------------------------------------------
+
+    def pieces(self) -> tuple[Piece, _Token]:
+        """Read up to `else`, `end` or the end of all, and return that token too."""
+        pieces: list[Piece] = []
+        while self.tokens[0].kind != "eof":
+            first = self.tokens[0]
+            if first.kind == "raw":
+                pieces.append(_raw(self.tokens.popleft().text))
+            elif first.text in {"else", "end"}:
+                break
+            elif first.text == "if":
+                pieces.append(self.block())
+            else:
+                pieces.append(self.printing(self.whole(), first.at))
+        return _all(pieces), self.tokens.popleft()
+
+    def block(self) -> Piece:
+        """Read the parts of an `if` up to its `end`; `else if` is a block in the part after `else`."""
+        start = self.tokens.popleft().at
+        self.deeper(start)
+        term = self.whole()
+        then, last = self.pieces()
+        other = _all([])
+        if last.text == "else" and self.tokens[0].text == "if":
+            other = self.block()
+        else:
+            if last.text == "else":
+                self.ended(last.text)
+                other, last = self.pieces()
+            if last.text != "end":
+                raise self.error("if needs an end", last.at if last.text else start)
+            self.ended(last.text)
+        self.depth -= 1
+        return lambda root: (then if truth(term(root)) else other)(root)
+
+    def ended(self, word: str) -> None:
+        """Read the end of an action."""
+        token = self.tokens.popleft()
+        if token.kind != "end":
+            where = f"stand after {word} here" if word else "be closed that is not open"
+            raise self.error(f"nothing may {where}", token.at)
+
+    def printing(self, term: Term, at: int) -> Piece:
+        """Return what prints a value."""
+
+        def piece(root: Value) -> Iterator[str]:
+            value = term(root)
+            try:
+                yield printed(value)
+            except UnfitError as error:
+                raise self.error(str(error), at) from None
+
+        return piece
+
     # --- pipelines ------------------------------------------------------------------------------------
 
     def whole(self) -> Term:
         """Read the pipeline of an action: all its tokens."""
-        found = self.pipeline()
-        if self.tokens[0].kind != "end":
-            raise self.error("a parenthesis is closed that is not open", self.tokens[0].at)
-        return found
+        term = self.pipeline()
+        self.ended("")
+        return term
 
     def pipeline(self) -> Term:
         """Read commands, each of which gets the value of the one before as its last argument."""
-        found = self.command(None)
+        term = self.command(None)
         while self.tokens[0].text == "|":
             self.tokens.popleft()
-            found = self.command(found)
-        return found
+            term = self.command(term)
+        return term
 
     def command(self, last: Term | None) -> Term:
         """Read a function with its arguments, or an operand alone."""
@@ -332,11 +334,11 @@ class _Parser:
             return self.fields(token)
         if token.text == "(":
             self.deeper(token.at)
-            found = self.pipeline()
+            term = self.pipeline()
             if self.tokens.popleft().text != ")":
                 raise self.error("a parenthesis is not closed", token.at)
             self.depth -= 1
-            return found
+            return term
         if token.kind == "word" and token.text not in _CONSTANTS:
             raise self.error(f"{token.text} cannot stand here without parentheses", token.at)
         if token.kind == "number" and abs(int(token.text)) > LARGEST:
@@ -350,16 +352,16 @@ class _Parser:
         """Return the term of `.A.B`: a field of a field of the root."""
         names = token.text[1:].split(".")
 
-        def value(found: Value) -> Value:
+        def value(root: Value) -> Value:
             at = token.at
             for name in names:
-                fields = found.fields if isinstance(found, Struct) else found
-                if isinstance(fields, Pointer) or not isinstance(fields, Mapping):
-                    raise self.error(f"{described(found)} has no field {name}", at)
+                fields = root.fields if isinstance(root, Struct) else root
+                if not isinstance(fields, Mapping):
+                    raise self.error(f"{described(root)} has no field {name}", at)
                 if name not in fields:
                     raise self.error(f"there is no field {name}", at)
-                found, at = fields[name], at + len(name) + 1
-            return found
+                root, at = fields[name], at + len(name) + 1
+            return root
 
         return value
 
@@ -372,13 +374,13 @@ class _Parser:
             raise self.error(f"{name} takes at least one argument", at)
 
         def value(root: Value) -> Value:
-            found = last(root) if last else None
+            value = last(root) if last else None
             for term in terms:
                 chosen = term(root)
                 if truth(chosen) is _SHORT[name]:
                     return chosen
-                found = found if last else chosen
-            return found
+                value = value if last else chosen
+            return value
 
         return value
 
@@ -392,37 +394,30 @@ class _Parser:
         return value
 
 
+def _raw(text: str) -> Piece:
+    return lambda _: iter((text,))
+
+
+def _all(pieces: Sequence[Piece]) -> Piece:
+    return lambda root: chain.from_iterable(piece(root) for piece in pieces)
+
+
 def render(source: str, data: Value, functions: Mapping[str, Function] = FUNCTIONS) -> str:
     """Return what a template makes of data.
 
     Raises:
         TemplateError: the template is not supported, or Go would have an error too.
     """
-    parser = _Parser(source, functions)
     if len(source) > MOST_CHARACTERS:
-        raise parser.error(f"the template is longer than {MOST_CHARACTERS} characters", 0)
-    nodes, word, at = parser.nodes()
-    if word:
-        raise parser.error(f"{word} without a block", at)
+        raise TemplateError(f"the template is longer than {MOST_CHARACTERS} characters", source, 0)
+    parser = _Parser(source, functions, deque(_tokens(source)))
+    whole, last = parser.pieces()
+    if last.text:
+        raise parser.error(f"{last.text} without a block", last.at)
     output, length = list[str](), 0
-    for text, place in _texts(nodes, parser, data):
+    for text in whole(data):
         output.append(text)
         length += len(text)
         if length > MOST_CHARACTERS:
-            raise parser.error(f"the output is longer than {MOST_CHARACTERS} characters", place)
+            raise parser.error(f"the output is longer than {MOST_CHARACTERS} characters", len(source))
     return "".join(output)
-
-
-def _texts(nodes: Sequence[_Node], parser: _Parser, root: Value) -> Iterator[tuple[str, int]]:
-    """Yield the texts that nodes print, each with its place."""
-    for node in nodes:
-        if isinstance(node, str):
-            yield node, 0
-        elif isinstance(node, _Branch):
-            yield from _texts(node.then if truth(node.term(root)) else node.other, parser, root)
-        else:
-            value = node.term(root)
-            try:
-                yield printed(value), node.at
-            except UnfitError as error:
-                raise parser.error(str(error), node.at) from None
