@@ -82,83 +82,72 @@ OF_KSERVE: Final[Mapping[str, Function]] = {
 # --- the service by its names in Go -------------------------------------------------------------------
 
 
-def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, model_name: str) -> Struct:
-    """Return the root of the templates of a service."""
-    own = Struct(
-        {
-            "Name": text(metadata.get("name")),
-            "Namespace": namespace,
-            "Labels": mapping(metadata.get("labels")),
-            "Annotations": mapping(metadata.get("annotations")),
-        }
-    )
-    pool = child_name(text(metadata.get("name")), "-inference-pool")
-    return Struct(
-        {
-            **own.fields,
-            "ObjectMeta": own,
-            "Spec": Struct(
-                {
-                    "Model": Struct(
-                        {
-                            "Name": Pointer(model_name),
-                            "URI": text(mapping(spec.get("model")).get("uri")),
-                        }
-                    ),
-                    "Prefill": Struct(_workload(mapping(spec["prefill"]))) if "prefill" in spec else None,
-                    **_workload(spec),
-                }
-            ),
-            "GlobalConfig": Struct(
-                {
-                    "SystemNamespace": SYSTEM,
-                    "IngressGatewayName": GATEWAY,
-                    "IngressGatewayNamespace": SYSTEM,
-                    "EnableTLS": False,
-                    "ModelBasedRoutingHeaderName": HEADER,
-                    "InferencePoolNamespacedName": f"{namespace}/{pool}",
-                }
-            ),
-        }
-    )
-
-
-def _workload(spec: Mapping[str, Any]) -> dict[str, Value]:
-    return {
-        "Replicas": _pointer(spec.get("replicas")),
-        "Parallelism": _parallelism(spec.get("parallelism")),
-        "Labels": mapping(spec.get("labels")),
-        "Annotations": mapping(spec.get("annotations")),
-        "Template": _pod(spec.get("template")),
-        "Worker": _pod(spec.get("worker")),
-        "KVCacheOffloading": _offloading(spec.get("kvCacheOffloading")),
-    }
-
-
 def _pointer(value: Any) -> Pointer | None:
     return Pointer(value) if isinstance(value, int | str) else None
 
 
-def _parallelism(value: Any) -> Struct | None:
+def _tiers(value: Any) -> list[int]:
+    """Return the numbers of the tiers of a KV cache that are file systems."""
+    return [number for number, tier in enumerate(listed(value)) if mapping(tier).get("fileSystem")]
+
+
+def _bytes(value: Any) -> int:
+    return int(parse(str(value or "")) or 0)
+
+
+_SIZES: Final = dict.fromkeys(("Tensor", "Pipeline", "Data", "DataLocal", "DataRPCPort"), _pointer)
+_POD: Final = {"TerminationGracePeriodSeconds": _pointer}
+_WORKLOAD: Final[Mapping[str, Any]] = {
+    "Replicas": _pointer,
+    "Parallelism": {**_SIZES, "Expert": lambda value: value is True},
+    "Labels": mapping,
+    "Annotations": mapping,
+    "Template": _POD,
+    "Worker": _POD,
+    "KVCacheOffloading": {"CPU": _bytes, "EvictionPolicy": text, "Secondary": _tiers},
+}
+"""The fields of a workload by their names in Go: what reads their values, or the fields of a struct."""
+_NAMES: Final = {"KVCacheOffloading": "kvCacheOffloading", "CPU": "cpu"}
+"""The names of fields in JSON, where more than the first letter differs."""
+
+
+def _struct(fields: Mapping[str, Any], value: Any) -> Struct | None:
+    """Return a struct with fields; None if the value is none."""
     if not isinstance(value, dict):
         return None
-    names = {"Tensor": "tensor", "Pipeline": "pipeline", "Data": "data", "DataLocal": "dataLocal"}
-    names["DataRPCPort"] = "dataRPCPort"
-    sizes: dict[str, Value] = {name: _pointer(value.get(field)) for name, field in names.items()}
-    return Struct({**sizes, "Expert": value.get("expert") is True})
+    values = {name: value.get(_NAMES.get(name, name[:1].lower() + name[1:])) for name in fields}
+    return Struct(
+        {
+            name: kind(values[name]) if callable(kind) else _struct(kind, values[name])
+            for name, kind in fields.items()
+        }
+    )
 
 
-def _pod(value: Any) -> Struct | None:
-    if not isinstance(value, dict):
-        return None
-    grace = value.get("terminationGracePeriodSeconds")
-    return Struct({"TerminationGracePeriodSeconds": _pointer(grace)})
-
-
-def _offloading(value: Any) -> Struct | None:
-    if not isinstance(value, dict):
-        return None
-    tiers = [at for at, one in enumerate(listed(value.get("secondary"))) if mapping(one).get("fileSystem")]
-    size = parse(str(value.get("cpu", "")))
-    policy = text(value.get("evictionPolicy"))
-    return Struct({"CPU": int(size) if size else 0, "EvictionPolicy": policy, "Secondary": tiers})
+def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, model_name: str) -> Struct:
+    """Return the root of the templates of a service."""
+    name = text(metadata.get("name"))
+    own = {
+        "Name": name,
+        "Namespace": namespace,
+        "Labels": mapping(metadata.get("labels")),
+        "Annotations": mapping(metadata.get("annotations")),
+    }
+    settings = {
+        "SystemNamespace": SYSTEM,
+        "IngressGatewayName": GATEWAY,
+        "IngressGatewayNamespace": SYSTEM,
+        "EnableTLS": False,
+        "ModelBasedRoutingHeaderName": HEADER,
+        "InferencePoolNamespacedName": f"{namespace}/{child_name(name, '-inference-pool')}",
+    }
+    workload = _struct({**_WORKLOAD, "Prefill": _WORKLOAD}, spec)
+    model = Struct({"Name": Pointer(model_name), "URI": text(mapping(spec.get("model")).get("uri"))})
+    return Struct(
+        {
+            **own,
+            "ObjectMeta": Struct(own),
+            "Spec": Struct({"Model": model, **(workload.fields if workload else {})}),
+            "GlobalConfig": Struct(settings),
+        }
+    )
