@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
+from importer.leaves import Leaf, Tree, items_at, plain
 from importer.script import (
     OF_LWS,
     POD_IP,
@@ -27,7 +28,6 @@ from importer.script import (
     GroupPod,
     ScriptCommand,
     UnknownLaunchError,
-    Word,
     commands,
     is_endless,
     references,
@@ -78,13 +78,13 @@ class PodStart:
 
     part: GroupRole
     launcher: str
-    engine: tuple[Word, ...] = ()
+    engine: tuple[Leaf, ...] = ()
     command: Command | None = None
-    changed: tuple[Word, ...] = ()
+    changed: tuple[Leaf, ...] = ()
     """Words for which the launcher writes another value, or nothing."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, Leaf] = field(default_factory=dict)
     """The variables that the script sets for the engine."""
-    setup: tuple[Word, ...] = ()
+    setup: tuple[Leaf, ...] = ()
     """Shell and script that start the engine behind commands which prepare it."""
     ranks: _Ranks | None = None
 
@@ -95,8 +95,8 @@ class GroupLaunch:
 
     launcher: str
     """The launcher that does what the author wrote."""
-    command: tuple[Word, ...]
-    args: tuple[Word, ...]
+    command: tuple[Leaf, ...]
+    args: tuple[Leaf, ...]
     starts: tuple[PodStart, ...]
     """What the leader and the workers start; one, if they have the same template."""
 
@@ -105,24 +105,21 @@ MOST_PODS: Final = 64
 """A group with more pods is not read: each of them is read by itself."""
 
 
-def recognised(leader: Object, workers: Object, size: int) -> GroupLaunch:
+def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
     """Return what the engine containers of a group run; `leader` may be that of the workers.
 
     Raises:
         UnknownLaunchError: the launch is not recognised.
     """
-    others = workers, _command(workers)
-    containers = [(leader, _command(leader)), *[others] * (min(size, MOST_PODS) - 1)]
-    pods = [
-        _start(container, command, _pod(container, index, size))
-        for index, (container, command) in enumerate(containers)
-    ]
+    first, others = _container(leader), _container(workers)
+    containers = [first, *[others] * (min(size, MOST_PODS) - 1)]
+    pods = [_start(each, _pod(each.obj, index, size)) for index, each in enumerate(containers)]
     _check_pods(pods, size, is_one=leader is workers)
-    launch = _together(pods[0], pods[1], _pod(workers, 1, size).env)
+    launch = _together(pods[0], pods[1], _pod(others.obj, 1, size).env)
     if leader is workers:
-        first, other = launch.starts
-        launch = replace(launch, starts=(replace(first, changed=first.changed + other.changed),))
-    return _runnable(launch, text(leader.get("image")))
+        start, other = launch.starts
+        launch = replace(launch, starts=(replace(start, changed=start.changed + other.changed),))
+    return _runnable(launch, text(first.obj.get("image")))
 
 
 def _check_pods(pods: Sequence[PodStart], size: int, *, is_one: bool) -> None:
@@ -166,11 +163,11 @@ def _together(first: PodStart, others: PodStart, variables: Collection[str]) -> 
     if first.part == "worker" or others.part == "leader" or first.command is None:
         raise UnknownLaunchError("the leader joins and the workers lead: the other way round is expected")
     if others.command is not None:
-        lacks = {name for word in first.engine for name in references(word.text)} - {*variables} - OF_LWS
+        lacks = {name for word in first.engine for name in references(word.value)} - {*variables} - OF_LWS
         if lacks:
             raise UnknownLaunchError(f"the workers have no variable {min(lacks)}")
         own = (
-            word._replace(text=word.text.partition("=")[0])
+            word.having(word.value.partition("=")[0])
             for word in _of_workers(first.command, others.command, others.engine)
         )
         others = replace(others, changed=(*others.changed, *own))
@@ -206,7 +203,7 @@ def _runnable(launch: GroupLaunch, image: str) -> GroupLaunch:
     read = read_image(image)
     if launch.launcher not in {RAY_START, RAY_SYMMETRIC} or facts(read).has_ray is not False:
         return launch
-    command, args = (tuple(word.text for word in words) for words in (launch.command, launch.args))
+    command, args = (tuple(word.value for word in words) for words in (launch.command, launch.args))
     flags = read_command(command, args, read).flags.given
     gone = {index for flag in flags if flag.name == BACKEND for index in range(flag.at, flag.at + flag.width)}
     begins = len(command)
@@ -218,7 +215,7 @@ API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-ser
 """Flags that only the API needs: those of the leader count."""
 
 
-def _of_workers(first: Command, others: Command, words: Sequence[Word]) -> Sequence[Word]:
+def _of_workers(first: Command, others: Command, words: Sequence[Leaf]) -> Sequence[Leaf]:
     """Return the workers' flags of an API; check that their engine has no other that the leader's has not."""
     known, more = _settings(first), _settings(others)
     own = {name for name, value in more.items() if known.get(name) != value}
@@ -246,6 +243,19 @@ def _settings(command: Command) -> dict[str, tuple[str, ...]]:
 # --- one template -------------------------------------------------------------------------------------
 
 
+class _Container(NamedTuple):
+    """A container, and the command that it runs."""
+
+    tree: Tree
+    obj: Object
+    command: Command
+
+
+def _container(tree: Tree) -> _Container:
+    obj = plain(tree)
+    return _Container(tree, obj, _command(obj))
+
+
 class _Group(NamedTuple):
     """What of a container's group its launch is compared with."""
 
@@ -255,47 +265,51 @@ class _Group(NamedTuple):
     """The counts of accelerators that the container asks for."""
 
 
-def _start(container: Object, command: Command, pod: GroupPod) -> PodStart:
+def _start(container: _Container, pod: GroupPod) -> PodStart:
     """Return what a container starts in a pod."""
-    own = strings(container.get("command"))
-    words = tuple(Word(word, index) for index, word in enumerate((*own, *strings(container.get("args")))))
-    limits = mapping(mapping(container.get("resources")).get("limits"))
+    obj, command = container.obj, container.command
+    own = items_at(container.tree, "command")
+    words = (*own, *items_at(container.tree, "args"))
+    limits = mapping(mapping(obj.get("resources")).get("limits"))
     devices = tuple(str(count) for name, count in limits.items() if is_accelerator(name))
-    group = _Group(text(container.get("image")), pod, devices)
+    group = _Group(text(obj.get("image")), pod, devices)
     if command.shell is None:
         return _of_command(words, group, has_command=bool(own))
     index = command.shell.index
-    before = tuple(word.text for word in words[:index])
+    before = tuple(word.value for word in words[:index])
     if before[: behind_prefixes(before)] not in {(), ("env",), ("/usr/bin/env",)}:
         raise UnknownLaunchError(f"{before[0][:60]} starts the shell of the script")
     if any(map(_LOGIN.fullmatch, before)):
         raise UnknownLaunchError(
             "a login shell reads files of the image first: without -l, the script is read"
         )
-    if len(words) > index + 2 and '"$@"' not in words[index].text and '"${@}"' not in words[index].text:
+    if len(words) > index + 2 and '"$@"' not in words[index].value and '"${@}"' not in words[index].value:
         raise UnknownLaunchError("arguments follow the script of a shell")
-    return _of_script(words[: index + 1], commands(words[index].text, index, words[index + 2 :], pod), group)
+    return _of_script(words[: index + 1], commands(words[index], words[index + 2 :], pod), group)
 
 
 _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
 
 
-def _of_script(shell: tuple[Word, ...], lines: Sequence[ScriptCommand], group: _Group) -> PodStart:
+def _of_script(shell: tuple[Leaf, ...], lines: Sequence[ScriptCommand], group: _Group) -> PodStart:
     """Return what the commands of a script start together, behind the commands that prepare it."""
     begins = next((index for index, line in enumerate(lines) if not _prepares(line)), len(lines))
-    start = _of_commands([line for line in lines[begins:] if line.words[0].text != "set"], group)
+    start = _of_commands([line for line in lines[begins:] if line.words[0].value != "set"], group)
     before = lines[:begins]
-    if all(line.words[0].text == "set" for line in before):
+    if all(line.words[0].value == "set" for line in before):
         return start
-    if any(line.env != start.env and line.words[0].text not in _OF_SHELL for line in before):
+    if any(line.env != start.env and line.words[0].value not in _OF_SHELL for line in before):
         raise UnknownLaunchError("a command before the engine has other variables than the engine")
-    texts = [shlex.join(word.text for word in line.words) for line in before]
+    unset = {word.value for line in before if line.words[0].value == "unset" for word in line.words}
+    if again := sorted(unset & start.env.keys()):
+        raise UnknownLaunchError(f"the script unsets {again[0]}, and sets it again")
+    texts = [shlex.join(word.value for word in line.words) for line in before]
     if any(POD_IP in each for each in texts):
         raise UnknownLaunchError("a command before the engine has the address of the pod")
     ends = [" &&\n" if line.if_succeeds else "\n" for line in lines[1 : begins + 1]]
     script = "".join(text + end for text, end in zip(texts, ends, strict=True)) + 'exec "$@"'
     *flags, own = shell
-    return replace(start, setup=(*flags, own._replace(text=script), own._replace(text="sh")))
+    return replace(start, setup=(*flags, own.having(script), own.having("sh")))
 
 
 _OF_SHELL: Final = frozenset({"cd", "mkdir", "set", "ulimit", "umask", "unset"})
@@ -304,7 +318,7 @@ _OF_SHELL: Final = frozenset({"cd", "mkdir", "set", "ulimit", "umask", "unset"})
 
 def _prepares(line: ScriptCommand) -> bool:
     """Return whether a command is neither a launch nor an engine, and may stay before one."""
-    texts = tuple(word.text for word in line.words)
+    texts = tuple(word.value for word in line.words)
     is_node = any(each.endswith(_SERVING) for each in texts[:2])
     read = read_command(texts, (), read_image(""))
     return not (is_node or is_endless(texts)) and read.kind == "unknown" and read.shell is None
@@ -314,7 +328,7 @@ def _of_commands(lines: Sequence[ScriptCommand], group: _Group) -> PodStart:
     """Return what commands start: Ray, then on the leader the engine."""
     starts: list[PodStart] = []
     for line in lines:
-        if not is_endless([word.text for word in line.words]) or not starts or starts[-1].engine:
+        if not is_endless([word.value for word in line.words]) or not starts or starts[-1].engine:
             starts.append(replace(_of_command(line.words, group, has_command=True), env=line.env))
     nodes = [start for start in starts if not start.engine]
     engines = [start for start in starts if start.engine]
@@ -334,9 +348,9 @@ def _of_commands(lines: Sequence[ScriptCommand], group: _Group) -> PodStart:
     return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
 
 
-def _of_command(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> PodStart:
+def _of_command(words: tuple[Leaf, ...], group: _Group, *, has_command: bool) -> PodStart:
     """Read a command: of Ray, or of an engine."""
-    texts = tuple(word.text for word in words)
+    texts = tuple(word.value for word in words)
     if len(texts) > 1 and texts[0] in SHELLS and texts[1].endswith(_SERVING):
         texts, words = texts[1:], words[1:]
     if texts[:1] and texts[0].endswith(_SERVING):
@@ -420,25 +434,25 @@ def _is_ours(name: str, value: str, group: _Group) -> bool:
     return value in group.devices if name == "num-gpus" else re.fullmatch(flag.ours, value) is not None
 
 
-def _changed(words: Sequence[Word], known: Collection[str], group: _Group) -> tuple[Word, ...]:
+def _changed(words: Sequence[Leaf], known: Collection[str], group: _Group) -> tuple[Leaf, ...]:
     """Check the flags of a command of Ray, and return those that a launcher writes otherwise."""
-    changed: list[Word] = []
+    changed: list[Leaf] = []
     rest = iter(words)
     for word in rest:
-        flag, _, value = word.text.partition("=")
+        flag, _, value = word.value.partition("=")
         name = flag.removeprefix("--")
         if name not in known or name == flag:
             raise UnknownLaunchError(f"{flag[:60]} of Ray is not recognised")
         if _FLAGS[name].values and not value:
-            value = next((each.text for each in rest), "")
+            value = next((each.value for each in rest), "")
         if not _is_ours(name, value, group):
-            changed.append(Word(f"{flag}={value}", word.item))
+            changed.append(word.having(f"{flag}={value}"))
     return tuple(changed)
 
 
-def _ray_node(flags: Sequence[Word], known: Collection[str], group: _Group, *, leads: bool) -> PodStart:
+def _ray_node(flags: Sequence[Leaf], known: Collection[str], group: _Group, *, leads: bool) -> PodStart:
     changed = _changed(flags, known, group)
-    joins = any("LWS_LEADER_ADDRESS" in word.text for word in flags)
+    joins = any("LWS_LEADER_ADDRESS" in word.value for word in flags)
     if leads == joins:
         raise UnknownLaunchError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
     return PodStart("leader" if leads else "worker", RAY_START, changed=changed)
@@ -447,8 +461,8 @@ def _ray_node(flags: Sequence[Word], known: Collection[str], group: _Group, *, l
 # --- engines ------------------------------------------------------------------------------------------
 
 
-def _engine(words: tuple[Word, ...], image: str, *, has_command: bool) -> PodStart:
-    texts = tuple(word.text for word in words)
+def _engine(words: tuple[Leaf, ...], image: str, *, has_command: bool) -> PodStart:
+    texts = tuple(word.value for word in words)
     read = read_command(texts if has_command else (), () if has_command else texts, read_image(image))
     if unknown := next((each for each in texts if POD_IP in each), ""):
         raise UnknownLaunchError(
@@ -460,7 +474,7 @@ def _engine(words: tuple[Word, ...], image: str, *, has_command: bool) -> PodSta
     return PodStart("any", "", words, read)
 
 
-def _native(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> PodStart:
+def _native(words: tuple[Leaf, ...], group: _Group, *, has_command: bool) -> PodStart:
     """Read an engine, and drop the flags by which it launches the nodes itself."""
     start = _engine(words, group.image, has_command=has_command)
     read = start.command
@@ -476,7 +490,7 @@ def _native(words: tuple[Word, ...], group: _Group, *, has_command: bool) -> Pod
         if flag.name in known and (flag.name != "master-port" or flag.value == _MASTER_PORT)
     ]
     changed = tuple(
-        Word(f"--{flag.name}={flag.value}", words[flag.at].item)
+        words[flag.at].having(f"--{flag.name}={flag.value}")
         for flag in dropped
         if not _is_ours(flag.name, flag.value or "", group)
     )

@@ -6,7 +6,7 @@ recognised, the engine's containers get the plain command of one node; the launc
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -37,7 +37,7 @@ from importer.leaves import (
     without,
     written,
 )
-from importer.script import POD_IP, UnknownLaunchError, Word
+from importer.script import POD_IP, UnknownLaunchError
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
@@ -255,10 +255,11 @@ def _launch(tree: Tree, engines: Sequence[LeafPath], templates: int, size: int) 
         return None
     if len(engines) < templates:
         raise UnknownLaunchError("the container of the engine is not known")
-    containers = [plain(at(tree, *path)) for path in engines]
-    if any(map(is_launch, containers)):
+    containers = [at(tree, *path) for path in engines]
+    objects = list(map(plain, containers))
+    if any(map(is_launch, objects)):
         return recognised(containers[0], containers[-1], size)
-    if not all(map(_is_engine, containers)):
+    if not all(map(_is_engine, objects)):
         raise UnknownLaunchError("no engine is known in the containers")
     return None
 
@@ -267,57 +268,35 @@ def _replaced(
     number: int, tree: Tree, engines: Sequence[LeafPath], launch: GroupLaunch, account: Account
 ) -> Tree:
     """Return a tree with the engine's command of one node in the containers at the paths."""
-    leader = _started(at(tree, *engines[0]))
-    engine = [
-        [leader[word.item].having(word.text) for word in words] for words in (launch.command, launch.args)
-    ]
     for path, start in zip(engines, launch.starts, strict=True):
         own = at(tree, *path)
-        words, commands = _started(own), len(items_at(own, "command"))
-        launched = dict(zip(_LAUNCHES, engine, strict=True))
+        launched = {"command": launch.command, "args": launch.args}
         if start.setup:
-            setup = [words[word.item].having(word.text) for word in start.setup]
-            launched = {"command": setup, "args": [word for part in engine for word in part]}
-        env: dict[str, Tree] = {}
+            launched = {"command": start.setup, "args": (*launch.command, *launch.args)}
+        variables: dict[str, Tree] = {}
         if start.env:
-            script = max(words, key=lambda word: len(word.value))
-            env = {"env": _with_variables(own, start.env, script)}
+            kept = [entry for entry in items_at(own, "env") if value_at(entry, "name") not in start.env]
+            variables = {"env": [*kept, *(_variable(name, value) for name, value in start.env.items())]}
             account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
         first = {key: own[key] for key in ("name", "image") if key in own}
-        plain_launch = {key: items for key, items in launched.items() if items}
+        plain_launch = {key: list(words) for key, words in launched.items() if words}
         others = {key: value for key, value in own.items() if key not in _LAUNCHES}
-        tree = put(tree, path, {**first, **plain_launch, **others, **env})
+        tree = put(tree, path, {**first, **plain_launch, **others, **variables})
         account.say(number, *(OutcomeRule((*path, key), _LAUNCHED) for key in _LAUNCHES))
-        account.say(number, *_changed(path, start.changed, commands))
+        for places in dict.fromkeys(word.origins for word in start.changed):
+            words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
+            reason = f"the launcher has its own value for {', '.join(words)}, or none"
+            outcome = Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
+            account.leave(Leaf(None, places), outcome)
     return tree
 
 
-def _started(container: Tree) -> list[Leaf]:
-    """Return the items of command and args."""
-    return [word for key in _LAUNCHES for word in items_at(container, key)]
-
-
-def _with_variables(container: Tree, env: Mapping[str, str], script: Leaf) -> list[Tree]:
-    """Return the variables of a container with those that its script sets."""
-    own = [entry for entry in items_at(container, "env") if value_at(entry, "name") not in env]
-    return [*own, *(_variable(name, value, script) for name, value in env.items())]
-
-
-def _variable(name: str, value: str, script: Leaf) -> Tree:
-    if value == POD_IP:
-        field = {"fieldRef": {"fieldPath": script.having(value[2:-1])}}
-        return {"name": script.having(name), "valueFrom": field}
-    return {"name": script.having(name), "value": script.having(value)}
-
-
-def _changed(path: LeafPath, words: Sequence[Word], commands: int) -> Iterator[OutcomeRule]:
-    """Yield the outcome of the items of command and args that have words which the launcher changes."""
-    for item in dict.fromkeys(word.item for word in words):
-        where = ("command", item) if item < commands else ("args", item - commands)
-        own = ", ".join(dict.fromkeys(word.text for word in words if word.item == item))
-        reason = f"the launcher has its own value for {own}, or none"
-        outcome = Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
-        yield OutcomeRule((*path, *where), outcome)
+def _variable(name: str, value: Leaf) -> Tree:
+    """Return a variable that a script sets."""
+    if value.value == POD_IP:
+        field = {"fieldRef": {"fieldPath": value.having(POD_IP[2:-1])}}
+        return {"name": value.having(name), "valueFrom": field}
+    return {"name": value.having(name), "value": value}
 
 
 # --- containers ---------------------------------------------------------------------------------------

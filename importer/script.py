@@ -1,6 +1,6 @@
 """The commands that the script of a shell runs in one pod of a group, with their words and their environment.
 
-    commands(text, words, pod)     the commands in their order, or `UnknownLaunchError` with the reason
+    commands(script, rest, pod)     the commands in their order, or `UnknownLaunchError` with the reason
 
 Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
 container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from importer.leaves import Leaf
 from intent.command_line.programs import ASSIGNMENT
 from intent.command_line.shell import LONGEST, ControlGroup, control_groups
 
@@ -24,13 +25,6 @@ POD_IP: Final = "$(status.podIP)"
 SHELLS: Final = frozenset({"/bin/bash", "bash", "/bin/sh", "sh"})
 OF_LWS: Final = frozenset({"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"})
 """Variables that LWS sets in every container."""
-
-
-class Word(NamedTuple):
-    """An argument, and the item of command and args that it stands in."""
-
-    text: str
-    item: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +62,8 @@ def references(text: str) -> list[str]:
 class ScriptCommand(NamedTuple):
     """A command that does something, and the variables that the script sets for it."""
 
-    words: tuple[Word, ...]
-    env: Mapping[str, str]
+    words: tuple[Leaf, ...]
+    env: Mapping[str, Leaf]
     if_succeeds: bool = False
     """Whether it runs only if the command before it succeeds: `&&`."""
 
@@ -78,13 +72,13 @@ class UnknownLaunchError(Exception):
     """What a container starts is not known. The message says what of it."""
 
 
-def commands(text: str, item: int, rest: Sequence[Word], pod: GroupPod) -> tuple[ScriptCommand, ...]:
-    """Return the commands of a script in an item of command and args; `rest` are the items of its `"$@"`.
+def commands(script: Leaf, rest: Sequence[Leaf], pod: GroupPod) -> tuple[ScriptCommand, ...]:
+    """Return the commands of a script, whose words come from it; `rest` are the items of its `"$@"`.
 
     Raises:
         UnknownLaunchError: the script has a construct, or a word, whose effect is not known.
     """
-    run = _Run(pod, item, tuple(rest), _parsed(text))
+    run = _Run(pod, script, tuple(rest), _parsed(script.value))
     if run.block(live=True):
         raise UnknownLaunchError("the script ends a block that does not begin")
     return tuple(run.started)
@@ -156,8 +150,8 @@ class _Run:
     """The state of a script while its commands are read."""
 
     pod: GroupPod
-    item: int
-    rest: tuple[Word, ...]
+    script: Leaf
+    rest: tuple[Leaf, ...]
     items: tuple[_Item, ...]
     position: int = 0
     variables: dict[str, str | None] = field(default_factory=dict)
@@ -168,8 +162,6 @@ class _Run:
     """The command on whose success or output the next one depends."""
     if_succeeds: bool = False
     """Whether the next command runs only if the last one of `started` succeeds."""
-    unset: set[str] = field(default_factory=set)
-    """Variables that the script does not set, and unsets."""
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
     expanded: int = 0
@@ -266,27 +258,27 @@ class _Run:
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             self.variables[name] = own[name] = self._assigned(name, value)
-        sets = {"export": self._export, "unset": self._unset}
-        if item.ends == "&" and (not words or words[0] in sets):
+        if item.ends == "&" and (not words or words[0] == "export"):
             raise UnknownLaunchError(f"`{_shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables = before
-        if words[0] in sets:
-            sets[words[0]](words[1:])
-        elif not _BUILTINS.get(words[0], _ANYTHING).fullmatch(" ".join(words[1:])) or _APPENDS.match(
-            words[0]
-        ):
+        if words[0] == "export":
+            self._export(words[1:])
+            return
+        expanded = [each for word in words for each in self._split(word)]
+        known = self.variables.keys() | self.pod.env.keys()
+        unsets = words[0] == "unset" and any(word.value in known for word in expanded)
+        if unsets or not _is_read(words):
             raise UnknownLaunchError(f"`{_shown(words)}` is not read")
-        else:
-            self._start([each for word in words for each in self._split(word)], own, item)
+        self._start(expanded, own, item)
 
-    def _start(self, words: list[Word], own: dict[str, str | None], item: _Item) -> None:
+    def _start(self, words: list[Leaf], own: dict[str, str | None], item: _Item) -> None:
         """Record a command with the variables that the script sets for it."""
-        words = words[1:] if words[:1] and words[0].text == "exec" else words
+        words = words[1:] if words[:1] and words[0].value == "exec" else words
         if not words:
             raise UnknownLaunchError(f"`{_shown(item.words)}` starts no program")
-        texts = [word.text for word in words]
+        texts = [word.value for word in words]
         is_node = texts[:2] == ["ray", "start"]
         if not all(_is_quiet(to) if is_node else _ITSELF.fullmatch(to) for to in item.redirects):
             raise UnknownLaunchError(f"the output of `{' '.join(texts[:2])}` goes to a file")
@@ -301,7 +293,7 @@ class _Run:
                 raise UnknownLaunchError(
                     f"the script sets {name}, and another variable of the container names it"
                 )
-        known = {name: value or "" for name, value in env.items()}
+        known = {name: self.script.having(value) for name, value in env.items()}
         self.started.append(ScriptCommand(tuple(words), known, self.if_succeeds))
 
     def _export(self, words: Sequence[str]) -> None:
@@ -315,21 +307,8 @@ class _Run:
                 assigned[name] = self._assigned(name, value)
         self.variables |= assigned
 
-    def _unset(self, words: Sequence[str]) -> None:
-        """Forget variables of the script, and record a command for those that it has from outside."""
-        for word in words:
-            name = word.partition("=")[0]
-            if name not in self.variables or name in self.pod.env:
-                command = (Word("unset", self.item), Word(word, self.item))
-                self.started.append(ScriptCommand(command, {}, self.if_succeeds))
-                self.unset.add(name)
-            self.variables.pop(name, None)
-            self.exported.discard(name)
-
     def _assigned(self, name: str, word: str) -> str | None:
         """Return the value of an assignment."""
-        if name in self.unset:
-            raise UnknownLaunchError(f"the script unsets {name}, and sets it again")
         if _ADDRESS_OF_POD.fullmatch(word.strip('"')):
             return POD_IP
         if _COMMAND.search(_INNER.sub("", word)) and _output_reads(word) and "$((" not in word:
@@ -360,20 +339,18 @@ class _Run:
 
     # --- words ----------------------------------------------------------------------------------------
 
-    def _split(self, word: str) -> Iterator[Word]:
+    def _split(self, word: str) -> Iterator[Leaf]:
         """Yield the words that a word expands to: several if it is a variable without quotes."""
         if word in {'"$@"', '"${@}"'}:
             yield from self.rest
         elif whole := _WHOLE.fullmatch(word):
-            yield from (Word(text, self.item) for text in self._words_of(whole[whole.lastindex or 0], word))
+            yield from map(self.script.having, self._words_of(whole[whole.lastindex or 0], word))
         else:
-            yield Word(self._text(word), self.item)
+            yield self.script.having(self._text(word))
 
     def _words_of(self, name: str, word: str) -> Sequence[str]:
         """Return the words to which the shell splits a variable without quotes."""
         known: Mapping[str, str | None] = self.pod.env
-        if name in self.unset:
-            raise UnknownLaunchError(f"the script unsets {name}, and has it in another command")
         if name in self.variables and not word.startswith("$("):
             known = self.variables
         value = known.get(name)
@@ -429,8 +406,6 @@ class _Run:
 
     def _variable(self, name: str, default: str | None, *, quoted: bool) -> str:
         """Return the value of a variable, as the kubelet reads it if it is the container's."""
-        if name in self.unset:
-            raise UnknownLaunchError(f"the script unsets {name}, and has it in another command")
         if name in self.variables:
             value = self.variables[name]
             self._count(value, name)
@@ -575,6 +550,12 @@ _ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
 def is_endless(words: Sequence[str]) -> bool:
     """Return whether a command only keeps its container alive."""
     return _ENDLESS.fullmatch(" ".join(words)) is not None
+
+
+def _is_read(words: Sequence[str]) -> bool:
+    """Return whether the effect of a command on the variables of the script is known."""
+    form = _BUILTINS.get(words[0], _ANYTHING)
+    return not _APPENDS.match(words[0]) and form.fullmatch(" ".join(words[1:])) is not None
 
 
 def _is_quiet(redirect: str) -> bool:

@@ -129,11 +129,11 @@ def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
         raise UnknownLaunchError("an argument is no text")
     values = {name: value_at(value) for name, value in env.items()}
     texts = {name: value if isinstance(value, str) else None for name, value in values.items()}
-    started = commands(f"begin {leaf.value} end", 0, (), GroupPod(env=texts))
-    begin, *words, end = (word.text for word in started[0].words) if len(started) == 1 else ("", "")
-    if (begin, end) != ("begin", "end"):
+    started = commands(leaf.having(f"begin {leaf.value} end"), (), GroupPod(env=texts))
+    words = list(started[0].words)
+    if len(started) > 1 or (words[0].value, words[-1].value) != ("begin", "end"):
         raise UnknownLaunchError("a shell does more than pass an argument on")
-    return [leaf.having(word) for word in words]
+    return words[1:-1]
 
 
 def _chosen(script: str, version: Version) -> dict[str, str]:

@@ -209,6 +209,10 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(script(f"hf download m\nexport HF_HUB_OFFLINE=1\nray start --head; {SERVE}"), script(WORKER)),
         "a command before the engine has other variables than the engine",
     ),
+    "a variable that is unset and set": (
+        lws(script(f"unset A; export A=b; ray start --head; {SERVE}"), script(WORKER)),
+        "the script unsets A, and sets it again",
+    ),
     "a variable of Ray alone": (
         lws(script(f"CUDA_VISIBLE_DEVICES= ray start --head; {SERVE}"), script(WORKER)),
         "CUDA_VISIBLE_DEVICES is a variable of Ray, and not of the engine",
@@ -452,10 +456,17 @@ def test_commands_before_the_launch_stay_before_the_engine() -> None:
 
 def test_a_script_before_the_engine_keeps_its_shell_and_its_conditions() -> None:
     shell = ["bash", "-e", "-o", "pipefail", "-c"]
-    text = f"ulimit -n 9; export A=b; cd /w && echo && ray start --head; {SERVE}"
+    text = f"ulimit -n 9; unset PROXY; export A=b; cd /w && echo && ray start --head; {SERVE}"
     made = import_all([lws(container([*shell, text]), script(WORKER))])
 
-    assert starts(made)[0] == [*shell, 'ulimit -n 9\ncd /w &&\nexec "$@"', "sh", "vllm", "serve", *MODEL]
+    assert starts(made)[0] == [
+        *shell,
+        'ulimit -n 9\nunset PROXY\ncd /w &&\nexec "$@"',
+        "sh",
+        "vllm",
+        "serve",
+        *MODEL,
+    ]
     assert (made.report.lost, made.report.by_hand) == ((), ())
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from importer.script import POD_IP, GroupPod, UnknownLaunchError, Word, commands
+from importer.leaves import Leaf
+from importer.script import POD_IP, GroupPod, UnknownLaunchError, commands
 
 STAND_IN: Final = """#!/bin/bash
 if [ "$1" = status ]; then printf 'node_1\\nnode_2\\nnode_3\\n'; exit 0; fi
@@ -142,15 +143,13 @@ def read(script: str, pod: GroupPod) -> list[tuple[list[str], dict[str, str]]]:
         return pod.value(text).replace("$(LWS_LEADER_ADDRESS)", "lws-0.lws").replace(POD_IP, "10.0.0.1")
 
     env = {name: pod.value(value or "") for name, value in pod.env.items()}
-    rest = (Word("rest", 4), Word("of it", 5))
-    return [
-        (
-            [known(word.text) for word in one.words],
-            {name: known({**env, **one.env}.get(name, "")) for name in ("A", "B", "PORT", "HOST")},
-        )
-        for one in commands(script, 2, rest, pod)
-        if one.words[0].text in {"ray", "vllm"}
-    ]
+    read = []
+    for command in commands(Leaf(script), (Leaf("rest"), Leaf("of it")), pod):
+        words = [known(word.value) for word in command.words]
+        values = {**env, **{name: value.value for name, value in command.env.items()}}
+        if words[0] in {"ray", "vllm"}:
+            read.append((words, {name: known(values.get(name, "")) for name in ("A", "B", "PORT", "HOST")}))
+    return read
 
 
 @given(lines=st.lists(st.sampled_from(LINES), min_size=1, max_size=6), index=st.integers(0, 2))
@@ -186,7 +185,7 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
 def test_a_script_that_is_not_read_has_a_reason(script: str, why: str) -> None:
     env = {**ENV, "C": "$(D)" * 999, "D": "$(E)" * 999, "E": "e" * 999}
     with pytest.raises(UnknownLaunchError, match=re.escape(why)):
-        commands(script, 2, (), GroupPod(0, 3, env))
+        commands(Leaf(script), (), GroupPod(0, 3, env))
 
 
 def test_most_lines_are_read() -> None:
@@ -196,4 +195,10 @@ def test_most_lines_are_read() -> None:
             read(f"A=1\nB=2\n{line}", GroupPod(0, 3, ENV))
         except UnknownLaunchError:
             refused.append(line)
-    assert refused == ["[ -n x ] && A=4", "false || B=6", "vllm serve {a,b} *.py", "vllm serve ~/m"]
+    assert refused == [
+        "unset A",
+        "[ -n x ] && A=4",
+        "false || B=6",
+        "vllm serve {a,b} *.py",
+        "vllm serve ~/m",
+    ]
