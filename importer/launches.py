@@ -1,6 +1,6 @@
 """Launches of several nodes that authors wrote by hand: recognised, and what the engine runs on one node.
 
-    recognised(leader, workers, size)     a `GroupLaunch`, or `UnknownLaunchError` with the reason
+    recognised(leader, workers, size)     a `GroupLaunch`, or `StaysError` with the reason
 
 Each template runs one of these, in a list of arguments or in the script of a shell (`importer.script`):
 
@@ -27,7 +27,7 @@ from importer.script import (
     SHELLS,
     GroupPod,
     ScriptCommand,
-    UnknownLaunchError,
+    StaysError,
     commands,
     is_endless,
     references,
@@ -48,6 +48,7 @@ from intent.command_line.flags import (
     NODE_RANK,
     RANK,
     START_RANK,
+    Flag,
 )
 from intent.command_line.merge import setting
 from intent.command_line.programs import behind_prefixes
@@ -109,7 +110,7 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
     """Return what the engine containers of a group run; `leader` may be that of the workers.
 
     Raises:
-        UnknownLaunchError: the launch is not recognised.
+        StaysError: the launch is not recognised.
     """
     first, others = _container(leader), _container(workers)
     containers = [first, *[others] * (min(size, MOST_PODS) - 1)]
@@ -125,12 +126,12 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
 def _check_pods(pods: Sequence[PodStart], size: int, *, is_one: bool) -> None:
     """Check that all workers start the same, and that what differs between pods is what LWS says of them."""
     if len(pods) < size:
-        raise UnknownLaunchError(f"the group has more than {MOST_PODS} pods")
+        raise StaysError(f"the group has more than {MOST_PODS} pods")
     first, other = (replace(pod, ranks=None) for pod in pods[:2])
     if any(replace(pod, ranks=None) != other for pod in pods[2:]):
-        raise UnknownLaunchError("the workers do not all start the same")
+        raise StaysError("the workers do not all start the same")
     if is_one and (first.env, first.setup) != (other.env, other.setup):
-        raise UnknownLaunchError("the script prepares the leader otherwise than the workers")
+        raise StaysError("the script prepares the leader otherwise than the workers")
     _check_ranks(pods)
 
 
@@ -155,17 +156,15 @@ _SIZE_OF_LWS: Final = "metadata.annotations['leaderworkerset.sigs.k8s.io/size']"
 def _together(first: PodStart, others: PodStart, variables: Collection[str]) -> GroupLaunch:
     """Return what leader and workers start together; `variables`: those of the workers' container."""
     if first.launcher != others.launcher:
-        raise UnknownLaunchError(
-            f"the leader is launched with {first.launcher}, the workers with {others.launcher}"
-        )
+        raise StaysError(f"the leader is launched with {first.launcher}, the workers with {others.launcher}")
     if not first.launcher:
-        raise UnknownLaunchError("nothing joins the nodes: each starts an engine of its own")
+        raise StaysError("nothing joins the nodes: each starts an engine of its own")
     if first.part == "worker" or others.part == "leader" or first.command is None:
-        raise UnknownLaunchError("the leader joins and the workers lead: the other way round is expected")
+        raise StaysError("the leader joins and the workers lead: the other way round is expected")
     if others.command is not None:
         lacks = {name for word in first.engine for name in references(word.value)} - {*variables} - OF_LWS
         if lacks:
-            raise UnknownLaunchError(f"the workers have no variable {min(lacks)}")
+            raise StaysError(f"the workers have no variable {min(lacks)}")
         own = (
             word.having(word.value.partition("=")[0])
             for word in _of_workers(first.command, others.command, others.engine)
@@ -181,21 +180,17 @@ def _check_ranks(pods: Sequence[PodStart]) -> None:
     if not ranks:
         return
     if len(ranks) < len(pods):
-        raise UnknownLaunchError("only some pods have --data-parallel-address")
+        raise StaysError("only some pods have --data-parallel-address")
     begins = list(accumulate((own.local for own in ranks), initial=0))
     for index, (own, expected) in enumerate(zip(ranks, begins, strict=False)):
         if own.start != expected:
-            raise UnknownLaunchError(
-                f"the ranks of pod {index} begin at {own.start}, and {expected} is expected"
-            )
+            raise StaysError(f"the ranks of pod {index} begin at {own.start}, and {expected} is expected")
         if index and pods[index].part != "worker" and not own.serves:
-            raise UnknownLaunchError(
+            raise StaysError(
                 "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so"
             )
     if begins[-1] != ranks[0].data:
-        raise UnknownLaunchError(
-            f"--data-parallel-size is {ranks[0].data}, and the pods have {begins[-1]} ranks"
-        )
+        raise StaysError(f"--data-parallel-size is {ranks[0].data}, and the pods have {begins[-1]} ranks")
 
 
 def _runnable(launch: GroupLaunch, image: str) -> GroupLaunch:
@@ -205,10 +200,14 @@ def _runnable(launch: GroupLaunch, image: str) -> GroupLaunch:
         return launch
     command, args = (tuple(word.value for word in words) for words in (launch.command, launch.args))
     flags = read_command(command, args, read).flags.given
-    gone = {index for flag in flags if flag.name == BACKEND for index in range(flag.at, flag.at + flag.width)}
+    kept = _without((*launch.command, *launch.args), [flag for flag in flags if flag.name == BACKEND])
     begins = len(command)
-    kept = tuple(word for index, word in enumerate((*launch.command, *launch.args)) if index not in gone)
     return replace(launch, launcher=VLLM_NATIVE, command=kept[:begins], args=kept[begins:])
+
+
+def _without(words: Sequence[Leaf], flags: Sequence[Flag]) -> tuple[Leaf, ...]:
+    gone = {index for flag in flags for index in range(flag.at, flag.at + flag.width)}
+    return tuple(word for index, word in enumerate(words) if index not in gone)
 
 
 API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})
@@ -220,7 +219,7 @@ def _of_workers(first: Command, others: Command, words: Sequence[Leaf]) -> Seque
     known, more = _settings(first), _settings(others)
     own = {name for name, value in more.items() if known.get(name) != value}
     if different := sorted(own - API):
-        raise UnknownLaunchError(f"leader and workers start different engines: {different[0]} differs")
+        raise StaysError(f"leader and workers start different engines: {different[0]} differs")
     return [words[flag.at] for flag in others.flags.given if setting(others, flag) in own]
 
 
@@ -278,13 +277,11 @@ def _start(container: _Container, pod: GroupPod) -> PodStart:
     index = command.shell.index
     before = tuple(word.value for word in words[:index])
     if before[: behind_prefixes(before)] not in {(), ("env",), ("/usr/bin/env",)}:
-        raise UnknownLaunchError(f"{before[0][:60]} starts the shell of the script")
+        raise StaysError(f"{before[0][:60]} starts the shell of the script")
     if any(map(_LOGIN.fullmatch, before)):
-        raise UnknownLaunchError(
-            "a login shell reads files of the image first: without -l, the script is read"
-        )
+        raise StaysError("a login shell reads files of the image first: without -l, the script is read")
     if len(words) > index + 2 and '"$@"' not in words[index].value and '"${@}"' not in words[index].value:
-        raise UnknownLaunchError("arguments follow the script of a shell")
+        raise StaysError("arguments follow the script of a shell")
     return _of_script(words[: index + 1], commands(words[index], words[index + 2 :], pod), group)
 
 
@@ -299,13 +296,13 @@ def _of_script(shell: tuple[Leaf, ...], lines: Sequence[ScriptCommand], group: _
     if all(line.words[0].value == "set" for line in before):
         return start
     if any(line.env != start.env and line.words[0].value not in _OF_SHELL for line in before):
-        raise UnknownLaunchError("a command before the engine has other variables than the engine")
+        raise StaysError("a command before the engine has other variables than the engine")
     unset = {word.value for line in before if line.words[0].value == "unset" for word in line.words}
     if again := sorted(unset & start.env.keys()):
-        raise UnknownLaunchError(f"the script unsets {again[0]}, and sets it again")
+        raise StaysError(f"the script unsets {again[0]}, and sets it again")
     texts = [shlex.join(word.value for word in line.words) for line in before]
     if any(POD_IP in each for each in texts):
-        raise UnknownLaunchError("a command before the engine has the address of the pod")
+        raise StaysError("a command before the engine has the address of the pod")
     ends = [" &&\n" if line.if_succeeds else "\n" for line in lines[1 : begins + 1]]
     script = "".join(text + end for text, end in zip(texts, ends, strict=True)) + 'exec "$@"'
     *flags, own = shell
@@ -333,17 +330,17 @@ def _of_commands(lines: Sequence[ScriptCommand], group: _Group) -> PodStart:
     nodes = [start for start in starts if not start.engine]
     engines = [start for start in starts if start.engine]
     if len(nodes) > 1 or len(engines) > 1 or not starts:
-        raise UnknownLaunchError("the script starts no engine, or several")
+        raise StaysError("the script starts no engine, or several")
     if not nodes:
         return engines[0]
     if not engines:
         if nodes[0].part == "leader":
-            raise UnknownLaunchError("the script starts a head of Ray and no engine")
+            raise StaysError("the script starts a head of Ray and no engine")
         return nodes[0]
     if nodes[0].part != "leader" or engines[0].launcher:
-        raise UnknownLaunchError("the script launches the nodes in two ways")
+        raise StaysError("the script launches the nodes in two ways")
     if own := sorted(dict(nodes[0].env.items() - engines[0].env.items())):
-        raise UnknownLaunchError(f"{own[0]} is a variable of Ray, and not of the engine")
+        raise StaysError(f"{own[0]} is a variable of Ray, and not of the engine")
     changed = (*nodes[0].changed, *engines[0].changed)
     return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
 
@@ -368,8 +365,8 @@ def _of_command(words: tuple[Leaf, ...], group: _Group, *, has_command: bool) ->
 # --- flags --------------------------------------------------------------------------------------------
 
 
-class _Flag(NamedTuple):
-    """A flag by which nodes are launched."""
+class _Form(NamedTuple):
+    """The values of a flag by which nodes are launched."""
 
     values: str = ""
     """The form of the values that are understood; empty for a flag without a value."""
@@ -385,25 +382,25 @@ _OWN_ADDRESS: Final = "own"
 _NUMBER: Final = r"\d{1,12}"
 _NOTHING: Final = r"(?!)"
 _MASTER_PORT: Final = "29501"
-_FLAGS: Final[Mapping[str, _Flag]] = {
-    **dict.fromkeys(("head", "block", "disable-usage-stats", HEADLESS), _Flag()),
-    **dict.fromkeys(("port", "ray_port"), _Flag(_NUMBER, "6379")),
-    **dict.fromkeys(("address", "ray_address"), _Flag(_ADDRESS, r"[^:]*(:6379)?")),
+_FLAGS: Final[Mapping[str, _Form]] = {
+    **dict.fromkeys(("head", "block", "disable-usage-stats", HEADLESS), _Form()),
+    **dict.fromkeys(("port", "ray_port"), _Form(_NUMBER, "6379")),
+    **dict.fromkeys(("address", "ray_address"), _Form(_ADDRESS, r"[^:]*(:6379)?")),
     **dict.fromkeys(
         (
             *("num-gpus", "num-cpus", "dashboard-port", "object-store-memory", "metrics-export-port"),
             *("ray-client-server-port", "node-manager-port", "object-manager-port", "min-worker-port"),
             *("max-worker-port", "ray_init_timeout"),
         ),
-        _Flag(_NUMBER, _NOTHING),
+        _Form(_NUMBER, _NOTHING),
     ),
-    **dict.fromkeys(("dashboard-host", "include-dashboard", "temp-dir", "resources"), _Flag(r".*", _NOTHING)),
-    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES, NODE_RANK, START_RANK), _Flag(_NUMBER)),
-    "node-ip-address": _Flag(_OWN_ADDRESS),
-    "master-port": _Flag(_MASTER_PORT),
-    "master-addr": _Flag(_ADDRESS, r"[^:]*"),
-    "dist-init-addr": _Flag(_ADDRESS, r"[^:]*:20000"),
-    ADDRESS: _Flag(_ADDRESS),
+    **dict.fromkeys(("dashboard-host", "include-dashboard", "temp-dir", "resources"), _Form(r".*", _NOTHING)),
+    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES, NODE_RANK, START_RANK), _Form(_NUMBER)),
+    "node-ip-address": _Form(_OWN_ADDRESS),
+    "master-port": _Form(_MASTER_PORT),
+    "master-addr": _Form(_ADDRESS, r"[^:]*"),
+    "dist-init-addr": _Form(_ADDRESS, r"[^:]*:20000"),
+    ADDRESS: _Form(_ADDRESS),
 }
 _OF_SIZE: Final = frozenset({"ray_cluster_size", "min-nodes", NNODES})
 """Flags whose value is the size of the group."""
@@ -422,16 +419,16 @@ _LAUNCHERS: Final = {"vllm": VLLM_NATIVE, "sglang": SGLANG}
 
 def _is_ours(name: str, value: str, group: _Group) -> bool:
     """Return whether a launcher of ours does the same as a flag with this value."""
-    flag, pod = _FLAGS[name], group.pod
-    value = value if flag.values == _ADDRESS else pod.value(value)
-    is_own = flag.values == _OWN_ADDRESS and (value == POD_IP or value[2:-1] in pod.addresses)
-    if not (is_own or re.fullmatch(flag.values, value)):
-        raise UnknownLaunchError(f"--{name} {value[:60]} is not what LWS sets")
+    form, pod = _FLAGS[name], group.pod
+    value = value if form.values == _ADDRESS else pod.value(value)
+    is_own = form.values == _OWN_ADDRESS and (value == POD_IP or value[2:-1] in pod.addresses)
+    if not (is_own or re.fullmatch(form.values, value)):
+        raise StaysError(f"--{name} {value[:60]} is not what LWS sets")
     if name in _OF_SIZE and int(value) != pod.size:
-        raise UnknownLaunchError(f"--{name} is {value}, and the size of the group {pod.size}")
+        raise StaysError(f"--{name} is {value}, and the size of the group {pod.size}")
     if name == NODE_RANK and int(value) != pod.index:
-        raise UnknownLaunchError(f"--{name} {value} is the rank of one pod: write $(LWS_WORKER_INDEX)")
-    return value in group.devices if name == "num-gpus" else re.fullmatch(flag.ours, value) is not None
+        raise StaysError(f"--{name} {value} is the rank of one pod: write $(LWS_WORKER_INDEX)")
+    return value in group.devices if name == "num-gpus" else re.fullmatch(form.ours, value) is not None
 
 
 def _changed(words: Sequence[Leaf], known: Collection[str], group: _Group) -> tuple[Leaf, ...]:
@@ -442,7 +439,7 @@ def _changed(words: Sequence[Leaf], known: Collection[str], group: _Group) -> tu
         flag, _, value = word.value.partition("=")
         name = flag.removeprefix("--")
         if name not in known or name == flag:
-            raise UnknownLaunchError(f"{flag[:60]} of Ray is not recognised")
+            raise StaysError(f"{flag[:60]} of Ray is not recognised")
         if _FLAGS[name].values and not value:
             value = next((each.value for each in rest), "")
         if not _is_ours(name, value, group):
@@ -454,7 +451,7 @@ def _ray_node(flags: Sequence[Leaf], known: Collection[str], group: _Group, *, l
     changed = _changed(flags, known, group)
     joins = any("LWS_LEADER_ADDRESS" in word.value for word in flags)
     if leads == joins:
-        raise UnknownLaunchError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
+        raise StaysError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
     return PodStart("leader" if leads else "worker", RAY_START, changed=changed)
 
 
@@ -465,12 +462,10 @@ def _engine(words: tuple[Leaf, ...], image: str, *, has_command: bool) -> PodSta
     texts = tuple(word.value for word in words)
     read = read_command(texts if has_command else (), () if has_command else texts, read_image(image))
     if unknown := next((each for each in texts if POD_IP in each), ""):
-        raise UnknownLaunchError(
-            f"{unknown[:60]} is the address of the pod: name a variable of the container for it"
-        )
+        raise StaysError(f"{unknown[:60]} is the address of the pod: name a variable of the container for it")
     if read.shell or (not read.engine and not read.within):
         shown = " ".join(texts[:2])[:60] or "the entrypoint of the image"
-        raise UnknownLaunchError(f"{shown} is no known engine")
+        raise StaysError(f"{shown} is no known engine")
     return PodStart("any", "", words, read)
 
 
@@ -482,7 +477,7 @@ def _native(words: tuple[Leaf, ...], group: _Group, *, has_command: bool) -> Pod
         return start
     known, flags = _NATIVE.get(read.within, frozenset()), read.flags
     if not (flags.last(NNODES) or flags.last(ADDRESS)) or flags.last(DATA_BACKEND):
-        raise UnknownLaunchError("the flags by which the engine launches the nodes are not recognised")
+        raise StaysError("the flags by which the engine launches the nodes are not recognised")
     # a port that is not the launcher's own stays: the launcher leaves it to the author
     dropped = [
         flag
@@ -494,11 +489,9 @@ def _native(words: tuple[Leaf, ...], group: _Group, *, has_command: bool) -> Pod
         for flag in dropped
         if not _is_ours(flag.name, flag.value or "", group)
     )
-    gone = {index for flag in dropped for index in range(flag.at, flag.at + flag.width)}
-    kept = tuple(word for index, word in enumerate(words) if index not in gone)
-    plain = _engine(kept, group.image, has_command=has_command)
+    plain = _engine(_without(words, dropped), group.image, has_command=has_command)
     if plain.command is None or plain.command.kind == "distributed":
-        raise UnknownLaunchError("flags remain by which the engine launches the nodes itself")
+        raise StaysError("flags remain by which the engine launches the nodes itself")
     part: GroupRole = "worker" if flags.last(HEADLESS) else "any"
     ranks = _ranks(read, group.pod) if flags.last(ADDRESS) else None
     return replace(plain, part=part, launcher=_LAUNCHERS[read.within], changed=changed, ranks=ranks)
@@ -512,7 +505,7 @@ def _ranks(command: Command, pod: GroupPod) -> _Ranks:
         if flag := flags.last(name):
             value = pod.value(flag.value or "")
             if not re.fullmatch(_NUMBER, value):
-                raise UnknownLaunchError(f"--{name} {value[:60]} is not a number that the manifest tells")
+                raise StaysError(f"--{name} {value[:60]} is not a number that the manifest tells")
             sizes[name] = int(value)
     data = sizes.get(DATA, 1)
     local = 1 if RANK in sizes else sizes.get(LOCAL_DATA, data // size)

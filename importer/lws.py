@@ -37,7 +37,7 @@ from importer.leaves import (
     without,
     written,
 )
-from importer.script import POD_IP, UnknownLaunchError
+from importer.script import POD_IP, StaysError
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
@@ -192,7 +192,7 @@ def _member(number: int, tree: Tree, path: LeafPath, own: Mapping[str, str], acc
     ]
     try:
         launch = _launch(tree, engines, len(indexes), integer(at(value, *GROUP, "size")))
-    except UnknownLaunchError as error:
+    except StaysError as error:
         if excluded:
             account.say(number, *(OutcomeRule(field, kept(_LEFT)) for field in excluded))
             return tree
@@ -249,18 +249,18 @@ def _launch(tree: Tree, engines: Sequence[LeafPath], templates: int, size: int) 
     """Return the launch over several nodes of a group with the engines at the paths; None if it has none.
 
     Raises:
-        UnknownLaunchError: the launch stays.
+        StaysError: the launch stays.
     """
     if size < 2 or not templates:
         return None
     if len(engines) < templates:
-        raise UnknownLaunchError("the container of the engine is not known")
+        raise StaysError("the container of the engine is not known")
     containers = [at(tree, *path) for path in engines]
     objects = list(map(plain, containers))
     if any(map(is_launch, objects)):
         return recognised(containers[0], containers[-1], size)
     if not all(map(_is_engine, objects)):
-        raise UnknownLaunchError("no engine is known in the containers")
+        raise StaysError("no engine is known in the containers")
     return None
 
 

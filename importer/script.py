@@ -1,6 +1,6 @@
 """The commands that the script of a shell runs in one pod of a group, with their words and their environment.
 
-    commands(script, rest, pod)     the commands in their order, or `UnknownLaunchError` with the reason
+    commands(script, rest, pod)     the commands in their order, or `StaysError` with the reason
 
 Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
 container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
@@ -43,13 +43,13 @@ class GroupPod:
         """Return a text with the references to known variables replaced.
 
         Raises:
-            UnknownLaunchError: the values are too long.
+            StaysError: the values are too long.
         """
         own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
         known = {name: str(value) for name, value in {**self.env, **own}.items() if value is not None}
         for _ in range(_NESTED):
             if sum(len(known.get(name, "")) for name in references(text)) > LARGEST:
-                raise UnknownLaunchError(f"variables of the container have more than {LARGEST} characters")
+                raise StaysError(f"variables of the container have more than {LARGEST} characters")
             text = _REFERENCE.sub(lambda reference: known.get(reference[1], reference[0]), text)
         return text
 
@@ -68,19 +68,19 @@ class ScriptCommand(NamedTuple):
     """Whether it runs only if the command before it succeeds: `&&`."""
 
 
-class UnknownLaunchError(Exception):
-    """What a container starts is not known. The message says what of it."""
+class StaysError(Exception):
+    """A launch stays, since what it starts is not known. The message says what of it."""
 
 
 def commands(script: Leaf, rest: Sequence[Leaf], pod: GroupPod) -> tuple[ScriptCommand, ...]:
     """Return the commands of a script, whose words come from it; `rest` are the items of its `"$@"`.
 
     Raises:
-        UnknownLaunchError: the script has a construct, or a word, whose effect is not known.
+        StaysError: the script has a construct, or a word, whose effect is not known.
     """
     run = _Run(pod, script, tuple(rest), _parsed(script.value))
     if run.block(live=True):
-        raise UnknownLaunchError("the script ends a block that does not begin")
+        raise StaysError("the script ends a block that does not begin")
     return tuple(run.started)
 
 
@@ -109,18 +109,16 @@ class _Item(NamedTuple):
 def _parsed(text: str) -> tuple[_Item, ...]:
     """Parse a script, which is the same for each pod of a group."""
     if len(text) > LONGEST:
-        raise UnknownLaunchError(f"the script has more than {LONGEST} characters")
+        raise StaysError(f"the script has more than {LONGEST} characters")
     if "\r" in text:
-        raise UnknownLaunchError(
-            "lines of the script end with a carriage return, which a shell takes as text"
-        )
+        raise StaysError("lines of the script end with a carriage return, which a shell takes as text")
     groups = control_groups(text)
     if groups is None:
-        raise UnknownLaunchError("the script has a function, a here-document, or a nested command")
+        raise StaysError("the script has a function, a here-document, or a nested command")
     items = tuple(_items(groups))
     steps = ((item.keyword in _OPENS) - (item.keyword in _CLOSES) for item in items)
     if max(accumulate(steps), default=0) > _DEEPEST:
-        raise UnknownLaunchError(f"more than {_DEEPEST} loops and conditions stand in each other")
+        raise StaysError(f"more than {_DEEPEST} loops and conditions stand in each other")
     return items
 
 
@@ -138,11 +136,11 @@ def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
             yield _Item("", (":", *words[start:]))
             continue
         if ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
-            raise UnknownLaunchError("the script has a group of commands, or a block in the background")
+            raise StaysError("the script has a group of commands, or a block in the background")
         if words[start:]:
             yield _Item("", words[start:], redirects, ends)
         elif not all(map(_is_quiet, redirects)):
-            raise UnknownLaunchError(f"the script writes to a file: {redirects[0][:60]}")
+            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
 
 @dataclass(slots=True)
@@ -187,11 +185,11 @@ class _Run:
         only_reads = all(each.keyword or _only_reads(each, inside=True) for each in inside)
         variables = dict(self.variables)
         if keyword in _LOOPS and live and not (only_reads and self._awaits_ray(inside)):
-            raise UnknownLaunchError(f"`{keyword}` does more than wait for Ray, or for the leader")
+            raise StaysError(f"`{keyword}` does more than wait for Ray, or for the leader")
         if live and keyword not in _LOOPS:
             try:
                 self._branches()
-            except UnknownLaunchError:
+            except StaysError:
                 if not only_reads:
                     raise
             else:
@@ -214,14 +212,14 @@ class _Run:
             depth += (self.items[index].keyword in _OPENS) - (self.items[index].keyword in _CLOSES)
             if not depth:
                 return index + 1
-        raise UnknownLaunchError("a loop or a condition of the script does not end")
+        raise StaysError("a loop or a condition of the script does not end")
 
     def _branches(self) -> None:
         taken, keyword = False, "if"
         while keyword in {"if", "elif"}:
             condition = self.items[self.position]
             if condition.keyword or self.items[self.position + 1].keyword != "then":
-                raise UnknownLaunchError("a condition of the script is more than one command")
+                raise StaysError("a condition of the script is more than one command")
             self.position += 2
             holds = not taken and self._holds(condition)
             keyword = self.block(live=holds)
@@ -229,7 +227,7 @@ class _Run:
         if keyword == "else":
             keyword = self.block(live=not taken)
         if keyword != "fi":
-            raise UnknownLaunchError("a condition of the script does not end")
+            raise StaysError("a condition of the script does not end")
 
     # --- one command ----------------------------------------------------------------------------------
 
@@ -252,14 +250,14 @@ class _Run:
         if _only_reads(item) or (depends and item.words[:1] == ("exit",)):
             return
         if depends or item.ends in {"|", "|&"}:
-            raise UnknownLaunchError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
+            raise StaysError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
         own: dict[str, str | None] = {}
         words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             self.variables[name] = own[name] = self._assigned(name, value)
         if item.ends == "&" and (not words or words[0] == "export"):
-            raise UnknownLaunchError(f"`{_shown(item.words)}` runs in the background")
+            raise StaysError(f"`{_shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables = before
@@ -270,29 +268,27 @@ class _Run:
         known = self.variables.keys() | self.pod.env.keys()
         unsets = words[0] == "unset" and any(word.value in known for word in expanded)
         if unsets or not _is_read(words):
-            raise UnknownLaunchError(f"`{_shown(words)}` is not read")
+            raise StaysError(f"`{_shown(words)}` is not read")
         self._start(expanded, own, item)
 
     def _start(self, words: list[Leaf], own: dict[str, str | None], item: _Item) -> None:
         """Record a command with the variables that the script sets for it."""
         words = words[1:] if words[:1] and words[0].value == "exec" else words
         if not words:
-            raise UnknownLaunchError(f"`{_shown(item.words)}` starts no program")
+            raise StaysError(f"`{_shown(item.words)}` starts no program")
         texts = [word.value for word in words]
         is_node = texts[:2] == ["ray", "start"]
         if not all(_is_quiet(to) if is_node else _ITSELF.fullmatch(to) for to in item.redirects):
-            raise UnknownLaunchError(f"the output of `{' '.join(texts[:2])}` goes to a file")
+            raise StaysError(f"the output of `{' '.join(texts[:2])}` goes to a file")
         if item.ends == "&" and not is_node:
-            raise UnknownLaunchError(f"`{' '.join(texts[:2])}` runs in the background")
+            raise StaysError(f"`{' '.join(texts[:2])}` runs in the background")
         names = self.exported | (self.variables.keys() & self.pod.env.keys())
         env = {name: self.variables[name] for name in sorted(names) if name in self.variables} | own
         for name, value in env.items():
             if value is None or (POD_IP in value and value != POD_IP):
-                raise UnknownLaunchError(f"the value of {name} is not known")
+                raise StaysError(f"the value of {name} is not known")
             if any(name in references(other or "") for other in self.pod.env.values()):
-                raise UnknownLaunchError(
-                    f"the script sets {name}, and another variable of the container names it"
-                )
+                raise StaysError(f"the script sets {name}, and another variable of the container names it")
         known = {name: self.script.having(value) for name, value in env.items()}
         self.started.append(ScriptCommand(tuple(words), known, self.if_succeeds))
 
@@ -301,7 +297,7 @@ class _Run:
         for word in words:
             name, has_value, value = word.partition("=")
             if not re.fullmatch(_NAME, name):
-                raise UnknownLaunchError(f"`export {word[:60]}` is not read")
+                raise StaysError(f"`export {word[:60]}` is not read")
             self.exported.add(name)
             if has_value:
                 assigned[name] = self._assigned(name, value)
@@ -317,7 +313,7 @@ class _Run:
         if f"$({name})" in value:
             value = self.pod.value(value)
         if f"$({name})" in value:
-            raise UnknownLaunchError(f"the value of {name} is not known")
+            raise StaysError(f"the value of {name} is not known")
         return value
 
     def _holds(self, item: _Item) -> bool:
@@ -330,11 +326,11 @@ class _Run:
         elif tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}:
             words = words[1:-1]
         else:
-            raise UnknownLaunchError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         is_pattern = item.words[is_negated] == "[[" and re.search(r"[*?\[]", words[-1] if words else "")
         holds = _compared(words)
         if item.redirects or is_pattern or holds is None or any("$(" in word for word in words):
-            raise UnknownLaunchError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         return holds is not is_negated
 
     # --- words ----------------------------------------------------------------------------------------
@@ -360,19 +356,19 @@ class _Run:
         if len(self._plain(name, value).split()) != len(value.split()):
             value = self._plain(name, value)
         if re.search(r"[*?\[]", value):
-            raise UnknownLaunchError(f"the shell may replace a part of {name} by names of files")
+            raise StaysError(f"the shell may replace a part of {name} by names of files")
         return value.split()
 
     def _count(self, value: str | None, name: str) -> None:
         """Count the characters of a value that is expanded."""
         self.expanded += len(value or "")
         if self.expanded > LARGEST:
-            raise UnknownLaunchError(f"the values of {name} and others have more than {LARGEST} characters")
+            raise StaysError(f"the values of {name} and others have more than {LARGEST} characters")
 
     def _plain(self, name: str, value: str) -> str:
         """Return the value of a variable whose words matter, without references to the container's."""
         if any(self.pod.env.get(other, "") is None for other in references(value)):
-            raise UnknownLaunchError(f"{name} may be several words, or none: write it in quotes")
+            raise StaysError(f"{name} may be several words, or none: write it in quotes")
         return self.pod.value(value)
 
     def _text(self, word: str) -> str:
@@ -385,7 +381,7 @@ class _Run:
         while position < len(word):
             part = form.match(word, position)
             if part is None:
-                raise UnknownLaunchError(f"the shell expands `{word[:60]}`")
+                raise StaysError(f"the shell expands `{word[:60]}`")
             position, fields = part.end(), part.groupdict()
             if fields.get("single"):
                 yield part[0][1:-1]
@@ -397,9 +393,7 @@ class _Run:
                 yield str(self._number(part[0][3:-2]))
             elif name := fields["name"] or fields["braced"] or fields["kubelet"]:
                 if fields["kubelet"] in self.variables:
-                    raise UnknownLaunchError(
-                        f"the script sets {name}, and {part[0]} is the value before that"
-                    )
+                    raise StaysError(f"the script sets {name}, and {part[0]} is the value before that")
                 yield self._variable(name, fields["default"], quoted=quoted or not split)
             else:
                 yield part[0]
@@ -410,17 +404,17 @@ class _Run:
             value = self.variables[name]
             self._count(value, name)
             if value is None or (not quoted and len(self._plain(name, value).split()) > 1):
-                raise UnknownLaunchError(f"the value of {name} is not known, or is several words")
+                raise StaysError(f"the value of {name} is not known, or is several words")
             return value or self._text(default or "")
         if name in OF_LWS or name in self.pod.addresses:
             return f"$({name})"
         if name not in self.pod.env:
-            raise UnknownLaunchError(f"{name} is set neither in the script nor in the container")
+            raise StaysError(f"{name} is set neither in the script nor in the container")
         value = self.pod.env[name]
         if value == "" and default is not None:
             return self._text(default)
         if not quoted and (value is None or len(value.split()) != 1):
-            raise UnknownLaunchError(f"{name} may be several words, or none: write it in quotes")
+            raise StaysError(f"{name} may be several words, or none: write it in quotes")
         return f"$({name})"
 
     def _number(self, text: str) -> int:
@@ -429,7 +423,7 @@ class _Run:
         try:
             return _folded(ast.parse(named.strip(), mode="eval").body)
         except (SyntaxError, ValueError, ZeroDivisionError, RecursionError) as error:
-            raise UnknownLaunchError(f"the result of `{text.strip()[:60]}` is not known") from error
+            raise StaysError(f"the result of `{text.strip()[:60]}` is not known") from error
 
     def _operand(self, operand: re.Match[str]) -> str:
         name = operand["name"] or operand["braced"] or operand["kubelet"]

@@ -8,12 +8,11 @@ may tell. Another script stays as it is.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
-from importer.script import OF_LWS, SHELLS, GroupPod, UnknownLaunchError, commands
+from importer.script import OF_LWS, SHELLS, GroupPod, StaysError, commands
 from intent.image import read_image
 from intent.shapes import text
 
@@ -38,9 +37,7 @@ _OPENS: Final = re.compile(r"^\s*(?:if|for|while)\b|^\s*case\b")
 _CLOSES: Final = re.compile(r"^\s*(?:fi|done|esac)\b")
 _ASSIGNMENT: Final = re.compile(r'^\s*(?P<name>[A-Z_]+_ARGS)="(?P<value>.*)"\s*$')
 _ESCAPED: Final = re.compile(r'\\(["\\$`])')
-_VARIABLE: Final = re.compile(r"\$\{?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
-RESOLVED: Final = ("DP_ADDRESS", "START_RANK")
-"""Variables with which the script tells a pod its place in the group, as values of flags in `OURS`."""
+_VARIABLE: Final = re.compile(r"\$\{?(?P<name>@|[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
 OURS: Final[Mapping[str, int]] = {
     "--tensor-parallel-size": 1,
     "--data-parallel-size": 1,
@@ -66,58 +63,44 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
         return None
     named = ((text(value_at(entry, "name")), entry) for entry in items_at(container, "env"))
     env = {name: at(entry, "value") for name, entry in named if name}
-    version = read_image(text(value_at(container, "image"))).version
-    known = _Known(command[2], items_at(container, "args"), env, _chosen(words[2], version))
+    chosen = _chosen(words[2], read_image(text(value_at(container, "image"))).version)
+    script: Leaf = command[2]
+    values = {
+        **{name: [script.having(f"$({name})")] for name in OF_LWS},
+        **{name: [value] for name, value in env.items()},
+        **{name: [script.having(value)] for name, value in chosen.items()},
+        "@": items_at(container, "args"),
+    }
     line = evaluated["line"].replace("\\\n", " ").replace('"', "")
     try:
-        given = [word for part in line.split()[2:] for word in _expanded(part, known)]
-    except UnknownLaunchError:
+        parts = [_expanded(word, script, values, env) for word in _without_ours(line.split()[2:])]
+    except StaysError:
         return None
-    return tuple(_without_ours([word for word in given if not _is_transfer_twice(word, given)]))
+    flags = {word.value.partition("=")[0] for name, part in parts if name not in chosen for word in part}
+    is_twice = not flags.isdisjoint(TRANSFERS)
+    return tuple(word for name, part in parts if not (is_twice and name == KV_TRANSFER) for word in part)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What the shell would know: the script, its arguments, variables, and those that it sets itself."""
-
-    script: Leaf
-    arguments: Sequence[Tree]
-    env: Mapping[str, Tree]
-    chosen: Mapping[str, str]
-
-
-class _Word(NamedTuple):
-    leaf: Leaf
-    is_authors: bool = False
-    of: str = ""
-    """The variable of the script that it is from."""
+def _without_ours(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of the line without the flags that `parallelism` and the launcher give."""
+    skipped = 0
+    for word in words:
+        if skipped:
+            skipped -= 1
+        elif word in OURS:
+            skipped = OURS[word]
+        else:
+            yield word
 
 
-def _is_transfer_twice(word: _Word, words: Sequence[_Word]) -> bool:
-    """Return whether a word belongs to the script's KV transfer where the author has one of their own."""
-    has_own = any(other.leaf.value.partition("=")[0] in TRANSFERS for other in words if other.is_authors)
-    return word.of == KV_TRANSFER and has_own
-
-
-def _expanded(word: str, known: _Known) -> Iterator[_Word]:
-    """Yield the words that the shell would pass on for one word of the line."""
+def _expanded(
+    word: str, script: Leaf, values: Mapping[str, Sequence[Tree]], env: Mapping[str, Tree]
+) -> tuple[str, list[Leaf]]:
+    """Return the words that the shell passes on for a word of the line, and the name of its variable."""
     reference = _VARIABLE.fullmatch(word)
     name, default = reference.group("name", "default") if reference else ("", word)
-    if word in ("$@", "${@}"):
-        leaves, is_authors = known.arguments, True
-    elif name in known.chosen:
-        leaves, is_authors = [known.script.having(known.chosen[name])], False
-    elif name in known.env:
-        leaves, is_authors = [known.env[name]], True
-    elif name in OF_LWS:
-        leaves, is_authors = [known.script.having(word)], False
-    else:
-        leaves, is_authors = [known.script.having(default)] if default else [], False
-    if name in RESOLVED:
-        yield _Word(known.script.having(word))
-    else:
-        for leaf in leaves:
-            yield from (_Word(part, is_authors, name) for part in _split(leaf, known.env))
+    leaves = values.get(name, [script.having(default or "")])
+    return name, [part for leaf in leaves for part in _split(leaf, env)]
 
 
 def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
@@ -126,13 +109,13 @@ def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
     The text stands between two words that have to be there again: it is no comment, and ends no command.
     """
     if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
-        raise UnknownLaunchError("an argument is no text")
+        raise StaysError("an argument is no text")
     values = {name: value_at(value) for name, value in env.items()}
     texts = {name: value if isinstance(value, str) else None for name, value in values.items()}
     started = commands(leaf.having(f"begin {leaf.value} end"), (), GroupPod(env=texts))
     words = list(started[0].words)
     if len(started) > 1 or (words[0].value, words[-1].value) != ("begin", "end"):
-        raise UnknownLaunchError("a shell does more than pass an argument on")
+        raise StaysError("a shell does more than pass an argument on")
     return words[1:-1]
 
 
@@ -156,15 +139,3 @@ def _chosen(script: str, version: Version) -> dict[str, str]:
     if not version:
         chosen |= dict.fromkeys(("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS"), "")
     return chosen
-
-
-def _without_ours(words: Sequence[_Word]) -> Iterator[Leaf]:
-    """Yield the words without the flags that `parallelism` and the launcher give."""
-    skipped = 0
-    for word in words:
-        if skipped:
-            skipped -= 1
-        elif not word.is_authors and word.leaf.value in OURS:
-            skipped = OURS[word.leaf.value]
-        else:
-            yield word.leaf

@@ -19,7 +19,7 @@ from importer.account import (
 )
 from importer.expressions import rendered
 from importer.leaves import Origin, Tree, fields_at, leaves, plain, tagged, value_at
-from importer.llmd.pods import ModelService
+from importer.llmd.pods import CONTAINERS, ModelService
 from importer.llmd.service import translated
 from importer.llmd.variables import artifact, functions, variables
 from intent import Object, yaml
@@ -32,6 +32,7 @@ KEYS: Final = (
     *("httpRoute", "inferencePool", "inferenceModel", "eppDeployment", "eppService"),
 )
 """The keys of a BaseConfig; llm-d ignores others."""
+_REF: Final = "spec.baseConfigMapRef"
 BaseKey = tuple[str, str]
 """Namespace and name of a BaseConfig."""
 
@@ -94,7 +95,7 @@ def _translated(
     if (key := _reference(service)) is not None:
         if key not in base_configs:
             message = f"needs the ConfigMap {'/'.join(filter(None, key))[:80]}, which is not in the files"
-            raise UntranslatableError("spec.baseConfigMapRef", message, MISSING)
+            raise UntranslatableError(_REF, message, MISSING)
         base = _base(*base_configs[key], render, account)
     output = translated(ModelService(tree, base, model, render))
     if not any(value_at(role, "componentType") != "router" for role in output[0]["spec"]["roles"]):
@@ -109,27 +110,19 @@ def _base(number: int, tree: Tree, render: Any, account: Account) -> Mapping[str
     for name in (name for name in KEYS if isinstance(value_at(data, name), str)):
         place = ("data", name)
         try:
-            value = _document(render(data[name]).value)
-        except ValueError as error:
-            message = f"its BaseConfig has no object in data.{name}: {error}"
-            raise UntranslatableError("spec.baseConfigMapRef", message) from error
+            value = next(yaml.load(render(data[name]).value), None)
+        except yaml.UNREADABLE as error:
+            message = f"its BaseConfig has no object in data.{name}: {yaml.problem(error)}"
+            raise UntranslatableError(_REF, message) from error
         except UntranslatableError as problem:
             message = f"data.{name} of its BaseConfig, {problem.error.message}"
-            raise UntranslatableError("spec.baseConfigMapRef", message, problem.error.code) from problem
+            raise UntranslatableError(_REF, message, problem.error.code) from problem
+        if not isinstance(value, dict | list | None):
+            raise UntranslatableError(_REF, f"its BaseConfig has no object in data.{name}: it is a scalar")
         if value:
             objects[name] = tagged(number, value, place)
         account.parts[Origin(number, place)] |= {path: None for path, _ in leaves(value, place) if value}
     return objects
-
-
-def _document(source: str) -> Any:
-    try:
-        value = next(yaml.load(source), None)
-    except yaml.UNREADABLE as error:
-        raise ValueError(yaml.problem(error)) from error
-    if not isinstance(value, dict | list | None):
-        raise ValueError("it is a scalar")  # noqa: TRY004 - the type is that of a value in a file
-    return value
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------
@@ -171,39 +164,29 @@ OF_BASES: Final[tuple[OutcomeRule, ...]] = (
     *(rule(f"data.{path}", outcome) for path, outcome in _OF_OBJECTS.items()),
 )
 
-OF_SERVICES: Final[tuple[OutcomeRule, ...]] = (
-    rule("apiVersion", default("the output is an InferenceService")),
-    rule("kind", default("the output is an InferenceService")),
-    rule("spec.baseConfigMapRef", default("the output has the fields of the BaseConfig")),
-    rule("spec.decoupleScaling", default("`replicas` of a role is written, or not")),
-    rule("spec.routing.modelName", default("templates refer to it, and labels of pods are made from it")),
-    rule("spec.routing.ports", default("templates refer to them with getPort")),
-    rule("spec.modelArtifacts.uri", default("templates refer to it: no container mounts the volume")),
-    rule("spec.modelArtifacts.size", dropped(IGNORED, "no container mounts a volume of this size")),
-    rule(
-        "spec.modelArtifacts.authSecretName",
-        dropped(IGNORED, "llm-d gives it to containers that mount hf://"),
+_USED: Final = default("the output has what llm-d makes of it")
+_NOT_USED: Final = dropped(IGNORED, "llm-d does not act upon it")
+_OF_ROLES: Final[Mapping[str, Outcome]] = {
+    "": _USED,
+    ".replicas": dropped(
+        NO_COUNTERPART, "with decoupleScaling, an autoscaler counts: the role begins with 1"
     ),
+    ".parallelism": _NOT_USED,
+    **{
+        f".{field}.*.{part}": _NOT_USED
+        for field in CONTAINERS
+        for part in ("mountModelVolume", "image", "command", "args", "env", "envFrom", "resources")
+    },
+}
+"""By the path in a role: what llm-d does not act upon there is empty, or false."""
+OF_SERVICES: Final[tuple[OutcomeRule, ...]] = (
+    *(rule(path, _USED) for path in ("apiVersion", "kind", "spec.baseConfigMapRef", "spec.decoupleScaling")),
+    *(rule(f"spec.{path}", _USED) for path in ("routing.modelName", "routing.ports", "modelArtifacts.uri")),
+    *(rule(f"spec.modelArtifacts.{path}", _NOT_USED) for path in ("size", "authSecretName")),
     rule("spec.endpointPicker", _PICKER),
     *(
-        row
+        rule(f"spec.{role}{path}", outcome)
         for role in ("prefill", "decode")
-        for row in (
-            rule(f"spec.{role}", default("the role is made from it")),
-            rule(
-                f"spec.{role}.replicas",
-                dropped(NO_COUNTERPART, "with decoupleScaling, an autoscaler counts: the role begins with 1"),
-            ),
-            rule(f"spec.{role}.parallelism", dropped(IGNORED, "llm-d's controller does not read it")),
-            *(
-                rule(f"spec.{role}.{field}.*.mountModelVolume", default("no volume is mounted"))
-                for field in ("containers", "initContainers")
-            ),
-            *(
-                rule(f"spec.{role}.{field}.*.{part}", dropped(IGNORED, "an empty value overrides nothing"))
-                for field in ("containers", "initContainers")
-                for part in ("image", "command", "args", "env", "envFrom", "resources")
-            ),
-        )
+        for path, outcome in _OF_ROLES.items()
     ),
 )
