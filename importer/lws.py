@@ -41,6 +41,7 @@ from importer.script import POD_IP, StaysError
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
+    ENGINE_CONTAINER,
     EXCLUSIVE_TOPOLOGY,
     KUEUE_QUEUE,
     LAUNCHER,
@@ -52,7 +53,8 @@ from intent.command_line.command import looks_like_engine
 from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.names import is_dns_1035_label
-from intent.shapes import listed, mapping, metadata, strings, text
+from intent.read import engine_index
+from intent.shapes import annotations, listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
 
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
@@ -125,8 +127,10 @@ def _shared(names: Sequence[str]) -> str:
 def _role(obj: Object) -> str:
     """Return the side of prefill and decode that an object is; empty if it says none, or both."""
     templates = [mapping(at(obj, *GROUP, field)) for field in TEMPLATES]
-    containers = (container for template in templates for container in _containers(template))
-    words = " ".join(word for container in containers for word in _words(container))
+    containers = (
+        mapping(each) for template in templates for each in listed(at(template, "spec", "containers"))
+    )
+    words = " ".join(word for each in containers for key in _LAUNCHES for word in strings(each.get(key)))
     said: Sequence[Sequence[object]] = (
         [side[1] or side[2] for side in _SIDE.finditer(words)],
         [value for each in (obj, *templates) for value in mapping(metadata(each).get("labels")).values()],
@@ -142,7 +146,7 @@ def _model(obj: Object) -> str:
     templates = (mapping(at(obj, *GROUP, field)) for field in TEMPLATES)
     template = next(filter(None, templates), {})
     engine = _engine(template)
-    return "" if engine is None else " ".join(loaded(_containers(template)[engine]))
+    return "" if engine is None else " ".join(loaded(at(template, "spec", "containers", engine)))
 
 
 # --- members of a service -----------------------------------------------------------------------------
@@ -299,30 +303,20 @@ def _variable(name: str, value: Leaf) -> Tree:
     return {"name": value.having(name), "value": value}
 
 
-# --- containers ---------------------------------------------------------------------------------------
-
-
-def _containers(template: Object) -> list[Object]:
-    return [mapping(container) for container in listed(at(template, "spec", "containers"))]
-
-
-def _words(container: Object) -> tuple[str, ...]:
-    return (*strings(container.get("command")), *strings(container.get("args")))
+# --- the engine ---------------------------------------------------------------------------------------
 
 
 def _engines(value: Object) -> dict[str, int | None]:
-    """Return the index of the container that runs the engine, by the templates of a group."""
+    """Return the index of the container that runs the engine, as admission finds it, by the templates."""
     templates = {field: at(value, *GROUP, field) for field in TEMPLATES}
-    return {field: _engine(each) for field, each in templates.items() if isinstance(each, dict)}
+    asked = text(annotations(value).get(ENGINE_CONTAINER))
+    return {field: _engine(each, asked) for field, each in templates.items() if isinstance(each, dict)}
 
 
-def _engine(template: Object) -> int | None:
-    """Return the index of the container that runs the engine; None if it is not known."""
-    containers = _containers(template)
-    known = [index for index, each in enumerate(containers) if is_launch(each) or _is_engine(each)]
-    if len(known) != 1:
-        known = [0] if len(containers) == 1 and containers[0] else []
-    return known[0] if known and _has_texts(containers[known[0]]) else None
+def _engine(template: Object, asked: str = "") -> int | None:
+    containers = listed(at(template, "spec", "containers"))
+    index = engine_index(containers, annotations(template), asked)
+    return index if index is not None and _has_texts(containers[index]) else None
 
 
 def _has_texts(container: Object) -> bool:

@@ -3,8 +3,9 @@
 from typing import Final
 
 from importer.account import STORED, OutcomeRule, dropped
-from importer.leaves import LeafPath, Tree
+from importer.leaves import LeafPath, Tree, at, without
 
+_ANNOTATIONS: Final = ("metadata", "annotations")
 BY_SERVER: Final[tuple[LeafPath, ...]] = (
     ("status",),
     *(
@@ -14,7 +15,7 @@ BY_SERVER: Final[tuple[LeafPath, ...]] = (
             *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"),
         )
     ),
-    ("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"),
+    (*_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"),
 )
 """The paths of these parts."""
 OF_SERVER: Final = tuple(
@@ -27,17 +28,6 @@ OF_SERVER: Final = tuple(
 def manifest(tree: Tree) -> Tree:
     """Return the tree of an object without these parts."""
     for path in BY_SERVER:
-        tree = _without(tree, path)
-    return tree
-
-
-def _without(tree: Tree, path: LeafPath) -> Tree:
-    key, *below = path
-    if not isinstance(tree, dict) or key not in tree:
-        return tree
-    rest = _without(tree[key], tuple(below)) if below else None
-    return {
-        name: rest if name == key else one
-        for name, one in tree.items()
-        if name != key or (below and rest != {})
-    }
+        if at(tree, *path) is not None:
+            tree = without(tree, path)
+    return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree

@@ -518,6 +518,14 @@ def test_there_is_no_second_gang(spec: Object, metadata: Object, expected: str |
     assert not [one for one in errors(made.objects) if "FI920" not in one]
 
 
+def test_the_engine_is_the_container_that_admission_takes() -> None:
+    obj = deepcopy(RECOGNISED["SGLang in one template"][0])
+    pod = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    pod["containers"].append({"name": "small", "image": VLLM, "command": ["vllm", "serve", "m"]})
+
+    assert starts(import_all([obj])) == [SG]
+
+
 EXCLUSIVE: Final = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
 
 
