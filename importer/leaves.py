@@ -86,6 +86,12 @@ def fields_at(tree: Tree, *path: str | int) -> dict[str, Tree]:
     return found if isinstance(found, dict) else {}
 
 
+def picked(tree: Tree, *names: str) -> dict[str, Tree]:
+    """Return the fields of an object with these names, in their order, as far as it has them."""
+    fields = fields_at(tree)
+    return {name: fields[name] for name in names if name in fields}
+
+
 def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
     """Return a tree with another value at a path, whose parents exist."""
     if not path:

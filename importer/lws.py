@@ -31,6 +31,7 @@ from importer.leaves import (
     at,
     fields_at,
     items_at,
+    picked,
     plain,
     put,
     value_at,
@@ -282,7 +283,7 @@ def _replaced(
             kept = [entry for entry in items_at(own, "env") if value_at(entry, "name") not in start.env]
             variables = {"env": [*kept, *(_variable(name, value) for name, value in start.env.items())]}
             account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
-        first = {key: own[key] for key in ("name", "image") if key in own}
+        first = picked(own, "name", "image")
         plain_launch = {key: list(words) for key, words in launched.items() if words}
         others = {key: value for key, value in own.items() if key not in _LAUNCHES}
         tree = put(tree, path, {**first, **plain_launch, **others, **variables})

@@ -217,12 +217,14 @@ def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str])
 
     Fields may be added; none is removed or changes its meaning.
     """
+
+    def place(document: int, path: str) -> Object:
+        return {"object": described(given[document]), "file": places[document], "field": path}
+
     return {
         "fields": [
             {
-                "object": described(given[line.document]),
-                "file": places[line.document],
-                "field": line.path,
+                **place(line.document, line.path),
                 "value": None if given[line.document].get("kind") == "Secret" else line.value,
                 "outcome": line.outcome.kind,
                 "to": list(line.outcome.to),
@@ -232,15 +234,7 @@ def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str])
             }
             for line in found.lines
         ],
-        "byHand": [
-            {
-                "object": described(given[one.document]),
-                "file": places[one.document],
-                "field": one.path,
-                "reason": one.reason,
-            }
-            for one in found.by_hand
-        ],
+        "byHand": [{**place(each.document, each.path), "reason": each.reason} for each in found.by_hand],
         "skipped": [places[number] for number in found.skipped],
         "summary": {**found.counts, "lost": len(found.lost), "byHand": len(found.by_hand)},
     }

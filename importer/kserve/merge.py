@@ -2,29 +2,15 @@
 
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `mergeSpecs`: a strategic merge of
 Go structs, from which zero values are left out first. A pointer to a zero value is none, and keys of maps
-keep theirs.
+keep theirs. Items of lists are named by the first of their keys: a port by its number.
 """
 
 from functools import reduce
 from typing import Any, Final
 
 from importer.leaves import Leaf, Tree
+from intent.tree import MERGE_KEYS
 
-MERGE_KEYS: Final = {
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "env": "name",
-    "volumes": "name",
-    "imagePullSecrets": "name",
-    "resourceClaims": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "ports": "containerPort",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-}
-"""Lists that are merged item by item, with the field that names an item. All others are replaced."""
 POINTERS: Final = frozenset(
     {
         *("replicas", "minReplicas", "tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "enabled"),
@@ -52,8 +38,8 @@ def _over(field: str, below: Tree, above: Tree) -> Tree:
     if isinstance(above, dict):
         return _objects(field, below, above)
     if isinstance(above, list):
-        key = MERGE_KEYS.get(field)
-        return _items(key, below, above) if key and isinstance(below, list) else above
+        keys = MERGE_KEYS.get(field)
+        return _items(keys[0], below, above) if keys and isinstance(below, list) else above
     if isinstance(below, Leaf) and _same(below.value, above.value):
         return Leaf(below.value, below.origins + above.origins)
     is_empty_object = above.value == {} and isinstance(below, dict)
@@ -62,13 +48,13 @@ def _over(field: str, below: Tree, above: Tree) -> Tree:
 
 def _objects(field: str, below: Tree, above: dict[str, Tree]) -> Tree:
     known = below if isinstance(below, dict) else {}
-    found = dict(known)
+    fields = dict(known)
     for name, value in above.items():
         if name in known:
-            found[name] = _over(MAP if field in MAPS else name, known[name], value)
+            fields[name] = _over(MAP if field in MAPS else name, known[name], value)
         elif field in MAPS or not isinstance(value, Leaf) or _is_set(name, value.value):
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields
 
 
 MAP: Final = ""
@@ -77,10 +63,10 @@ MAP: Final = ""
 
 def _items(key: str, below: list[Tree], above: list[Tree]) -> Tree:
     """Merge items of the same name; the later layer's come first, as in upstream's strategic merge."""
-    base = {_name(one, key): one for one in below}
-    named = {_name(one, key) for one in above}
-    found = [_over("", base[_name(one, key)], one) if _name(one, key) in base else one for one in above]
-    return [*found, *(one for name, one in base.items() if name not in named)]
+    base = {_name(item, key): item for item in below}
+    over = [(_name(item, key), item) for item in above]
+    items = [_over("", base[name], item) if name in base else item for name, item in over]
+    return [*items, *(item for name, item in base.items() if name not in dict(over))]
 
 
 def _name(item: Tree, key: str) -> Any:
@@ -99,8 +85,5 @@ def _counts(field: str, value: Any) -> bool:
 
 def _is_set(field: str, value: Any) -> bool:
     """Return whether a value that no earlier layer has is one: null is none, and `[]` is none in Go."""
-    return (
-        value is not None
-        and value != []
-        and (_counts(field, value) or type(value) in (str, bool, int, float))
-    )
+    is_scalar = type(value) in (str, bool, int, float)
+    return value is not None and value != [] and (is_scalar or _counts(field, value))

@@ -6,7 +6,7 @@ from catalog.pickers.generations import PICKERS
 from importer.account import NO_COUNTERPART, Account, default, dropped
 from importer.kserve.bases import Merged
 from importer.kserve.variables import child_name
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
 from intent import yaml
 from intent.names import api_name
 from intent.pickers.configuration import check_config
@@ -67,7 +67,7 @@ def _template(scheduler: Tree) -> Tree:
     metadata = {key: own for key in ("labels", "annotations") if (own := fields_at(scheduler, key))}
     containers = items_at(scheduler, "template", "containers")
     main: dict[str, Tree] = next((each for each in containers if value_at(each, "name") == "main"), {})
-    changed = {key: main[key] for key in _OVERRIDES if key in main}
+    changed = picked(main, *_OVERRIDES)
     if not metadata and not changed:
         return None
     containers = [{"name": main["name"].having(CONTAINER), **changed}] if changed else []
@@ -90,10 +90,8 @@ def _route(service: Merged, account: Account) -> Tree:
 
 
 def _parent(gateway: Tree) -> Tree:
-    if not isinstance(gateway, dict):
-        return gateway
-    fields = {key: gateway[key] for key in ("name", "namespace", "sectionName") if key in gateway}
-    return {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway"), **fields}
+    own = picked(gateway, "name", "namespace", "sectionName")
+    return {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway"), **own}
 
 
 def _rule(service: Merged, rule: Tree, account: Account) -> Tree:
@@ -118,10 +116,9 @@ def _backend(service: Merged, backend: dict[str, Tree], account: Account) -> Tre
     of_workload = kind == "Service" and name == child_name(service.name, "-kserve-workload-svc")
     if not of_workload and not _is_pool(service, backend):
         return backend
-    account.leave([backend[key] for key in ("group", "kind", "port") if key in backend], _SERVICE)
-    weight = {"weight": backend["weight"]} if "weight" in backend else {}
+    account.leave(picked(backend, "group", "kind", "port"), _SERVICE)
     name_of_ours = (at(backend, "name") or Leaf(None)).having(api_name(service.name))
-    return {"name": name_of_ours, "port": Leaf(API_PORT), **weight}
+    return {"name": name_of_ours, "port": Leaf(API_PORT), **picked(backend, "weight")}
 
 
 def _manifest(service: Merged, route: Tree) -> Tree:

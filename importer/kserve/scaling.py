@@ -8,7 +8,7 @@ from typing import Final
 from importer.account import NO_COUNTERPART, Account, dropped
 from importer.kserve.bases import Merged
 from importer.kserve.variables import child_name
-from importer.leaves import Leaf, Tree, at, origins
+from importer.leaves import Leaf, Tree, at, fields_at, origins, picked
 
 API_VERSION: Final = "llmd.ai/v1alpha1"
 KIND: Final = "VariantAutoscaling"
@@ -27,11 +27,11 @@ def scaled(role: str, workload: Tree, service: Merged, account: Account) -> tupl
 
     KServe's HorizontalPodAutoscaler follows a metric of WVA, and so does ours.
     """
-    scaling = at(workload, "scaling")
-    if not isinstance(scaling, dict):
+    scaling = fields_at(workload, "scaling")
+    if not scaling:
         return None, None
     autoscaler = at(scaling, "wva", "hpa")
-    limits = {key: scaling[key] for key in ("minReplicas", "maxReplicas") if key in scaling}
+    limits = picked(scaling, "minReplicas", "maxReplicas")
     if autoscaler is None or "maxReplicas" not in limits:
         account.leave(scaling, _KEDA)
         return None, None
@@ -43,24 +43,21 @@ def scaled(role: str, workload: Tree, service: Merged, account: Account) -> tupl
         "minReplicas": Leaf(1),
         **limits,
         "metrics": [{"type": Leaf("External", tuple(origins(autoscaler))), "external": external}],
+        **picked(autoscaler, "behavior"),
     }
-    if isinstance(at(autoscaler, "behavior"), dict):
-        own["behavior"] = at(autoscaler, "behavior")
     labels = {ACCELERATOR: at(workload, "labels", ACCELERATOR) or Leaf("unknown")}
-    own_metadata = service.metadata
-    namespace = {"namespace": own_metadata["namespace"]} if "namespace" in own_metadata else {}
     model = at(service.spec, "model", "name") or at(service.spec, "model", "uri")
     asked = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": {"name": variant, **namespace, "labels": labels},
+        "metadata": {"name": variant, **picked(service.metadata, "namespace"), "labels": labels},
         "spec": {
             "scaleTargetRef": {
                 "apiVersion": Leaf("leaderworkerset.x-k8s.io/v1"),
                 "kind": Leaf("LeaderWorkerSet"),
                 "name": Leaf(f"{service.name}-{role}"),
             },
-            "modelID": model or own_metadata["name"],
+            "modelID": model or service.metadata["name"],
             "minReplicas": own["minReplicas"],
             "maxReplicas": own["maxReplicas"],
             "variantCost": at(scaling, "wva", "variantCost") or Leaf(COST),

@@ -9,7 +9,7 @@ from importer.kserve.pods import PodTemplate, engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.kserve.scaling import scaled
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
 from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
@@ -65,7 +65,7 @@ def _annotations(routing: Tree, spec: Tree) -> dict[str, Tree]:
 
 
 def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
-    own = {key: service.metadata[key] for key in ("name", "namespace") if key in service.metadata}
+    own = picked(service.metadata, "name", "namespace")
     for key, added in (("labels", {}), ("annotations", ours)):
         fields = fields_at(service.metadata, key)
         theirs = [value for name, value in fields.items() if name.startswith(_THEIRS)]
@@ -92,17 +92,11 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
     if text(uri.value).startswith("hf://"):
         model["cache"] = Leaf("download")
     lora = fields_at(spec, "model", "lora")
-    adapters = [_adapter(each) for each in items_at(lora, "adapters")]
+    adapters = [picked(each, "name", "uri") for each in items_at(lora, "adapters")]
     if not adapters:
         return {"model": model}
-    limits = {key: lora[key] for key in ("maxRank", "maxAdapters", "maxCpuAdapters") if key in lora}
+    limits = picked(lora, "maxRank", "maxAdapters", "maxCpuAdapters")
     return {"model": model, "lora": {"adapters": adapters, **limits}}
-
-
-def _adapter(adapter: Tree) -> Tree:
-    if not isinstance(adapter, dict):
-        return adapter
-    return {key: adapter[key] for key in ("name", "uri") if key in adapter}
 
 
 # --- roles --------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, plain, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, picked, plain, value_at
 from importer.llmd.merge import merged
 from importer.llmd.pods import ModelService, labels, pod_template
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
@@ -20,13 +20,10 @@ def translated(service: ModelService) -> tuple[Tree, ...]:
     split = len(roles) == len(ROLES)
     router = _router(service)
     priority = at(service.base.get("inferenceModel"), "spec", "criticality")
-    metadata = fields_at(service.tree, "metadata")
     obj = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": {
-            key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata
-        },
+        "metadata": picked(at(service.tree, "metadata"), "name", "namespace", "labels", "annotations"),
         "spec": {
             **({"priority": priority} if router and isinstance(priority, Leaf) else {}),
             "roles": [
@@ -59,8 +56,7 @@ def _role(name: str, component: str, service: ModelService) -> Tree:
 
 def _ordered(obj: Tree) -> Tree:
     """Return an object, or a template, with its fields in the order of Kubernetes."""
-    first = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
-    return {**first, **obj}
+    return {**picked(obj, "apiVersion", "kind", "metadata"), **obj}
 
 
 # --- routes -------------------------------------------------------------------------------------------
@@ -95,18 +91,13 @@ def _services(service: ModelService, roles: list[str]) -> Iterator[Tree]:
     for role in roles:
         if below := fields_at(service.base.get(f"{role}Service")):
             own_name = {"name": name.having(f"{text(name.value)}-service-{role}")}
-            metadata = {**own_name, **_namespace(service)}
+            metadata = {**own_name, **picked(at(service.tree, "metadata"), "namespace")}
             yield _ordered(merged(below, {"metadata": metadata, "spec": {"selector": labels(service, role)}}))
-
-
-def _namespace(service: ModelService) -> dict[str, Tree]:
-    namespace = at(service.tree, "metadata", "namespace")
-    return {"namespace": namespace} if isinstance(namespace, Leaf) else {}
 
 
 def _config_maps(service: ModelService) -> Iterator[Tree]:
     """Yield the ConfigMaps of the base, in the namespace of the service."""
-    own = {"metadata": namespace} if (namespace := _namespace(service)) else {}
+    own = {"metadata": picked(at(service.tree, "metadata"), "namespace")}
     for config_map in items_at(service.base.get("configMaps")):
         if isinstance(config_map, dict):
             yield merged(own, config_map)
