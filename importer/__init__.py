@@ -6,6 +6,8 @@
 `account`    what the importers make: the output, and the outcome of what is left out
 `report`     what became of each leaf; text and JSON
 `script`     the commands of a shell's script, as each pod of a group runs them
+`words`      their words, expanded as far as the pod tells
+`effects`    which commands change nothing
 `launches`   launches that authors wrote for themselves, as the plain command of one node
 `gotemplate`, `expressions`  Go's templates, as far as these systems use them; those in a tree
 """

@@ -20,18 +20,10 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
+from importer.effects import is_endless
 from importer.leaves import Leaf, Tree, items_at, plain
-from importer.script import (
-    OF_LWS,
-    POD_IP,
-    SHELLS,
-    GroupPod,
-    ScriptCommand,
-    StaysError,
-    commands,
-    is_endless,
-    references,
-)
+from importer.script import SHELLS, ScriptCommand, commands
+from importer.words import OF_LWS, POD_IP, GroupPod, StaysError, references
 from intent import Object
 from intent.accelerators import is_accelerator
 from intent.command_line.command import Command, read_command

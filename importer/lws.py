@@ -38,7 +38,7 @@ from importer.leaves import (
     without,
     written,
 )
-from importer.script import POD_IP, StaysError
+from importer.words import POD_IP, StaysError
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,

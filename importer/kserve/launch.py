@@ -12,7 +12,8 @@ from typing import Final
 
 from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
-from importer.script import OF_LWS, SHELLS, GroupPod, StaysError, commands
+from importer.script import SHELLS, commands
+from importer.words import OF_LWS, GroupPod, StaysError
 from intent.image import read_image
 from intent.shapes import text
 

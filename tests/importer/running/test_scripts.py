@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importer.leaves import Leaf
-from importer.script import POD_IP, GroupPod, StaysError, commands
+from importer.script import commands
+from importer.words import POD_IP, GroupPod, StaysError
 
 STAND_IN: Final = """#!/bin/bash
 if [ "$1" = status ]; then printf 'node_1\\nnode_2\\nnode_3\\n'; exit 0; fi
