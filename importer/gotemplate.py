@@ -97,10 +97,10 @@ def text_value(value: Value) -> str:
 
 def whole_value(value: Value) -> int:
     """Read a number; an optional one is taken as its value."""
-    found = value.to if isinstance(value, Pointer) else value
-    if type(found) is not int:
+    number = value.to if isinstance(value, Pointer) else value
+    if type(number) is not int:
         raise UnfitError(f"{described(value)} stands where a number must")
-    return found
+    return number
 
 
 def truth(value: Value) -> bool:
@@ -129,16 +129,16 @@ def described(value: Value) -> str:
 def _equal(first: Value, *others: Value) -> bool:
     if not others:
         raise UnfitError("there is nothing to compare with")
-    for one in (first, *others):
-        if not isinstance(one, str | int):
-            raise UnfitError(f"{described(one)} cannot be compared")
-    if any(type(one) is not type(first) for one in others):
+    for value in (first, *others):
+        if not isinstance(value, str | int):
+            raise UnfitError(f"{described(value)} cannot be compared")
+    if any(type(value) is not type(first) for value in others):
         raise UnfitError("values of different types cannot be compared")
     return first in others
 
 
-def _default(default: Value, *given: Value) -> Value:
-    return given[0] if given and truth(given[0]) else default
+def _default(default: Value, *values: Value) -> Value:
+    return values[0] if values and truth(values[0]) else default
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {

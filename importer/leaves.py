@@ -70,20 +70,20 @@ def at(tree: Tree, *path: str | int) -> Tree:
 
 def value_at(tree: Tree, *path: str | int) -> Any:
     """Return the value of the leaf at a path; None if there is none."""
-    found = at(tree, *path)
-    return found.value if isinstance(found, Leaf) else None
+    leaf = at(tree, *path)
+    return leaf.value if isinstance(leaf, Leaf) else None
 
 
 def items_at(tree: Tree, *path: str | int) -> list[Tree]:
     """Return the items of the list at a path; none if there is no list, whatever else is there."""
-    found = at(tree, *path)
-    return found if isinstance(found, list) else []
+    items = at(tree, *path)
+    return items if isinstance(items, list) else []
 
 
 def fields_at(tree: Tree, *path: str | int) -> dict[str, Tree]:
     """Return the fields of the object at a path; none if there is no object, whatever else is there."""
-    found = at(tree, *path)
-    return found if isinstance(found, dict) else {}
+    fields = at(tree, *path)
+    return fields if isinstance(fields, dict) else {}
 
 
 def picked(tree: Tree, *names: str) -> dict[str, Tree]:

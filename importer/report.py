@@ -53,8 +53,8 @@ class ImportReport:
     @property
     def counts(self) -> dict[str, int]:
         """The number of leaves by outcome."""
-        found = Counter(line.outcome.kind for line in self.lines)
-        return {kind: found[kind] for kind in KINDS}
+        kinds = Counter(line.outcome.kind for line in self.lines)
+        return {kind: kinds[kind] for kind in KINDS}
 
 
 # --- the outcome of each leaf -------------------------------------------------------------------------
@@ -148,32 +148,32 @@ def _is_at(obj: Any, path: LeafPath, value: Any) -> bool:
 def described(obj: Any) -> str:
     """Return kind, namespace and name of an object: `LLMInferenceService llm/qwen`."""
     names = [text(metadata(obj).get(key)) for key in ("namespace", "name")]
-    parts = (text(mapping(obj).get("kind")) or "object", "/".join(one for one in names if one))
-    return printable(" ".join(one for one in parts if one))
+    parts = (text(mapping(obj).get("kind")) or "object", "/".join(filter(None, names)))
+    return printable(" ".join(filter(None, parts)))
 
 
-def as_text(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Iterator[str]:
+def as_text(result: ImportReport, objects: Sequence[Object], places: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a report; `places` has file and number of each object.
 
     First what is lost, then the launches that stay by hand, then what an operator has to know, at the end the
     numbers. Fields of an object that share a reason are one line.
     """
-    where = [f"{described(one)}, {places[number]}" for number, one in enumerate(given)]
-    lost, told = _by_reason(found, _is_lost), _by_reason(found, _is_told)
+    where = [f"{described(obj)}, {places[number]}" for number, obj in enumerate(objects)]
+    lost, told = _by_reason(result, _is_lost), _by_reason(result, _is_told)
     hand: dict[_Reason, list[str]] = {}
-    for one in found.by_hand:
-        reason = _Reason(one.document, f"the launch stays: {one.reason}", KEPT_LAUNCH)
-        hand.setdefault(reason, []).append(one.path)
+    for launch in result.by_hand:
+        reason = _Reason(launch.document, f"the launch stays: {launch.reason}", KEPT_LAUNCH)
+        hand.setdefault(reason, []).append(launch.path)
     for title, rows in (("lost", lost), ("by hand", hand), ("note", told)):
         for reason, paths in rows.items():
             yield printable(f"{title:8} {where[reason.document]}: {_paths(paths)}: {reason}")
-    for number in found.skipped:
+    for number in result.skipped:
         yield printable(f"{'skipped':8} {where[number]}: it is for kustomize, and not for a cluster")
-    if unused := dict.fromkeys(line.document for line in found.lines if line.outcome.code == UNUSED):
-        names = ", ".join(described(given[number]) for number in unused)
+    if unused := dict.fromkeys(line.document for line in result.lines if line.outcome.code == UNUSED):
+        names = ", ".join(described(objects[number]) for number in unused)
         yield printable(f"{'unused':8} {names}: no service in the files refers to it")
-    failed = f", {len(found.failed)} not imported" if found.failed else ""
-    yield f"{counted(len(given), 'object')}: {len(lost)} lost, {len(found.by_hand)} by hand{failed}"
+    failed = f", {len(result.failed)} not imported" if result.failed else ""
+    yield f"{counted(len(objects), 'object')}: {len(lost)} lost, {len(result.by_hand)} by hand{failed}"
 
 
 def _is_lost(outcome: Outcome) -> bool:
@@ -186,11 +186,11 @@ def _is_told(outcome: Outcome) -> bool:
     return (outcome.note or is_changed) and outcome.code != KEPT_LAUNCH
 
 
-def _by_reason(found: ImportReport, wanted: Callable[[Outcome], bool]) -> "dict[_Reason, list[str]]":
+def _by_reason(result: ImportReport, wanted: Callable[[Outcome], bool]) -> "dict[_Reason, list[str]]":
     """Return the paths of some fields by their reasons; of what is not imported, the error says it."""
     paths: dict[_Reason, list[str]] = {}
-    for line in found.lines:
-        if line.document not in found.failed and wanted(line.outcome):
+    for line in result.lines:
+        if line.document not in result.failed and wanted(line.outcome):
             reason = _Reason(line.document, line.outcome.reason, line.outcome.code)
             paths.setdefault(reason, []).append(line.path)
     return paths
@@ -212,29 +212,29 @@ def _paths(paths: Sequence[str]) -> str:
     return (paths[0] or "the object") + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
-def as_data(found: ImportReport, given: Sequence[Object], places: Sequence[str]) -> Object:
+def as_data(result: ImportReport, objects: Sequence[Object], places: Sequence[str]) -> Object:
     """Return a report as JSON, without the values of Secrets.
 
     Fields may be added; none is removed or changes its meaning.
     """
 
     def place(document: int, path: str) -> Object:
-        return {"object": described(given[document]), "file": places[document], "field": path}
+        return {"object": described(objects[document]), "file": places[document], "field": path}
 
     return {
         "fields": [
             {
                 **place(line.document, line.path),
-                "value": None if given[line.document].get("kind") == "Secret" else line.value,
+                "value": None if objects[line.document].get("kind") == "Secret" else line.value,
                 "outcome": line.outcome.kind,
                 "to": list(line.outcome.to),
                 "lost": line.outcome.is_lost,
                 "code": line.outcome.code,
                 "reason": line.outcome.reason,
             }
-            for line in found.lines
+            for line in result.lines
         ],
-        "byHand": [{**place(each.document, each.path), "reason": each.reason} for each in found.by_hand],
-        "skipped": [places[number] for number in found.skipped],
-        "summary": {**found.counts, "lost": len(found.lost), "byHand": len(found.by_hand)},
+        "byHand": [{**place(each.document, each.path), "reason": each.reason} for each in result.by_hand],
+        "skipped": [places[number] for number in result.skipped],
+        "summary": {**result.counts, "lost": len(result.lost), "byHand": len(result.by_hand)},
     }

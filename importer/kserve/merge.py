@@ -40,7 +40,8 @@ def _over(field: str, below: Tree, above: Tree) -> Tree:
     if isinstance(above, list):
         keys = MERGE_KEYS.get(field)
         return _items(keys[0], below, above) if keys and isinstance(below, list) else above
-    if isinstance(below, Leaf) and _same(below.value, above.value):
+    is_same = isinstance(below, Leaf) and type(below.value) is type(above.value)
+    if is_same and below.value == above.value:
         return Leaf(below.value, below.origins + above.origins)
     is_empty_object = above.value == {} and isinstance(below, dict)
     return below if is_empty_object or not _counts(field, above.value) else above
@@ -72,10 +73,6 @@ def _items(key: str, below: list[Tree], above: list[Tree]) -> Tree:
 def _name(item: Tree, key: str) -> Any:
     value = item.get(key) if isinstance(item, dict) else item
     return value.value if isinstance(value, Leaf) and not isinstance(value.value, dict | list) else id(item)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
 
 
 def _counts(field: str, value: Any) -> bool:

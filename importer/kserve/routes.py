@@ -55,7 +55,7 @@ def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
     """Return an EndpointPickerConfig as a text, which all its leaves made; nothing if no release reads it."""
     config = text(inline.value) if isinstance(inline, Leaf) else yaml.dump(plain(inline))
     findings = check_config(config, PICKERS[PICKER], "")
-    error = next((one for one in findings if one.severity == "error"), None)
+    error = next((each for each in findings if each.severity == "error"), None)
     if error is None:
         return {"endpointPickerConfig": Leaf(config, tuple(origins(inline)))}
     account.leave(inline, dropped(NO_COUNTERPART, f"the endpoint picker refuses it: {error.message}"))

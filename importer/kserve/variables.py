@@ -29,11 +29,11 @@ def child_name(parent: str, suffix: str) -> str:
     if len(parent) <= _LONGEST - len(suffix):
         return parent + suffix
     if _HEAD - len(suffix) <= 0:
-        found = parent[:_HEAD] + _hash(parent + suffix)
-        found += suffix[: max(_LONGEST - len(found), 0)]
-        while found and not (found[-1].isascii() and found[-1].isalnum()):
-            found = found[:-1]
-        return found
+        name = parent[:_HEAD] + _hash(parent + suffix)
+        name += suffix[: max(_LONGEST - len(name), 0)]
+        while name and not (name[-1].isascii() and name[-1].isalnum()):
+            name = name[:-1]
+        return name
     return parent[: _HEAD - len(suffix)] + _hash(parent) + suffix
 
 

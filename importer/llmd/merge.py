@@ -48,13 +48,10 @@ def _wins(value: Any, field: str) -> bool:
 
 def _objects(base: dict[str, Tree], over: dict[str, Tree], field: str) -> Tree:
     if field == "env" and any(_wins(plain(over[key]), "") for key in _SOURCES & over.keys()):
-        base = {key: one for key, one in base.items() if key not in _SOURCES}
+        base = {key: value for key, value in base.items() if key not in _SOURCES}
     if field in _OF_ANY_VALUE:
         return {**base, **{key: value for key, value in over.items() if plain(value) is not None}}
-    found = dict(base)
-    for key, value in over.items():
-        found[key] = merged(found.get(key), value, key)
-    return found
+    return {**base, **{key: merged(base.get(key), value, key) for key, value in over.items()}}
 
 
 def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
@@ -67,8 +64,8 @@ def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
         return [*base, *over]
     names = [text(value_at(item, key)) for item in base]
     last = {name: item for item in over if (name := text(value_at(item, key)))}
-    found = [_item(item, last.get(name), field) for item, name in zip(base, names, strict=True)]
-    return [*found, *(item for item in over if text(value_at(item, key)) not in {*names} - {""})]
+    items = [_item(item, last.get(name), field) for item, name in zip(base, names, strict=True)]
+    return [*items, *(item for item in over if text(value_at(item, key)) not in {*names} - {""})]
 
 
 def _item(base: Tree, over: Tree, field: str) -> Tree:

@@ -67,12 +67,13 @@ def variables(service: Object, model: Artifact) -> Struct:
 def functions(service: Object) -> Mapping[str, Function]:
     """Return the functions of the templates: Go's, `default`, and `getPort` of the ports of the routing."""
     routing = mapping(mapping(service.get("spec")).get("routing"))
-    ports = {text(one.get("name")): one.get("port") for one in map(mapping, listed(routing.get("ports")))}
+    entries = map(mapping, listed(routing.get("ports")))
+    ports = {text(entry.get("name")): entry.get("port") for entry in entries}
 
     def port(name: str) -> int:
-        found = ports.get(name)
-        if type(found) is not int:
+        number = ports.get(name)
+        if type(number) is not int:
             raise UnfitError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
-        return found
+        return number
 
     return {**FUNCTIONS, "default": DEFAULT, "getPort": Function(port, (text_value,))}

@@ -110,10 +110,3 @@ def test_what_acts_here_and_not_upstream_is_said() -> None:
 
     (line,) = [one for one in made.report.lines if one.outcome.reason]
     assert (line.path, line.outcome.kind) == ("spec.roles[0].gateway.gatewayClassName", "kept")
-
-
-def test_the_status_belongs_to_the_object_in_the_cluster() -> None:
-    made = import_all([SERVICES["one node"] | {"status": {"phase": "x"}}])
-
-    assert "status" not in made.objects[0]
-    assert not made.report.lost

@@ -484,12 +484,6 @@ def test_empty_tracing_asks_for_that_of_the_preset_and_is_not_lost() -> None:
     assert [line.outcome.is_lost for line in tracing] == [False]
 
 
-def test_what_kubectl_adds_to_an_object_is_not_in_the_output() -> None:
-    applied = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
-
-    assert "annotations" not in made(service(ONE["spec"], annotations=applied))["metadata"]
-
-
 def test_an_empty_base_loses_nothing() -> None:
     found = import_all(
         [service({"baseRefs": [{"name": "own"}], **ONE["spec"]}), config("own", {}, "llm"), *PRESETS]

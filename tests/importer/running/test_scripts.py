@@ -25,78 +25,85 @@ printf '%s\\1' "A=$A" "B=$B" "PORT=$PORT" "HOST=$HOST"; printf '\\3'
 QUIET: Final = "#!/bin/bash\nexit 0\n"
 ADDRESS: Final = "#!/bin/bash\necho 10.0.0.1 10.0.0.2\n"
 ENV: Final = {"PORT": "9000", "ARGS": "--x 1  --y", "EMPTY": "", "LOCAL": "8", "REF": "$(LWS_WORKER_INDEX)"}
-LINES: Final = (
-    *("export A=1", "A=2", "export A", "B=x A=3", "export B=$A", "A=$((LOCAL * 2))", "unset A", "PORT=8000"),
-    *(
-        "A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL + 1 ))",
-        'A="b  c"',
-        "A='d $B'",
-        "A=$ARGS",
-        'A="$(ray status | wc -l)"',
-    ),
-    *(
-        "export HOST=$(hostname -I | awk '{print $1}')",
-        "set -e",
-        "echo $A; sleep 1",
-        "ray stop --force || true",
-    ),
-    *("until ray status; do sleep 1; done", "for i in 1 2; do A=$i; done", "while false; do B=1; done"),
-    *('until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; done', "[ -n x ] && A=4"),
-    *('if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi', "if ray status; then B=y; fi"),
-    *(
-        'if [ -z "$EMPTY" ]; then export B=none; elif [ 1 -lt 2 ]; then B=z; fi',
-        "true && A=5",
-        "false || B=6",
-    ),
-    *(
-        "ray start --head --port=6379",
-        "A=7 ray start --address $LWS_LEADER_ADDRESS",
-    ),
-    *(
-        "vllm serve m --port $PORT",
-        'vllm serve m --a "$A" --b ${B} $ARGS',
-        "exec vllm serve $A",
-        "vllm serve '$A'",
-    ),
-    *(
-        'vllm serve --i $LWS_WORKER_INDEX --s "${LWS_GROUP_SIZE}" --r $REF',
-        "B=8 vllm serve ${A:-0} ${EMPTY:-e}",
-    ),
-    *(
-        'vllm serve "\'$A\'" "a\\"b" x\\ y',
-        'if [ "$LWS_WORKER_INDEX" != 0 ]; then vllm serve w; fi',
-        'vllm serve "$@"',
-    ),
-    *(
-        "vllm serve {a,b} *.py",
-        "vllm serve $EMPTY",
-        "vllm serve ~/m",
-        "vllm serve $(PORT) '$(LOCAL)'",
-    ),
-)
+LINES: Final = r"""
+export A=1
+A=2
+export A
+B=x A=3
+export B=$A
+A=$((LOCAL * 2))
+unset A
+PORT=8000
+A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL + 1 ))
+A="b  c"
+A='d $B'
+A=$ARGS
+A="$(ray status | wc -l)"
+export HOST=$(hostname -I | awk '{print $1}')
+set -e
+echo $A; sleep 1
+ray stop --force || true
+until ray status; do sleep 1; done
+for i in 1 2; do A=$i; done
+while false; do B=1; done
+until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; done
+[ -n x ] && A=4
+if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi
+if ray status; then B=y; fi
+if [ -z "$EMPTY" ]; then export B=none; elif [ 1 -lt 2 ]; then B=z; fi
+true && A=5
+false || B=6
+ray start --head --port=6379
+A=7 ray start --address $LWS_LEADER_ADDRESS
+vllm serve m --port $PORT
+vllm serve m --a "$A" --b ${B} $ARGS
+exec vllm serve $A
+vllm serve '$A'
+vllm serve --i $LWS_WORKER_INDEX --s "${LWS_GROUP_SIZE}" --r $REF
+B=8 vllm serve ${A:-0} ${EMPTY:-e}
+vllm serve "'$A'" "a\"b" x\ y
+if [ "$LWS_WORKER_INDEX" != 0 ]; then vllm serve w; fi
+vllm serve "$@"
+vllm serve {a,b} *.py
+vllm serve $EMPTY
+vllm serve ~/m
+vllm serve $(PORT) '$(LOCAL)'
+""".strip().splitlines()
 """Lines of clumsy scripts: some are read, some are not."""
 
 
-WHOLE: Final = (
-    *(': ${EMPTY:=5}; vllm serve "$EMPTY"', "printf -v PORT 5; vllm serve $PORT", "A=1; A+=2; vllm serve $A"),
-    *("A=0; A=1 B=$A; vllm serve $B", "A=0; A=1 B=$A vllm serve $A", "A=1; export A=2 B=$A; vllm serve"),
-    *('A=; vllm serve "${A-d}"', "export A=1; unset A; A=2; vllm serve", "unset PORT; PORT=5; vllm serve"),
-    *("unset PORT; vllm serve ${PORT:-8000}", "unset PORT; vllm serve $PORT x"),
-    *("vllm serve $(((LWS_WORKER_INDEX - 3) / 2))", "vllm serve $(((LWS_WORKER_INDEX - 3) % 2))"),
-    *("A=1+1; vllm serve $((A * 2))", 'A="1 + 1"; vllm serve $(($A * 2))', "vllm serve $((9**99))"),
-    *(
-        "declare PORT=5; vllm serve $PORT",
-        "let PORT=5; vllm serve $PORT",
-        "echo $((PORT=5)); vllm serve $PORT",
-    ),
-    *("test $((PORT++)) = 1; vllm serve $PORT", "exit 0; vllm serve", "echo && exit 0; vllm serve"),
-    *("A=1; A=2 & vllm serve $A", "export B=2 & vllm serve", "trap 'ray start' EXIT; vllm serve"),
-    "cd /nope && exit 0; vllm serve",
-    "exec vllm serve a; vllm serve b",
-    "if [ 1 = 1 ]; then vllm serve a; exit 1; fi; vllm serve b",
-    "if [ 1 = 2 ]; then exit; elif true; then :; else exec ray start; fi; vllm serve b",
-    'A="a?c"; if [[ abc == $A ]]; then vllm serve a; else vllm serve b; fi',
-)
+WHOLE: Final = r"""
+: ${EMPTY:=5}; vllm serve "$EMPTY"
+printf -v PORT 5; vllm serve $PORT
+A=1; A+=2; vllm serve $A
+A=0; A=1 B=$A; vllm serve $B
+A=0; A=1 B=$A vllm serve $A
+A=1; export A=2 B=$A; vllm serve
+A=; vllm serve "${A-d}"
+export A=1; unset A; A=2; vllm serve
+unset PORT; PORT=5; vllm serve
+unset PORT; vllm serve ${PORT:-8000}
+unset PORT; vllm serve $PORT x
+vllm serve $(((LWS_WORKER_INDEX - 3) / 2))
+vllm serve $(((LWS_WORKER_INDEX - 3) % 2))
+A=1+1; vllm serve $((A * 2))
+A="1 + 1"; vllm serve $(($A * 2))
+vllm serve $((9**99))
+declare PORT=5; vllm serve $PORT
+let PORT=5; vllm serve $PORT
+echo $((PORT=5)); vllm serve $PORT
+test $((PORT++)) = 1; vllm serve $PORT
+exit 0; vllm serve
+echo && exit 0; vllm serve
+A=1; A=2 & vllm serve $A
+export B=2 & vllm serve
+trap 'ray start' EXIT; vllm serve
+cd /nope && exit 0; vllm serve
+exec vllm serve a; vllm serve b
+if [ 1 = 1 ]; then vllm serve a; exit 1; fi; vllm serve b
+if [ 1 = 2 ]; then exit; elif true; then :; else exec ray start; fi; vllm serve b
+A="a?c"; if [[ abc == $A ]]; then vllm serve a; else vllm serve b; fi
+""".strip().splitlines()
 """Scripts whose effect is easily read otherwise than a shell has it."""
 
 
