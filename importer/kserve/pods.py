@@ -1,7 +1,6 @@
 """A pod of a workload as a pod template of ours: the plain command, without what FusionInfer adds itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from catalog.pickers.generations import POOLS
@@ -44,17 +43,11 @@ _DISCOVERY: Final = dropped(
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
 
 
-@dataclass(frozen=True, slots=True)
-class PodTemplate:
-    """The spec of a pod template."""
+def pod_of(pod: Tree, workload: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree], bool]:
+    """Return a pod of KServe as the spec of a pod template, and whether its engine has a plain command.
 
-    spec: Tree
-    is_plain: bool
-    """Whether the engine has the command of a preset, plain: FusionInfer adds launch, sizes and sidecar."""
-
-
-def pod_of(pod: Tree, workload: Tree, service: Merged, account: Account) -> PodTemplate:
-    """Return a pod of KServe as the spec of a pod template."""
+    That is the command of a preset, to which FusionInfer adds launch, sizes and sidecar.
+    """
     spec = _with_tiers(fields_at(pod), items_at(workload, "kvCacheOffloading", "secondary"))
     plain = arguments(engine(spec))
     if isinstance(spec.get("containers"), list):
@@ -67,7 +60,7 @@ def pod_of(pod: Tree, workload: Tree, service: Merged, account: Account) -> PodT
     spec = {**spec, "initContainers": kept}
     if not kept:
         del spec["initContainers"]
-    return PodTemplate(_without_certificates(spec, "volumes", account), plain is not None)
+    return _without_certificates(spec, "volumes", account), plain is not None
 
 
 def has_sidecar(pod: Tree) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from importer.account import IGNORED, Account, ByHand, default, dropped
 from importer.kserve.bases import Merged
-from importer.kserve.pods import PodTemplate, engine, has_sidecar, pod_of
+from importer.kserve.pods import engine, has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.kserve.scaling import scaled
@@ -110,7 +110,7 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
         pods.append(pod_of(at(workload, "worker"), workload, service, account))
     elif has_workers:
         account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
-    is_plain = all(pod.is_plain for pod in pods)
+    is_plain = all(plain for _, plain in pods)
     role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(_TYPES[name])}
     replicas = at(workload, "replicas")
     if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
@@ -126,20 +126,20 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
     if nodes > 1 and not is_plain:
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
         account.by_hand.append(ByHand(service.document, path, _STAYS))
-    for field, pod, ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
+    for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
         role[field] = _template(pod, name, workload, service, ours)
     return role
 
 
-def _template(pod: PodTemplate, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
-    _trace(engine(pod.spec), role, service)
+def _template(pod: Tree, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
+    _trace(engine(pod), role, service)
     passed = {"labels": PASSED_LABELS, "annotations": PASSED_ANNOTATIONS}
     labels, notes = ({**_passed(service, key, passed[key]), **fields_at(workload, key)} for key in passed)
     notes = {**{name: value for name, value in notes.items() if name != ROUTING}, **ours}
-    if has_sidecar(pod.spec):
+    if has_sidecar(pod):
         notes[SKIP] = Leaf("sidecar")
     kept = {key: value for key, value in {"labels": labels, "annotations": notes}.items() if value}
-    return {"metadata": kept, "spec": pod.spec} if kept else {"spec": pod.spec}
+    return {"metadata": kept, "spec": pod} if kept else {"spec": pod}
 
 
 def _passed(service: Merged, key: str, prefixes: Sequence[str]) -> dict[str, Tree]:
