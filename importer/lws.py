@@ -278,15 +278,13 @@ def _replaced(
         launched = {"command": launch.command, "args": launch.args}
         if start.setup:
             launched = {"command": start.setup, "args": (*launch.command, *launch.args)}
-        variables: dict[str, Tree] = {}
-        if start.env:
-            kept = [entry for entry in items_at(own, "env") if value_at(entry, "name") not in start.env]
-            variables = {"env": [*kept, *(_variable(name, value) for name, value in start.env.items())]}
-            account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
+        kept = (entry for entry in items_at(own, "env") if text(value_at(entry, "name")) not in start.env)
+        env = [*kept, *(_variable(name, value) for name, value in start.env.items())]
         first = picked(own, "name", "image")
         plain_launch = {key: list(words) for key, words in launched.items() if words}
         others = {key: value for key, value in own.items() if key not in _LAUNCHES}
-        tree = put(tree, path, {**first, **plain_launch, **others, **variables})
+        tree = put(tree, path, {**first, **plain_launch, **others, **({"env": env} if start.env else {})})
+        account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
         account.say(number, *(OutcomeRule((*path, key), _LAUNCHED) for key in _LAUNCHES))
         for places in dict.fromkeys(word.origins for word in start.changed):
             words = dict.fromkeys(word.value for word in start.changed if word.origins == places)

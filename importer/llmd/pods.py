@@ -68,7 +68,7 @@ def _container(container: Tree, service: ModelService) -> Tree:
     path = container["mountModelVolume"].having(CACHE)
     only_reads = {"readOnly": Leaf(value=True)} if service.model.scheme == "pvc" else {}
     own = items_at(fields, "env")
-    names = {value_at(entry, "name") for entry in own}
+    names = {text(value_at(entry, "name")) for entry in own}
     env = [*own, *(entry for entry in _variables(service) if entry["name"].value not in names)]
     mounts = {"volumeMounts": [{"name": Leaf(VOLUME), "mountPath": path, **only_reads}]}
     return {**fields, **mounts, **({"env": env} if env else {})}

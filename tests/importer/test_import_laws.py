@@ -93,6 +93,19 @@ def test_each_leaf_of_an_input_is_reported_once(objects: list[Object]) -> None:
     assert [one.path for one in made.report.lines if one.outcome.code == UNKNOWN] == []
 
 
+def test_a_variable_without_a_name_fails_no_import() -> None:
+    nameless: Any = [{"name": {}, "value": "x"}]
+    check(
+        [
+            lws.lws(
+                lws.script(f"export A=b; ray start --head; {lws.SERVE}", env=nameless), lws.script(lws.WORKER)
+            )
+        ]
+    )
+    mounts = llmd.container(mountModelVolume=True, env=nameless)
+    check([llmd.base(decodeDeployment=llmd.DEPLOYMENT), llmd.service(decode=mounts)])
+
+
 @settings(max_examples=count("IMPORTED"))
 @given(objects=damaged())
 def test_each_leaf_of_a_damaged_input_is_reported_once(objects: list[Object]) -> None:

@@ -132,11 +132,8 @@ def test_each_variable_has_its_value(uri: str, expected: dict[str, str]) -> None
     args = [f"{name}={{{{ .{name} }}}}" for name in VARIABLES]
     artifacts = {"uri": uri, "authSecretName": "token"}
 
-    found = engine(
-        made(
-            base(decodeDeployment=DEPLOYMENT), service(modelArtifacts=artifacts, decode=container(args=args))
-        )
-    )
+    given = service(modelArtifacts=artifacts, decode=container(args=args))
+    found = engine(made(base(decodeDeployment=DEPLOYMENT), given))
 
     assert found["args"][: len(args)] == [f"{name}={value}" for name, value in expected.items()]
 
@@ -381,10 +378,8 @@ def test_what_is_lost_of_an_object_in_a_text_is_named() -> None:
     (line,) = made(base(decodeDeployment=text, nope="x", eppService=SERVICE), service()).report.lost
 
     assert line.path == "data.decodeDeployment"
-    assert (
-        line.outcome.reason
-        == "of its object, spec.strategy.type are lost: write `rolloutStrategy` of the role"
-    )
+    reason = "of its object, spec.strategy.type are lost: write `rolloutStrategy` of the role"
+    assert line.outcome.reason == reason
 
 
 @pytest.mark.parametrize("key", ["inferencePool", "inferenceModel", "eppService"])

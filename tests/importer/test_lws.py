@@ -4,7 +4,6 @@ from copy import deepcopy
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
@@ -588,7 +587,7 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
     (problem,) = import_all([lws(None, container(["x"])) | {"metadata": {"name": "9a"}}]).problems
 
     assert str(problem.error).startswith('metadata.name: Invalid value: "9a": must be a DNS label')
-    assert yaml.safe_dump(problem.document) == "0\n...\n"
+    assert problem.document == 0
 
 
 @pytest.mark.parametrize(

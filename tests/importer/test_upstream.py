@@ -9,16 +9,12 @@ from intent import Object
 from tests.builders.imported import errors
 
 IMAGE: Final = "vllm/vllm-openai:v0.11.0"
+MODEL: Final = "Qwen/Qwen3-8B"
 
 
 def role(kind: str, *args: str, **fields: Any) -> Object:
     resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "limits": {"nvidia.com/gpu": "8"}}
-    engine = {
-        "name": "vllm",
-        "image": IMAGE,
-        "args": ["--model", "Qwen/Qwen3-8B", *args],
-        "resources": resources,
-    }
+    engine = {"name": "vllm", "image": IMAGE, "args": ["--model", MODEL, *args], "resources": resources}
     return {"name": kind, "componentType": kind, "template": {"spec": {"containers": [engine]}}, **fields}
 
 

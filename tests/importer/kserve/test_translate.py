@@ -513,12 +513,8 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
     refs = {"baseRefs": [{"name": "one"}, {"name": "two"}], "router": {"scheduler": {}, "route": {}}}
     (problem,) = import_all([service(refs)]).problems
 
-    for name in (
-        "one",
-        "two",
-        *(f"kserve-config-llm-{one}" for one in ("scheduler", "router-route", "template")),
-    ):
-        assert name in problem.error.message, problem.error.message
+    presets = (f"kserve-config-llm-{name}" for name in ("scheduler", "router-route", "template"))
+    assert [name for name in ("one", "two", *presets) if name not in problem.error.message] == []
     assert "-n kserve kserve-config-llm-scheduler kserve-config-llm-router-route" in problem.error.message
     assert problem.error.message.endswith("and the files of the bases")
 
