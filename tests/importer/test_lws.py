@@ -70,23 +70,29 @@ for i in $(seq 1 60); do
   sleep 5
 done
 """
+SERVING: Final = "/w/multi-node-serving.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE)"
+JOINING: Final = "/w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"
+EARLIER: Final = ("multi-node-serving", "ray_init")
+BY_RAY: Final[dict[str, tuple[str, str]]] = {
+    "multi-node-serving.sh": (f"bash {SERVING}; {SERVE}", f"bash {JOINING}"),
+    "ray_init.sh": (f"{SERVING}; {SERVE}".replace(*EARLIER), JOINING.replace(*EARLIER)),
+    "ray start": (f"ray start --head --port 6379; sleep 30; {SERVE}", WORKER),
+    "a loop that waits for Ray": (f"until ray status; do sleep 1; done; ray start --head; {SERVE}", WORKER),
+    "a loop that counts nodes": (
+        WAITS + SERVE,
+        f"while ! nc -z $LWS_LEADER_ADDRESS 6379; do sleep 1; done\n{WORKER}",
+    ),
+    "workers that sleep beside Ray": (
+        f"ray start --head; {SERVE}",
+        f"{WORKER.removesuffix(' --block')}; sleep infinity",
+    ),
+}
+"""The scripts of leader and workers that start Ray."""
 RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
-    "multi-node-serving.sh": (
-        lws(
-            script(f"bash /w/multi-node-serving.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); {SERVE}"),
-            script("bash /w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
-        ),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
-    "ray_init.sh": (
-        lws(
-            script(f"/w/ray_init.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); {SERVE}"),
-            script("/w/ray_init.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
-        ),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
+    **{
+        name: (lws(script(leader), script(workers)), SERVE.split(), "ray-start")
+        for name, (leader, workers) in BY_RAY.items()
+    },
     "multi-node-serving.sh, with variables of the shell": (
         lws(
             script(
@@ -98,14 +104,9 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", *MODEL, "--x", '{"a": 1}'],
         "ray-start",
     ),
-    "ray start": (
-        lws(script(f"ray start --head --port 6379; sleep 30; {SERVE}"), script(WORKER)),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
     "ray start of the workers without a shell": (
         lws(script(f"ray start --head --port 6379; {SERVE}"), container(WORKER.split())),
-        ["vllm", "serve", *MODEL],
+        SERVE.split(),
         "ray-start",
     ),
     "ray symmetric-run": (
@@ -115,7 +116,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
                 ["ray"], args=[*f"symmetric-run {JOINS}:6379 --min-nodes 2 --".split(), *SERVE.split()]
             ),
         ),
-        ["vllm", "serve", *MODEL],
+        SERVE.split(),
         "ray-symmetric",
     ),
     "--nnodes": (
@@ -123,7 +124,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
             container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS]),
             container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS, "--headless"]),
         ),
-        ["vllm", "serve", *MODEL],
+        SERVE.split(),
         "vllm-native",
     ),
     "--nnodes with ranks": (
@@ -165,88 +166,59 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", "m", *SHARED.split(), "--api-server-count", "4"],
         "vllm-native",
     ),
-    "a loop that waits for Ray": (
-        lws(script(f"until ray status; do sleep 1; done; ray start --head; {SERVE}"), script(WORKER)),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
-    "a loop that counts nodes": (
-        lws(
-            script(WAITS + SERVE),
-            script(f"while ! nc -z $LWS_LEADER_ADDRESS 6379; do sleep 1; done\n{WORKER}"),
-        ),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
     "a port of the rendezvous": (
         lws(None, container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS[:2], "--master-port=12345"])),
         ["vllm", "serve", *MODEL, "--master-port=12345"],
         "vllm-native",
     ),
-    "workers that sleep beside Ray": (
-        lws(
-            script(f"ray start --head; {SERVE}"), script(f"{WORKER.removesuffix(' --block')}; sleep infinity")
-        ),
-        ["vllm", "serve", *MODEL],
-        "ray-start",
-    ),
 }
-KEPT: Final[dict[str, tuple[Object, str]]] = {
-    "another command": (
-        lws(script(f"ray start --head; pip install x; {SERVE}"), script(WORKER)),
-        "pip install is no known engine",
-    ),
-    "another engine": (
-        lws(script("ray start --head; python3 -m dynamo.vllm --model m"), script(WORKER)),
-        "python3 -m is no known engine",
-    ),
+KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
+    "another command": (f"ray start --head; pip install x; {SERVE}", "pip install is no known engine"),
+    "another engine": ("ray start --head; python3 -m dynamo.vllm --model m", "python3 -m is no known engine"),
     "a variable of a command before the launch": (
-        lws(script(f"A=b pip install x; ray start --head; {SERVE}"), script(WORKER)),
+        f"A=b pip install x; ray start --head; {SERVE}",
         "a command before the engine has other variables than the engine",
     ),
     "a variable behind a command before the launch": (
-        lws(script(f"hf download m\nexport HF_HUB_OFFLINE=1\nray start --head; {SERVE}"), script(WORKER)),
+        f"hf download m\nexport HF_HUB_OFFLINE=1\nray start --head; {SERVE}",
         "a command before the engine has other variables than the engine",
     ),
     "a variable that is unset and set": (
-        lws(script(f"unset A; export A=b; ray start --head; {SERVE}"), script(WORKER)),
+        f"unset A; export A=b; ray start --head; {SERVE}",
         "the script unsets A, and sets it again",
     ),
     "a variable of Ray alone": (
-        lws(script(f"CUDA_VISIBLE_DEVICES= ray start --head; {SERVE}"), script(WORKER)),
+        f"CUDA_VISIBLE_DEVICES= ray start --head; {SERVE}",
         "CUDA_VISIBLE_DEVICES is a variable of Ray, and not of the engine",
     ),
     "a password of Ray": (
-        lws(script(f"ray start --head --redis-password=secret; {SERVE}"), script(WORKER)),
+        f"ray start --head --redis-password=secret; {SERVE}",
         "--redis-password of Ray is not recognised",
     ),
-    "an option of the shell": (
-        lws(script(f"set -a; ray start --head; {SERVE}"), script(WORKER)),
-        "`set -a` is not read",
-    ),
+    "an option of the shell": (f"set -a; ray start --head; {SERVE}", "`set -a` is not read"),
     "a loop that does more": (
-        lws(script(f"until ray status; do touch x; done; ray start --head; {SERVE}"), script(WORKER)),
+        f"until ray status; do touch x; done; ray start --head; {SERVE}",
         "`until` does more than wait for Ray, or for the leader",
     ),
     "a variable": (
-        lws(script(f"ray start --head; {SERVE} --port $PORT"), script(WORKER)),
+        f"ray start --head; {SERVE} --port $PORT",
         "PORT is set neither in the script nor in the container",
     ),
     "a loop that writes a file": (
-        lws(
-            script(f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}'),
-            script(WORKER),
-        ),
+        f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}',
         "`until` does more than wait for Ray, or for the leader",
     ),
-    "a variable of no command": (
-        lws(script(f"X=$(> /x); ray start --head; {SERVE}"), script(WORKER)),
-        "the shell expands `$(> /x)`",
+    "a variable of no command": (f"X=$(> /x); ray start --head; {SERVE}", "the shell expands `$(> /x)`"),
+    "no program": (f"exec; ray start --head; {SERVE}", "`exec` starts no program"),
+    "an endless sleep behind the engine": (
+        f"ray start --head; {SERVE}; sleep infinity",
+        "sleep infinity is no known engine",
     ),
-    "no program": (
-        lws(script(f"exec; ray start --head; {SERVE}"), script(WORKER)),
-        "`exec` starts no program",
-    ),
+    "a head alone": ("ray start --head --block", "the script starts a head of Ray and no engine"),
+}
+"""Scripts of a leader whose launch stays, with the reason."""
+KEPT: Final[dict[str, tuple[Object, str]]] = {
+    **{name: (lws(script(leader), script(WORKER)), why) for name, (leader, why) in KEPT_SCRIPTS.items()},
     "a login shell": (
         lws(container(["bash", "-lc", f"ray start --head; {SERVE}"]), script(WORKER)),
         "a login shell reads files of the image first: without -l, the script is read",
@@ -302,14 +274,6 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     "data-parallel ranks": (
         lws(None, container(["vllm", "serve", *MODEL, "--data-parallel-address", "$(LWS_LEADER_ADDRESS)"])),
         "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so",
-    ),
-    "an endless sleep behind the engine": (
-        lws(script(f"ray start --head; {SERVE}; sleep infinity"), script(WORKER)),
-        "sleep infinity is no known engine",
-    ),
-    "a head alone": (
-        lws(script("ray start --head --block"), script(WORKER)),
-        "the script starts a head of Ray and no engine",
     ),
     "no engine": (
         lws(None, container(["nginx"], image="nginx")),
@@ -382,10 +346,7 @@ CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
         ["--ray_port=7000, --ray_init_timeout=900"],
     ),
     "symmetric-run": (
-        lws(
-            None,
-            container(f"ray symmetric-run {JOINS}:7777 -- {SERVE}".split()),
-        ),
+        lws(None, container(f"ray symmetric-run {JOINS}:7777 -- {SERVE}".split())),
         ["--address=$(LWS_LEADER_ADDRESS):7777"],
     ),
     "--dist-init-addr": (
