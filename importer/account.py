@@ -57,6 +57,12 @@ class Outcome:
         """Whether the other system acts on the leaf, and FusionInfer will not."""
         return self.kind == "dropped" and self.code not in NOT_LOST
 
+    @property
+    def is_told(self) -> bool:
+        """Whether an operator has to know it, though it is neither lost nor a launch that stays."""
+        is_changed = self.kind in {"kept", "translated"} and bool(self.reason)
+        return (self.note or is_changed) and self.code != KEPT_LAUNCH
+
 
 def default(reason: str, *, note: bool = False) -> Outcome:
     """Return the outcome of what FusionInfer does by itself."""

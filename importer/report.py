@@ -1,7 +1,7 @@
 """The report of an import: what became of each leaf of the input, exactly once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -156,10 +156,12 @@ def as_text(result: ImportReport, objects: Sequence[Object], places: Sequence[st
     """Yield the lines of a report; `places` has file and number of each object.
 
     First what is lost, then the launches that stay by hand, then what an operator has to know, at the end the
-    numbers. Fields of an object that share a reason are one line.
+    numbers. Fields of an object that share a reason are one line. Of what is not imported, the error says it.
     """
     where = [f"{described(obj)}, {places[number]}" for number, obj in enumerate(objects)]
-    lost, told = _by_reason(result, _is_lost), _by_reason(result, _is_told)
+    lines = [line for line in result.lines if line.document not in result.failed]
+    lost = _by_reason(line for line in lines if line.outcome.is_lost)
+    told = _by_reason(line for line in lines if line.outcome.is_told)
     hand: dict[_Reason, list[str]] = {}
     for launch in result.by_hand:
         reason = _Reason(launch.document, f"the launch stays: {launch.reason}", KEPT_LAUNCH)
@@ -176,23 +178,12 @@ def as_text(result: ImportReport, objects: Sequence[Object], places: Sequence[st
     yield f"{counted(len(objects), 'object')}: {len(lost)} lost, {len(result.by_hand)} by hand{failed}"
 
 
-def _is_lost(outcome: Outcome) -> bool:
-    return outcome.is_lost
-
-
-def _is_told(outcome: Outcome) -> bool:
-    """Return whether an operator has to know an outcome that is no loss and no launch."""
-    is_changed = outcome.kind in {"kept", "translated"} and bool(outcome.reason)
-    return (outcome.note or is_changed) and outcome.code != KEPT_LAUNCH
-
-
-def _by_reason(result: ImportReport, wanted: Callable[[Outcome], bool]) -> "dict[_Reason, list[str]]":
-    """Return the paths of some fields by their reasons; of what is not imported, the error says it."""
+def _by_reason(lines: Iterable[Line]) -> "dict[_Reason, list[str]]":
+    """Return the paths of fields by their reasons."""
     paths: dict[_Reason, list[str]] = {}
-    for line in result.lines:
-        if line.document not in result.failed and wanted(line.outcome):
-            reason = _Reason(line.document, line.outcome.reason, line.outcome.code)
-            paths.setdefault(reason, []).append(line.path)
+    for line in lines:
+        reason = _Reason(line.document, line.outcome.reason, line.outcome.code)
+        paths.setdefault(reason, []).append(line.path)
     return paths
 
 

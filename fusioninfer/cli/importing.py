@@ -57,35 +57,35 @@ def import_(*, files: tuple[str, ...], directory: Path | None, output: str, recu
     output is not valid; 2: a file or an object cannot be read.
     """
     read, unread = documents.read_all(files, recursive=recursive)
-    found = [one for one in read if one.object]
-    made = import_all([one.object for one in found])
+    sources = [document for document in read if document.object]
+    imported = import_all([document.object for document in sources])
     if directory:
         try:
-            _write(directory, made.objects)
+            _write(directory, imported.objects)
         except OSError as error:
             exit_unreadable(ValueError(f"{error.filename or directory}: {_cause(error)}"))
     else:
-        click.echo(documents.write_yaml(made.objects), nl=False)
-    problems = [*map(str, unread), *(f"{found[one.document]}: {one.error}" for one in made.problems)]
-    invalid = list(_invalid(made.objects))
-    _print_report(made, found, output, (problems, invalid), to_stderr=directory is None)
+        click.echo(documents.write_yaml(imported.objects), nl=False)
+    failed = (f"{sources[problem.document]}: {problem.error}" for problem in imported.problems)
+    problems, invalid = [*map(str, unread), *failed], list(_invalid(imported.objects))
+    _print_report(imported, sources, output, (problems, invalid), to_stderr=directory is None)
     if problems:
         sys.exit(UNREADABLE)
-    if made.report.lost or made.report.by_hand or invalid:
+    if imported.report.lost or imported.report.by_hand or invalid:
         sys.exit(FINDINGS)
 
 
 def _invalid(objects: Sequence[Object]) -> Iterator[str]:
     """Yield what `validate` finds in the output: an import mends nothing that was wrong before."""
-    output = [documents.Document("output", at, one) for at, one in enumerate(objects, 1)]
-    for one in compose(output, Settings()).found:
-        if one.error.severity == "error":
-            yield f"{described(one.document.object)} of the output is not valid, {one.error}"
+    output = [documents.Document("output", number, obj) for number, obj in enumerate(objects, 1)]
+    for finding in compose(output, Settings()).found:
+        if finding.error.severity == "error":
+            yield f"{described(finding.document.object)} of the output is not valid, {finding.error}"
 
 
 def _print_report(
-    made: ImportResult,
-    found: list[documents.Document],
+    imported: ImportResult,
+    sources: Sequence[documents.Document],
     form: str,
     errors: tuple[list[str], list[str]],
     *,
@@ -93,21 +93,22 @@ def _print_report(
 ) -> None:
     """Print the report between the errors of the input and those of the output; JSON holds them all."""
     problems, invalid = errors
-    objects, places = [one.object for one in found], list(map(str, found))
+    objects, places = [document.object for document in sources], list(map(str, sources))
     if form == "json":
-        echo_json(as_data(made.report, objects, places) | {"errors": [*problems, *invalid]}, err=to_stderr)
+        data = as_data(imported.report, objects, places)
+        echo_json(data | {"errors": [*problems, *invalid]}, err=to_stderr)
         return
     print_errors(map(ValueError, problems))
-    for line in as_text(made.report, objects, places):
+    for line in as_text(imported.report, objects, places):
         click.echo(line, err=to_stderr)
     print_errors(map(ValueError, invalid))
 
 
 def _write(directory: Path, objects: Iterable[Object]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    for name, one in _named(objects):
+    for name, obj in _named(objects):
         with open(directory / name, "w", encoding="utf-8", opener=_opened) as file:
-            file.write(documents.write_yaml([one]))
+            file.write(documents.write_yaml([obj]))
 
 
 def _opened(path: str, flags: int) -> int:
@@ -124,7 +125,7 @@ def _cause(error: OSError) -> str | None:
 def _named(objects: Iterable[Object]) -> Iterator[tuple[str, Object]]:
     """Yield objects with the names of their files, each name once."""
     seen: Counter[str] = Counter()
-    for one in objects:
-        name = _UNSAFE.sub("-", described(one).lower().replace("/", "-"))[:200]
+    for obj in objects:
+        name = _UNSAFE.sub("-", described(obj).lower().replace("/", "-"))[:200]
         seen[name] += 1
-        yield f"{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.yaml", one
+        yield f"{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.yaml", obj
