@@ -17,16 +17,11 @@ from importer.words import OF_LWS, GroupPod, StaysError
 from intent.image import read_image
 from intent.shapes import text
 
-ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
-SERVERS: Final = "VLLM_API_SERVER_COUNT"
 DISCOVERS: Final = "KSERVE_INFER_ROCE"
 """Of a script: whether it looks for network devices, and sets variables of NCCL, NVSHMEM and UCX."""
 READ: Final = (
-    ADDITIONAL,
-    SERVERS,
-    DISCOVERS,
-    "KSERVE_INFER_IB_GID_INDEX_GREP",
-    "DP_ADDRESS_RESOLVE_ATTEMPTS",
+    *("VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS"),
+    *(DISCOVERS, "KSERVE_INFER_IB_GID_INDEX_GREP"),
 )
 """Variables that only the script reads."""
 KV_TRANSFER: Final = "KV_TRANSFER_ARGS"
