@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from intent import Object
-from tests.bench import api, controller, peers, stages, worst
+from tests.bench import api, controller, stages
 from tests.bench.noise import calibrate, summary
 from tests.bench.report import Row, WrongAnswerError, document, markdown, table
 from tests.bench.run import QUICK, WHOLE, Run
@@ -37,10 +37,6 @@ class Part:
 PARTS: Final[dict[str, Part]] = {
     "stages": Part("A review in process: CPU beside json.loads of the same body", stages.measure),
     "api": Part("A write on the real API server: ours beside LWS's own webhooks", api.measure),
-    "peers": Part(
-        "A write on the real API server: ours and Kyverno beside LWS's own webhooks", peers.measure
-    ),
-    "worst": Part("The most expensive reviews, as a share of their limit", worst.measure),
     "controller": Part("The controller beside LWS's manager, with ten thousand services", controller.measure),
 }
 
@@ -52,7 +48,7 @@ PARTS: Final[dict[str, Part]] = {
     "-o", "--output", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True
 )
 def main(chosen: tuple[str, ...], *, quick: bool, output: str) -> None:
-    """Measure, and print; all parts if none is named: stages, api, peers, worst, controller, …"""
+    """Measure, and print; all parts if none is named: stages, api, controller."""
     run = Run(QUICK if quick else WHOLE)
     out = Console(width=WIDTH if not sys.stdout.isatty() else None, highlight=False)
     found: dict[str, list[Row]] = {}

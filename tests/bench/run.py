@@ -16,7 +16,6 @@ class Effort:
 
     blocks: int = 40
     """Of the stages of a review."""
-    blocks_of_worst: int = 5
     rounds: int = 6
     writes: int = 150
     """Dry runs on the API server, of one round."""
@@ -34,7 +33,6 @@ class Effort:
 WHOLE: Final = Effort()
 QUICK: Final = Effort(
     blocks=1,
-    blocks_of_worst=1,
     rounds=1,
     writes=5,
     warm=2,

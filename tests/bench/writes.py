@@ -54,8 +54,6 @@ class Round:
     """All calls of webhooks."""
     seconds: float
     """How long the client waited for one write."""
-    writes: int
-    """The number of writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Bench:
         seconds = time.monotonic() - since
         after = self._cpu()
         each = {name: max(0.0, after[name] - cpu[name] - idle[name] * seconds) / count for name in cpu}
-        return Round(each, between(seen, self._seen(write)), seconds / count, count)
+        return Round(each, between(seen, self._seen(write)), seconds / count)
 
     def _send(self, write: Write, count: int) -> None:
         """Send so many, and compare what comes back with what must be in it."""

@@ -1,7 +1,7 @@
 """The most expensive known requests: each is as large as the limits allow, or costs most for its size.
 
-`tests/hostile/test_worst.py` bounds their cost, `make bench BENCH=worst` prints it, and
-`tests/hostile/alone/test_tenants.py` sends them while another user works.
+`tests/hostile/test_worst.py` bounds their cost, and `tests/hostile/alone/test_tenants.py` sends them while
+another user works.
 """
 
 import gc

@@ -207,34 +207,6 @@ ORACLE_MODULES: Final = (
 """What other systems make of objects that are imported: the controller of LLMInferenceServices, with its
 presets and samples, which are read from its module alone."""
 
-_KYVERNO: Final = "github.com/kyverno/kyverno"
-_KYVERNO_CRDS: Final = "config/crds/kyverno/"
-_KYVERNO_POLICY_CRDS: Final = "config/crds/policies.kyverno.io/"
-
-PEER_MODULES: Final = (
-    Module(
-        "kyverno",
-        _KYVERNO,
-        (("kyverno", f"{_KYVERNO}/cmd/kyverno"),),
-        (
-            *(
-                f"{_KYVERNO_CRDS}kyverno.io_{plural}.yaml"
-                for plural in (
-                    *("cleanuppolicies", "clustercleanuppolicies", "clusterpolicies", "globalcontextentries"),
-                    *("policies", "policyexceptions", "updaterequests"),
-                )
-            ),
-            *(
-                f"{_KYVERNO_POLICY_CRDS}policies.kyverno.io_{plural}.yaml"
-                for kind in ("deleting", "generating", "imagevalidating", "mutating", "validating")
-                for plural in (f"{kind}policies", f"namespaced{kind}policies")
-            ),
-            f"{_KYVERNO_POLICY_CRDS}policies.kyverno.io_policyexceptions.yaml",
-        ),
-    ),
-)
-"""What only the benchmark compares us with. Its controllers cache every one of these custom resources."""
-
 CRDS: Final = (("lws", "config/crd/bases"), ("volcano", _VOLCANO_CRDS))
 """Where the custom resource definitions lie: module and folder."""
 ROUTE_CRDS: Final = (("gateway-api", _GATEWAY_CRDS), ("gie-1.5.0", _EXTENSION_CRDS))
@@ -269,5 +241,3 @@ ISTIO_CRDS: Final = (("istio", "kubernetes"),)
 """Those of Istio."""
 CERTIFICATE_CRDS: Final = (("cert-manager", _CERT_MANAGER_CRDS),)
 """Those of cert-manager."""
-PEER_CRDS: Final = (("kyverno", _KYVERNO_CRDS), ("kyverno", _KYVERNO_POLICY_CRDS))
-"""Those of Kyverno."""
