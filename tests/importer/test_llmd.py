@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from importer.account import IGNORED, default
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
-from importer.report import IGNORED, default
 from importer.table import ImportResult, import_all
 from intent import Object, yaml
 from tests.builders.imported import errors

@@ -106,11 +106,8 @@ def sets() -> Object:
         "image": "vllm/vllm-openai:v0.11.0",
         "command": ["vllm", "serve"],
         "args": [
-            "m",
-            "--kv-transfer-config",
-            '{"kv_connector":"NixlConnector","kv_role":"kv_both"}',
-            "--port",
-            "$(P)",
+            *("m", "--port", "$(P)"),
+            *("--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'),
         ],
         "env": [{"name": "P", "value": "8001"}],
         "ports": [{"name": "http", "containerPort": 8001}],
@@ -170,23 +167,8 @@ def nested(levels: int) -> Any:
 SAMPLES: Final = {kind.kind: OBJECTS.get(kind.kind) or made(kind, {"a": 1}, {}) for kind in WATCHED}
 NAUGHTY: Final[st.SearchStrategy[Any]] = st.sampled_from(
     [
-        None,
-        True,
-        5,
-        -1,
-        2**70,
-        1.5,
-        "",
-        "x/y",
-        "a\x00b",
-        [],
-        {},
-        [None],
-        [5],
-        [[]],
-        [{}],
-        {"": None},
-        {"name": 5},
+        *(None, True, 5, -1, 2**70, 1.5, "", "x/y", "a\x00b"),
+        *([], {}, [None], [5], [[]], [{}], {"": None}, {"name": 5}),
     ]
 ).map(copy.deepcopy)
 ANYTHING: Final = st.one_of(

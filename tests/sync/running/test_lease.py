@@ -63,6 +63,22 @@ class Worker:
         await self.elector.lead(self.work, self.leading.append)
 
 
+Lead = Callable[..., Awaitable[tuple[Worker, asyncio.Task[None]]]]
+
+
+@pytest.fixture
+def lead(client: Client, background: Background) -> Lead:
+    """Return a function that has a worker lead, and returns both once the work began."""
+
+    async def begin(*settings: Any) -> tuple[Worker, asyncio.Task[None]]:
+        worker = Worker(client, "a", *settings)
+        leading = background(worker.lead())
+        await eventually(lambda: worker.began > 0)
+        return worker, leading
+
+    return begin
+
+
 def snapshots(api: Api) -> int:
     """Count the reads of the Lease; the holder writes without reading."""
     return api.requests.count(("GET", PATH))
@@ -134,11 +150,9 @@ def refuse(request: web.Request) -> web.StreamResponse | None:
 
 @pytest.mark.parametrize("trouble", [{"fault": refuse}, {"latency": 5.0}], ids=["no answer", "a late one"])
 async def test_work_ends_before_the_deadline_without_an_answer_in_time(
-    api: Api, client: Client, background: Background, trouble: dict[str, Any]
+    api: Api, lead: Lead, trouble: dict[str, Any]
 ) -> None:
-    worker = Worker(client, "a", SHORT)
-    leading = background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+    worker, leading = await lead(SHORT)
 
     for name, value in trouble.items():
         setattr(api, name, value)
@@ -148,10 +162,8 @@ async def test_work_ends_before_the_deadline_without_an_answer_in_time(
     assert 0 < worker.ended < worker.leadership.until
 
 
-async def test_a_few_failures_do_not_lose_the_lease(api: Api, client: Client, background: Background) -> None:
-    worker = Worker(client, "a")
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+async def test_a_few_failures_do_not_lose_the_lease(api: Api, lead: Lead) -> None:
+    worker, _ = await lead()
     answers = [status(500, "InternalError"), web.Response(text="<html>"), status(409, "Conflict")]
     api.fault = lambda _request: answers.pop() if answers else None
 
@@ -162,12 +174,8 @@ async def test_a_few_failures_do_not_lose_the_lease(api: Api, client: Client, ba
     assert worker.leading == [True]
 
 
-async def test_another_holder_of_the_lease_ends_the_work(
-    api: Api, client: Client, background: Background
-) -> None:
-    worker = Worker(client, "a")
-    leading = background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+async def test_another_holder_of_the_lease_ends_the_work(api: Api, lead: Lead) -> None:
+    _, leading = await lead()
 
     api.edit(PATH, holderIdentity="b", leaseDurationSeconds=60)
     with pytest.raises(LeadershipLostError):
@@ -241,10 +249,8 @@ async def test_a_lease_whose_duration_was_edited_expires_no_earlier(api: Api, cl
     assert (taken, tried) == (True, [False, False, True])
 
 
-async def test_a_deleted_lease_is_created_again(api: Api, client: Client, background: Background) -> None:
-    worker = Worker(client, "a")
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+async def test_a_deleted_lease_is_created_again(api: Api, lead: Lead) -> None:
+    worker, _ = await lead()
 
     api.remove(PATH)
 
@@ -274,13 +280,9 @@ def test_the_time_left_for_a_write_ends_at_the_deadline() -> None:
         leadership.check()
 
 
-async def test_after_the_deadline_the_lease_is_not_released(
-    api: Api, client: Client, background: Background
-) -> None:
+async def test_after_the_deadline_the_lease_is_not_released(api: Api, lead: Lead) -> None:
     clock = Clock()
-    worker = Worker(client, "a", UNHURRIED, clock)
-    leading = background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+    worker, leading = await lead(UNHURRIED, clock)
 
     clock.now = worker.leadership.until
     leading.cancel()
@@ -298,14 +300,10 @@ def test_a_suspended_machine_does_not_stop_the_clock() -> None:
     assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(
-    api: Api, client: Client, background: Background
-) -> None:
+async def test_an_api_server_that_takes_most_of_a_second_a_call_has_a_leader(api: Api, lead: Lead) -> None:
     api.latency = 0.8 * SLOW.retry_period
-    worker = Worker(client, "a", SLOW)
 
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+    worker, _ = await lead(SLOW)
     until = worker.leadership.until
     await eventually(lambda: worker.leadership.until > until)
 
@@ -342,12 +340,8 @@ async def test_the_process_parses_one_large_object_in_turn_while_a_lease_is_rene
     assert spec(api)["holderIdentity"] == "a"
 
 
-async def test_one_slow_renewal_does_not_lose_the_lease(
-    api: Api, client: Client, background: Background
-) -> None:
-    worker = Worker(client, "a", SLOW)
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+async def test_one_slow_renewal_does_not_lose_the_lease(api: Api, lead: Lead) -> None:
+    worker, _ = await lead(SLOW)
 
     api.latency = 1.5 * SLOW.retry_period
     renewals = api.requests.count(("PUT", PATH))
@@ -362,14 +356,10 @@ async def test_one_slow_renewal_does_not_lose_the_lease(
     assert snapshots(api) == 1, "no renewal failed, so the Lease was not read again"
 
 
-async def test_a_lease_without_a_spec_is_acquired_and_led(
-    api: Api, client: Client, background: Background
-) -> None:
+async def test_a_lease_without_a_spec_is_acquired_and_led(api: Api, lead: Lead) -> None:
     api.put(PATH, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "sync"}})
-    worker = Worker(client, "a")
 
-    background(worker.lead())
-    await eventually(lambda: worker.began > 0)
+    await lead()
 
     assert spec(api)["holderIdentity"] == "a"
 

@@ -5,9 +5,11 @@ import os
 import secrets
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -43,13 +45,29 @@ def port() -> int:
             return number
 
 
+Begin = Callable[..., asyncio.Task[int]]
+
+
 @pytest.fixture
-async def process(kubeconfig: Path, port: int, background: Background) -> asyncio.Task[int]:
-    """Start the whole process."""
-    running = sync(
-        Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=TIMING
-    )
-    return background(running)
+def begin(kubeconfig: Path, port: int, background: Background) -> Begin:
+    """Return a function that starts the whole process."""
+
+    def run(settings: Settings | None = None, **more: Any) -> asyncio.Task[int]:
+        known: dict[str, Any] = {
+            "kubeconfig": str(kubeconfig),
+            "namespace": "system",
+            "metrics_port": port,
+            "timing": TIMING,
+        }
+        return background(sync(settings or Settings(), **known | more))
+
+    return run
+
+
+@pytest.fixture
+async def process(begin: Begin) -> asyncio.Task[int]:
+    """Start it with the defaults."""
+    return begin()
 
 
 async def answer(port: int, path: str) -> tuple[int, str]:
@@ -57,23 +75,29 @@ async def answer(port: int, path: str) -> tuple[int, str]:
         return got.status, await got.text()
 
 
-async def until_it_leads(port: int) -> None:
-    """Wait until the process knows that it holds the Lease, which is later than the API server knows."""
+async def answered(port: int, path: str, holds: Callable[[int, str], bool]) -> str:
+    """Ask for a path of the metrics port until its status and text are as awaited; return the text."""
     async with asyncio.timeout(PATIENCE):
         while True:
             with suppress(aiohttp.ClientConnectorError):  # it does not listen yet
-                if "fusioninfer_sync_is_leader 1.0" in (await answer(port, "/metrics"))[1]:
-                    return
+                code, text = await answer(port, path)
+                if holds(code, text):
+                    return text
             await asyncio.sleep(0.01)
 
 
-async def test_a_standby_is_ready_too(api: Api, kubeconfig: Path, port: int, background: Background) -> None:
+async def until_it_leads(port: int) -> None:
+    """Wait until the process knows that it holds the Lease, which is later than the API server knows."""
+    await answered(port, "/metrics", lambda _, text: "fusioninfer_sync_is_leader 1.0" in text)
+
+
+async def test_a_standby_is_ready_too(api: Api, begin: Begin, port: int) -> None:
     held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
     api.put(LEASE, {"kind": "Lease", "metadata": {"name": "fusioninfer-sync"}, "spec": held})
-    background(sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port))
+    begin()
     await eventually(lambda: len(api.watches) == len(WATCHED))
 
-    assert await answered(port, "/readyz", status=200)
+    assert await answered(port, "/readyz", lambda code, _: code == 200)
 
 
 @pytest.mark.usefixtures("process")
@@ -97,12 +121,8 @@ async def test_a_signal_ends_it_and_releases_the_lease(
     assert (await process, api.objects[LEASE]["spec"].get("holderIdentity")) == (0, None)
 
 
-async def test_lost_leadership_ends_it_with_a_failure(
-    api: Api, kubeconfig: Path, port: int, background: Background
-) -> None:
-    process = background(
-        sync(Settings(), kubeconfig=str(kubeconfig), namespace="system", metrics_port=port, timing=SHORT)
-    )
+async def test_lost_leadership_ends_it_with_a_failure(api: Api, begin: Begin, port: int) -> None:
+    process = begin(timing=SHORT)
     await eventually(lambda: LEASE in api.objects)
     await until_it_leads(port)
 
@@ -111,21 +131,9 @@ async def test_lost_leadership_ends_it_with_a_failure(
     assert await asyncio.wait_for(process, PATIENCE) == 1
 
 
-async def test_a_process_that_only_observes_takes_no_lease(
-    api: Api, kubeconfig: Path, port: int, background: Background
-) -> None:
+async def test_a_process_that_only_observes_takes_no_lease(api: Api, begin: Begin, port: int) -> None:
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-    settings = Settings(observe_only=True)
-    certificates = Certificates("fusioninfer-webhook-tls")
-    process = background(
-        sync(
-            settings,
-            kubeconfig=str(kubeconfig),
-            namespace="system",
-            metrics_port=port,
-            certificates=certificates,
-        )
-    )
+    process = begin(Settings(observe_only=True), certificates=Certificates("fusioninfer-webhook-tls"))
     await eventually(lambda: ("POST", POD_GROUP.path("team-a")) in api.requests)
 
     _, measured = await answer(port, "/metrics")
@@ -146,16 +154,6 @@ async def test_without_credentials_it_does_not_start(
         await sync(Settings(), metrics_port=port)
 
 
-async def answered(port: int, path: str, *, status: int) -> str:
-    """Wait until a path of the metrics port is answered with a status; return the text."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            code, text = await answer(port, path)
-            if code == status:
-                return text
-            await asyncio.sleep(0.02)
-
-
 @pytest.mark.usefixtures("process")
 async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     await until_it_leads(port)
@@ -163,7 +161,7 @@ async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(health, "DEAF", 0.1)  # the watches of the fake API server send no bookmarks
 
-    assert (await answered(port, "/healthz", status=503)).startswith("deaf watch: ")
+    assert (await answered(port, "/healthz", lambda code, _: code == 503)).startswith("deaf watch: ")
 
 
 @pytest.mark.usefixtures("process")
@@ -177,7 +175,7 @@ async def test_a_stuck_reconcile_makes_it_unhealthy(
 
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
 
-    assert await answered(port, "/healthz", status=503) == "stuck reconcile: team-a/r1"
+    assert await answered(port, "/healthz", lambda code, _: code == 503) == "stuck reconcile: team-a/r1"
 
 
 @pytest.mark.usefixtures("process")
@@ -199,15 +197,14 @@ async def test_an_api_server_that_does_not_answer_is_no_reason_to_restart(
 async def test_requests_the_lease_and_the_version_are_measured(api: Api, port: int) -> None:
     await until_it_leads(port)
     api.fault = lambda request: status(500, "InternalError") if "/leases" in request.path else None
-    measured = ""
-    async with asyncio.timeout(PATIENCE):
-        while not measured or "fusioninfer_sync_lease_failures_total 0.0" in measured:
-            _, measured = await answer(port, "/metrics")
+    failures = "fusioninfer_sync_lease_failures_total"
 
+    measured = await answered(port, "/metrics", lambda _, text: f"{failures} 0.0" not in text)
+
+    assert failures in measured
     assert 'fusioninfer_sync_api_request_seconds_count{code="200",verb="list"}' in measured
     assert 'fusioninfer_sync_api_request_seconds_count{code="500",verb="update"}' in measured
     assert 'fusioninfer_sync_watch_age_seconds{kind="LeaderWorkerSet"}' in measured
-    assert "fusioninfer_sync_lease_failures_total" in measured
     assert f'version="{VERSION}"' in measured
 
 
@@ -223,32 +220,17 @@ async def test_a_request_without_an_answer_is_measured(client: Client) -> None:
 
 
 async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(
-    api: Api,
-    kubeconfig: Path,
-    port: int,
-    background: Background,
-    monkeypatch: pytest.MonkeyPatch,
+    api: Api, begin: Begin, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reconcile that it delays is not stuck: a restart would not help."""
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-    background(
-        sync(
-            Settings(volcano_version="1.14.1"),
-            kubeconfig=str(kubeconfig),
-            namespace="system",
-            metrics_port=port,
-            timing=replace(TIMING, retry_period=0.1),
-            qps=0.001,
-        )
-    )
+    begin(Settings(volcano_version="1.14.1"), timing=replace(TIMING, retry_period=0.1), qps=0.001)
     await eventually(lambda: LEASE in api.objects)
     await until_it_leads(port)
 
     await eventually(lambda: api.requests.count(("PUT", LEASE)) >= 3)
-    longest, measured = "fusioninfer_sync_reconcile_longest_seconds", ""
-    async with asyncio.timeout(PATIENCE):
-        while not measured or f"\n{longest} 0.0" in measured:
-            _, measured = await answer(port, "/metrics")
+    longest = "\nfusioninfer_sync_reconcile_longest_seconds 0.0"
+    await answered(port, "/metrics", lambda _, text: longest not in text)
     monkeypatch.setattr(health, "STUCK", 0.0)
 
     assert (await answer(port, "/healthz"))[0] == 200

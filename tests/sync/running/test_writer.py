@@ -1,4 +1,9 @@
-"""What is written where server-side apply alone is not enough."""
+"""What is written where server-side apply alone is not enough; a late write changes nothing."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 from aiohttp import web
@@ -6,15 +11,17 @@ from aiohttp import web
 from intent import Object
 from kube.client import Client
 from kube.limit import RateLimit
+from kube.request import apply
 from sync.decide import ApplyHistory
 from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
+from sync.lease import LeadershipLostError
 from sync.live import BehindError
 from sync.metrics import metrics
 from sync.observed.pod_group import API_VERSION as VOLCANO
 from sync.state import ServiceState
 from sync.watch.cache import Cache
 from sync.write import Writer
-from tests.sync.conftest import FOR_EVER
+from tests.sync.conftest import FOR_EVER, Background, eventually
 from tests.sync.fake_api import Api, Fault, status
 
 STATE = ServiceState(("team-a", "r1"))
@@ -23,12 +30,17 @@ PATH = SERVICE.path("team-a", "r1-epp")
 OURS = {"name": "grpc", "port": 9002}
 OTHER = {"name": "grpc", "port": 9003}
 THEIRS = {"name": "grpc", "port": 1}
-WANTED: Object = {
-    "apiVersion": "v1",
-    "kind": "Service",
-    "metadata": {"namespace": "team-a", "name": "r1-epp", "labels": {"fusioninfer.io/service": "r1"}},
-    "spec": {"ports": [OURS]},
-}
+Permit = Callable[[], float]
+New = Callable[..., Writer]
+
+
+def wanted(port: Object) -> Object:
+    """Return the Service with one port."""
+    metadata = {"namespace": "team-a", "name": "r1-epp", "labels": {"fusioninfer.io/service": "r1"}}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [port]}}
+
+
+WANTED: Final = wanted(OURS)
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +50,19 @@ def _nothing_is_known() -> None:
 
 
 @pytest.fixture
-async def writer(api: Api, client: Client) -> Writer:
+def new(client: Client) -> New:
+    """Return a function that makes a writer with empty caches."""
+
+    def writer(permit: Permit = lambda: FOR_EVER) -> Writer:
+        return Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
+
+    return writer
+
+
+@pytest.fixture
+async def writer(api: Api, new: New) -> Writer:
     """Return a writer that wrote a Service, to which another client adds a port that makes ours invalid."""
-    made = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    made = new()
     await made.apply(STATE, SERVICE, WANTED)
     api.edit(PATH, ports=[THEIRS])
     made.caches["Service"].put(SERVICE.project(api.objects[PATH]))
@@ -53,14 +75,14 @@ async def writer(api: Api, client: Client) -> Writer:
     return made
 
 
-async def test_a_write_sends_what_it_needs_and_no_more(api: Api, client: Client) -> None:
+async def test_a_write_sends_what_it_needs_and_no_more(api: Api, new: New) -> None:
     """A dry run tells whether an object exists that the cache lacks; a repair reads whose change it was."""
-    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    writer = new()
     create, apply, read = ("POST", SERVICE.path("team-a")), ("PATCH", PATH), ("GET", PATH)
 
     async def sent(port: Object) -> list[tuple[str, str]]:
         api.requests.clear()
-        await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [port]}})
+        await writer.apply(STATE, SERVICE, wanted(port))
         return list(api.requests)
 
     assert await sent(OURS) == [create, apply]
@@ -76,46 +98,40 @@ def refused_create(request: web.Request) -> web.Response | None:
     return status(403, "Forbidden", "exceeded quota", "r1") if request.method == "POST" else None
 
 
-async def test_an_object_that_exists_is_changed_though_its_create_is_refused(
-    api: Api, client: Client
-) -> None:
-    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+async def test_an_object_that_exists_is_changed_though_its_create_is_refused(api: Api, new: New) -> None:
+    writer = new()
     await writer.apply(STATE, SERVICE, WANTED)
     writer.caches["Service"].drop(("team-a", "r1-epp"))  # its label was removed
     api.fault = refused_create
 
-    assert await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}}) is None
+    assert await writer.apply(STATE, SERVICE, wanted(OTHER)) is None
     assert api.objects[PATH]["spec"]["ports"] == [OTHER]
 
 
 async def test_an_object_of_another_that_the_cache_lacks_is_not_said_to_be_refused(
-    api: Api, client: Client
+    api: Api, new: New
 ) -> None:
-    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
-    api.put(PATH, {**WANTED, "spec": {"ports": [THEIRS]}})
+    api.put(PATH, wanted(THEIRS))
     api.fault = refused_create
 
-    refusal = await writer.apply(STATE, SERVICE, WANTED)
+    refusal = await new().apply(STATE, SERVICE, WANTED)
 
     assert (refusal and refusal.code, api.objects[PATH]["spec"]["ports"]) == ("FI871", [THEIRS])
 
 
-async def test_an_object_that_is_deleted_between_dry_run_and_read_is_no_finding(
-    api: Api, client: Client
-) -> None:
-    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+async def test_an_object_that_is_deleted_between_dry_run_and_read_is_no_finding(api: Api, new: New) -> None:
     exists = status(409, "AlreadyExists", "", "r1-epp")
     api.fault = lambda request: exists if request.method == "POST" else None
 
     with pytest.raises(BehindError):
-        await writer.apply(STATE, SERVICE, WANTED)
+        await new().apply(STATE, SERVICE, WANTED)
 
 
 @pytest.mark.parametrize("fault", [lambda _request: None, refused_create])
 async def test_an_object_that_only_the_cache_lacks_is_not_written_by_an_old_plan(
-    api: Api, client: Client, fault: Fault
+    api: Api, new: New, fault: Fault
 ) -> None:
-    writer = Writer(client, metrics(), lambda: FOR_EVER, {kind.kind: Cache(kind) for kind in WATCHED})
+    writer = new()
     path, group = POD_GROUP.path("team-a", "r1"), {**WANTED, "apiVersion": VOLCANO, "kind": POD_GROUP.kind}
     group["metadata"] = {"namespace": "team-a", "name": "r1"}
     api.put(path, {**group, "spec": {"minMember": 2}})
@@ -159,7 +175,7 @@ async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> 
     """A controller with an old cache may conflict with the garbage collector until its cache is current."""
     await fight(api, writer)
 
-    await writer.apply(STATE, SERVICE, {**WANTED, "spec": {"ports": [OTHER]}})
+    await writer.apply(STATE, SERVICE, wanted(OTHER))
 
     assert (STATE.contested, api.objects[PATH]["spec"]["ports"]) == ({}, [OTHER])
 
@@ -173,7 +189,9 @@ async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Wr
     assert refusal.code == "FI872"
 
 
-async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(client: Client) -> None:
+async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
+    client: Client, new: New
+) -> None:
     order = []
 
     class Turn(RateLimit):
@@ -185,8 +203,110 @@ async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
         return FOR_EVER
 
     client.limit = Turn()
-    writer = Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
-    await writer.apply(STATE, SERVICE, WANTED)
+    await new(permit).apply(STATE, SERVICE, WANTED)
 
     dry_run, write = ["turn"], ["turn", "permit"]
     assert order == [*dry_run, *write]
+
+
+# --- late writes ------------------------------------------------------------------------------------
+
+
+def with_port(number: int) -> Object:
+    return {"name": "grpc", "port": number}
+
+
+def port(api: Api) -> int:
+    number: int = api.objects[PATH]["spec"]["ports"][0]["port"]
+    return number
+
+
+async def written(new: New, permit: Permit = lambda: FOR_EVER) -> Writer:
+    """Return a writer that wrote port 1."""
+    made = new()
+    await made.apply(STATE, SERVICE, wanted(with_port(1)))
+    made.permit = permit
+    return made
+
+
+def overtaken(api: Api, times: int) -> None:
+    """Let another client write port 7 just before each of our next writes arrives."""
+    left = list(range(times))
+
+    def overtake(request: web.Request) -> None:
+        if left and request.method == "PATCH" and "dryRun" not in request.query:
+            left.pop()
+            api.edit(PATH, ports=[with_port(7)])
+
+    api.fault = overtake
+
+
+async def test_a_change_in_between_is_not_overwritten(api: Api, new: New) -> None:
+    seconds = iter((FOR_EVER,))
+
+    def once() -> float:
+        for left in seconds:
+            return left
+        raise LeadershipLostError("over")
+
+    writer = await written(new, once)
+    overtaken(api, 1)
+
+    with pytest.raises(LeadershipLostError):
+        await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+
+    assert port(api) == 7
+
+
+async def test_a_leader_tries_again_at_once(api: Api, new: New) -> None:
+    writer = await written(new)
+    overtaken(api, 2)
+
+    refusal = await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+
+    assert (refusal, port(api)) == (None, 2)
+
+
+async def test_a_change_in_between_is_no_conflict(api: Api, new: New) -> None:
+    writer = await written(new)
+    for _ in range(2):
+        api.edit(PATH, ports=[with_port(5)])
+        writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
+        overtaken(api, 3)
+        await writer.apply(STATE, SERVICE, wanted(with_port(1)))
+
+    assert (STATE.contested, port(api)) == ({}, 1)
+
+
+async def test_the_api_server_receives_our_deadline(api: Api, new: New) -> None:
+    writer = await written(new, lambda: 2.5)
+    told: list[str] = []
+    api.fault = lambda request: told.append(request.query.get("timeout", ""))
+
+    await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+
+    assert told == ["", "2500ms"]
+
+
+async def test_a_write_ends_when_the_process_may_no_longer_write(api: Api, new: New) -> None:
+    writer = await written(new, lambda: 0.3)
+    api.latency = 5.0
+    began = time.monotonic()
+
+    with pytest.raises(TimeoutError):
+        await writer.send(STATE, "Service", apply(PATH, wanted(with_port(2))))
+
+    assert 0.3 <= time.monotonic() - began < 5.0
+
+
+async def test_a_cancelled_write_waits_for_what_was_sent(api: Api, new: New, background: Background) -> None:
+    writer = await written(new)
+    api.latency, before = 0.3, len(api.requests)
+    writing = background(writer.send(STATE, "Service", apply(PATH, wanted(with_port(2)))))
+    await eventually(lambda: len(api.requests) > before)
+
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+
+    assert port(api) == 2

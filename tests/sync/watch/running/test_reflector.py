@@ -1,6 +1,7 @@
 """A cache equals the API server, whatever happens in between."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -33,14 +34,27 @@ async def cache(client: Client, background: Background) -> Cache[Any]:
     return kept
 
 
-async def test_existing_objects_are_listed(api: Api, client: Client, background: Background) -> None:
+Follow = Callable[..., Awaitable[Cache[Any]]]
+
+
+@pytest.fixture
+def follow(client: Client, background: Background) -> Follow:
+    """Return a function that keeps a cache up to date, and returns it once its kind is listed."""
+
+    async def listed(cache: Cache[Any], *namespaces: tuple[str, ...]) -> Cache[Any]:
+        background(reflect(client, cache, *namespaces))
+        await cache.availability.synced.wait()
+        return cache
+
+    return listed
+
+
+async def test_existing_objects_are_listed(api: Api, follow: Follow) -> None:
     for number in range(7):
         api.put(path(f"p{number}"), lws(f"p{number}"))
     api.page = 3
-    cache = Cache(LWS)
 
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+    cache = await follow(Cache(LWS))
 
     assert len(cache.rows) == 7
 
@@ -60,20 +74,18 @@ async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     ids=lambda one: getattr(one, "kind", ""),
 )
 async def test_the_list_uses_pages_and_our_label(
-    api: Api, client: Client, background: Background, kind: Kind[Any], query: str
+    api: Api, follow: Follow, kind: Kind[Any], query: str
 ) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.query_string)
-    cache = Cache(kind)
 
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+    await follow(Cache(kind))
 
     assert seen[0] == query
 
 
 async def test_a_page_that_is_too_large_is_read_in_parts(
-    api: Api, client: Client, background: Background, monkeypatch: pytest.MonkeyPatch
+    api: Api, follow: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred ConfigMaps of one tenant, of 6 MB of JSON each, would end the process."""
     monkeypatch.setattr("kube.client.PAGE_BYTES", 20_000)
@@ -84,10 +96,8 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
     api.put(path("q"), large)
     limits: list[int] = []
     api.fault = lambda request: limits.append(int(request.query.get("limit", 0)))
-    cache = Cache(LWS)
 
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+    cache = await follow(Cache(LWS))
 
     assert (len(cache.rows), cache.availability.trouble) == (10, "")
     assert limits[:2] == [100, 50]
@@ -95,7 +105,7 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
 
 
 async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
-    api: Api, client: Client, background: Background
+    api: Api, follow: Follow
 ) -> None:
     """The first was stored from the page before, the second comes with the page after the write."""
     for number in range(2):
@@ -110,18 +120,13 @@ async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
                 cache.put(LWS.projected(written))
 
     api.fault = write
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+    await follow(cache)
 
     assert [row.resource_version for row in cache.rows.values()] == [9, 9]
 
 
-async def test_the_largest_object_of_a_watch_needs_no_list(
-    api: Api, client: Client, background: Background
-) -> None:
-    cache = Cache(CONFIG_MAP)
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+async def test_the_largest_object_of_a_watch_needs_no_list(api: Api, follow: Follow) -> None:
+    cache = await follow(Cache(CONFIG_MAP))
     lists: list[str] = []
     api.fault = lambda request: lists.append(request.path) if "limit" in request.query else None
     metadata = {"namespace": "team-a", "name": "c", "labels": {"fusioninfer.io/service": "s"}}
@@ -272,11 +277,9 @@ async def test_a_silent_watch_is_ended(
     await eventually(lambda: len(watched) >= 2)
 
 
-async def test_an_equal_row_causes_no_reconcile(api: Api, client: Client, background: Background) -> None:
+async def test_an_equal_row_causes_no_reconcile(api: Api, follow: Follow) -> None:
     woken: list[object] = []
-    cache = Cache(LWS, woken.append)
-    background(reflect(client, cache))
-    await cache.availability.synced.wait()
+    await follow(Cache(LWS, woken.append))
     api.put(path("p"), lws("p"))
     await eventually(lambda: bool(woken))
 
@@ -307,14 +310,11 @@ def names(cache: Cache[Any]) -> set[tuple[str, str]]:
 
 
 @pytest.fixture
-async def some(api: Api, client: Client, background: Background) -> Cache[Any]:
+async def some(api: Api, follow: Follow) -> Cache[Any]:
     """Return a cache of two of three namespaces, each of which has an object."""
     for namespace in (*HOMES, "team-c"):
         api.put(*of(namespace))
-    kept = Cache(LWS)
-    background(reflect(client, kept, HOMES))
-    await kept.availability.synced.wait()
-    return kept
+    return await follow(Cache(LWS), HOMES)
 
 
 async def test_no_other_namespace_is_asked_for_or_known(api: Api, some: Cache[Any]) -> None:
