@@ -19,17 +19,7 @@ from intent.settings import Settings
 from sync.parts.gang import gang
 from sync.snapshot import Situation
 from tests.bench import store
-from tests.bench.managers import (
-    LWS,
-    PATIENCE,
-    Spent,
-    beside,
-    between,
-    both,
-    lws_started,
-    rested,
-    spent,
-)
+from tests.bench.managers import LWS, PATIENCE, Spent, beside, between, both, lws_started, rested, spent
 from tests.bench.report import Row, expect, row
 from tests.bench.run import Run
 from tests.cluster.testbed.admissions import CONFIGURATIONS

@@ -31,16 +31,7 @@ class Effort:
 
 
 WHOLE: Final = Effort()
-QUICK: Final = Effort(
-    blocks=1,
-    rounds=1,
-    writes=5,
-    warm=2,
-    objects=40,
-    gangs=20,
-    changes=10,
-    idle=1.0,
-)
+QUICK: Final = Effort(blocks=1, rounds=1, writes=5, warm=2, objects=40, gangs=20, changes=10, idle=1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,7 @@ def test_the_source_passes(command: list[str]) -> None:
     environment = os.environ | {"MYPY_CACHE_DIR": str(cache_directory() / "mypy")}
 
     done = subprocess.run(
-        (*LOW, program, *command[1:]),
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        (*LOW, program, *command[1:]), cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

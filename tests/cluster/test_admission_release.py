@@ -30,14 +30,7 @@ from tests.cluster.testbed.upgrades import (
     written,
 )
 from tests.cluster.testbed.wait import until
-from tests.cluster.testbed.written import (
-    CLIENT_SIDE,
-    SERVER_SIDE,
-    Words,
-    expanded_offline,
-    named,
-    put,
-)
+from tests.cluster.testbed.written import CLIENT_SIDE, SERVER_SIDE, Words, expanded_offline, named, put
 
 
 @pytest.fixture(scope="module")

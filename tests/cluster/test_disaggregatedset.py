@@ -131,10 +131,7 @@ def refused(cluster: Cluster, namespace: str, decoder: str) -> Iterator[None]:
         "resources": ["leaderworkersets"],
     }
     more = "object.metadata.name.endsWith('-decode') && object.spec.replicas > oldObject.spec.replicas"
-    spec = {
-        "matchConstraints": {"resourceRules": [rule]},
-        "validations": [{"expression": f"!({more})"}],
-    }
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": f"!({more})"}]}
     here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
     bound_here = {"policyName": namespace, "validationActions": ["Deny"], "matchResources": here}
     metadata = {"metadata": {"name": namespace}}

@@ -96,10 +96,7 @@ def test_the_chart_is_what_kustomize_makes(
     cluster: Cluster, helm: Path, folder: str, values: Values, tmp_path: Path
 ) -> None:
     overlay, *components = folder.split()
-    file = {
-        "resources": [f"manifests/{overlay}"],
-        "components": [f"manifests/{each}" for each in components],
-    }
+    file = {"resources": [f"manifests/{overlay}"], "components": [f"manifests/{each}" for each in components]}
     (tmp_path / "manifests").symlink_to(MANIFESTS)
     (tmp_path / "kustomization.yaml").write_text(json.dumps(file))
 

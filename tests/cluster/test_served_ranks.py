@@ -207,10 +207,7 @@ def room(served_network: Network) -> Iterator[Network]:
     remove_nodes(served_network.cluster)
 
 
-@pytest.mark.parametrize(
-    ("args", "picker"),
-    [(EXTERNAL, "gie-1.4"), (MULTI_PORT, "llm-d-0.7")],
-)
+@pytest.mark.parametrize(("args", "picker"), [(EXTERNAL, "gie-1.4"), (MULTI_PORT, "llm-d-0.7")])
 def test_every_rank_is_reached_and_no_pod_that_serves_nobody(
     room: Network, tmp_path: Path, args: str, picker: str
 ) -> None:

@@ -65,10 +65,7 @@ def _cpu(version: str, ray: str, *instead: str, beside: tuple[str, ...] = (), **
 TORCH: Final = ("torch==2.13.0", "torchvision==0.28.0", "triton==3.9.0")
 """That of vLLM; SGLang names a newer one, and runs with this too. The files are there once: 5 GB."""
 NEWEST: Final = _cpu(
-    "0.32.0",
-    "2.60.0",
-    *(*TORCH, "nixl-cu12; sys_platform == 'never'"),
-    beside=("nixl==1.5.1",),
+    "0.32.0", "2.60.0", *(*TORCH, "nixl-cu12; sys_platform == 'never'"), beside=("nixl==1.5.1",)
 )
 EARLIER: Final = _cpu("0.28.0", "2.60.0", *TORCH)
 """The first release whose data parallelism with `--nnodes` is repaired."""
@@ -95,10 +92,7 @@ SGLANG: Final = Release(
     "lmsysorg/sglang:v0.5.23",
     "2026-11-25",
     (),
-    (
-        *(*TORCH, "torchaudio==2.11.0"),
-        *(f"{one}; sys_platform == 'never'" for one in FOR_GPUS),
-    ),
+    (*(*TORCH, "torchaudio==2.11.0"), *(f"{one}; sys_platform == 'never'" for one in FOR_GPUS)),
     (
         ("SGLANG_USE_CPU_ENGINE", "1"),
         ("SGLANG_CPU_OMP_THREADS_BIND", "0|1"),

@@ -79,12 +79,7 @@ def forged(items: int) -> str:
     variables = [{"name": f"A{at}", "value": "x"} for at in range(items)]
     pod = {"spec": {"containers": [{"name": "vllm", "env": variables}]}}
     injected = {"spec": {"leaderWorkerTemplate": {"workerTemplate": pod}}}
-    whole = {
-        "v": 2,
-        "decided": {},
-        "parts": {"env": {"in": "0" * 16, "set": injected}},
-        "was": {},
-    }
+    whole = {"v": 2, "decided": {}, "parts": {"env": {"in": "0" * 16, "set": injected}}, "was": {}}
     return json.dumps(whole)
 
 

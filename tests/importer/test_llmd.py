@@ -125,8 +125,7 @@ OF_CLAIM: Final = {"HFModelName": "", "ModelPath": "a/b", "MountedModelPath": "/
 
 
 @pytest.mark.parametrize(
-    ("uri", "expected"),
-    [("hf://meta/llama", VARIABLES), ("pvc://claim/a/b", VARIABLES | OF_CLAIM)],
+    ("uri", "expected"), [("hf://meta/llama", VARIABLES), ("pvc://claim/a/b", VARIABLES | OF_CLAIM)]
 )
 def test_each_variable_has_its_value(uri: str, expected: dict[str, str]) -> None:
     args = [f"{name}={{{{ .{name} }}}}" for name in VARIABLES]
@@ -142,7 +141,7 @@ def test_templates_of_a_base_are_rendered_with_ports_and_a_default() -> None:
     text = DEPLOYMENT.replace("--port", "{{ .AuthSecretName | default .ModelName }}")
 
     assert engine(made(base(decodeDeployment=text), service()))["args"] == [
-        *("meta/llama", "Meta/Llama-3.1", "8000", "--served-model-name", "Meta/Llama-3.1"),
+        *("meta/llama", "Meta/Llama-3.1", "8000", "--served-model-name", "Meta/Llama-3.1")
     ]
 
 

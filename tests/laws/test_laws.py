@@ -26,9 +26,7 @@ SHARE: Final = 0.6
 """The share of examples that must have a patch, so that a law is not vacuous."""
 
 ANY_JSON: Final = JSON.filter(lambda value: isinstance(value, dict)) | leaderworkersets()
-MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {
-    laws.converges: lambda data: data,
-}
+MORE: Final[dict[Law, Callable[[st.DataObject], Any]]] = {laws.converges: lambda data: data}
 """Further arguments of a law, after the engine and the example."""
 LAWS: Final[dict[Law, st.SearchStrategy[Any]]] = {
     laws.idempotent: leaderworkersets(),

@@ -78,11 +78,7 @@ def test_pods_on_a_node_use_it_until_they_have_ended() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "condition", "expected"),
-    [
-        ({}, "True", ""),
-        ({"unschedulable": True}, "True", "cordoned"),
-        ({}, "Unknown", "not ready"),
-    ],
+    [({}, "True", ""), ({"unschedulable": True}, "True", "cordoned"), ({}, "Unknown", "not ready")],
 )
 def test_a_node_that_takes_no_pods_is_left_out(spec: dict[str, bool], condition: str, expected: str) -> None:
     status = {"conditions": [{"type": "Ready", "status": condition}]}

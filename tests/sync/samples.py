@@ -22,9 +22,7 @@ from sync.watch.cache import Cache
 
 SETTINGS = Settings()
 KEY = ("team-a", "r1")
-APPLIED: list[Object] = [
-    {"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}},
-]
+APPLIED: list[Object] = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
 """`managedFields` of what the controller applied."""
 
 

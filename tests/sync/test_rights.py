@@ -26,7 +26,7 @@ NAMED = {
         ("leases", "create", ""),  # a request that creates has no name that RBAC could compare
     },
     ("rbac.yaml", "ClusterRole", "fusioninfer-sync-volcano-version"): {
-        ("deployments", "get", SCHEDULER.rpartition("/")[2]),
+        ("deployments", "get", SCHEDULER.rpartition("/")[2])
     },
     (CERTIFICATES, "Role", "fusioninfer-sync-certificates"): {
         ("secrets", verb, "fusioninfer-webhook-tls") for verb in ("get", "create", "patch")

@@ -152,10 +152,7 @@ def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [
-        ("spec.leaderWorkerTemplate.size", 4),
-        ("metadata.annotations.fusioninfer.io/strategy", "queue-size"),
-    ],
+    [("spec.leaderWorkerTemplate.size", 4), ("metadata.annotations.fusioninfer.io/strategy", "queue-size")],
     ids=["of the pods", "of the controller"],
 )
 def test_an_error_denies_when_the_input_changes(path: str, value: Any) -> None:

@@ -224,10 +224,7 @@ def test_a_gateway_that_is_no_longer_allowed_is_a_warning_until_it_changes() -> 
     assert (
         [one.code for one in check(scaled, BRINGING, RESTRICTED)],
         errors(check(scaled, BRINGING, RESTRICTED)),
-    ) == (
-        ["FI833"],
-        [],
-    )
+    ) == (["FI833"], [])
     assert [code for _, code in errors(check(other, BRINGING, RESTRICTED))] == ["FI833"]
 
 

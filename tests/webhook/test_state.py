@@ -13,17 +13,7 @@ from tests.laws.strategies import TOOLS
 from webhook.check import check
 from webhook.expand import expand
 from webhook.overlay.record import RULES, find
-from webhook.state import (
-    Fresh,
-    Invalid,
-    NotOurs,
-    Pinned,
-    Settled,
-    State,
-    Unreadable,
-    Withdrawn,
-    state,
-)
+from webhook.state import Fresh, Invalid, NotOurs, Pinned, Settled, State, Unreadable, Withdrawn, state
 
 REFRESH = "metadata.annotations.fusioninfer.io/refresh"
 PAUSED = "metadata.annotations.fusioninfer.io/paused"

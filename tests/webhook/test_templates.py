@@ -246,16 +246,10 @@ def test_entries_apply_by_component_type_and_part() -> None:
 
     assert [
         pod_spec(stored, field).get("priorityClassName") for field in ("leaderTemplate", "workerTemplate")
-    ] == [
-        "leaders",
-        None,
-    ]
+    ] == ["leaders", None]
     assert [
         pod_spec(stored, field).get("runtimeClassName") for field in ("leaderTemplate", "workerTemplate")
-    ] == [
-        None,
-        "workers",
-    ]
+    ] == [None, "workers"]
     assert "dnsPolicy" not in pod_spec(stored)
     assert expand(stored, stored) == []
 
@@ -675,12 +669,7 @@ REFUSED: Final[list[tuple[str, Object, Templates, str]]] = [
         {"base": inference_template("base", entry({"containers": [engine(args=["x"] * 5000)]}))},
         "FI952",
     ),
-    (
-        "an author's object over a limit",
-        named(template(engine(args=["x"] * 5000))),
-        LIBRARY,
-        "FI904",
-    ),
+    ("an author's object over a limit", named(template(engine(args=["x"] * 5000))), LIBRARY, "FI904"),
     ("another name of the container", named(template(container("main"))), LIBRARY, "FI953"),
     ("no path", named(), {"base": inference_template("base", entry({}, remove=["spec/"]))}, "FI954"),
     ("no mode", named(), {"base": inference_template("base", entry({}, args="some"))}, "FI954"),

@@ -140,9 +140,7 @@ def status_is_news() -> None:
         lambda same: lambda one, other: same(one, other) is True and one.status == other.status,
     )
     _replaced(
-        _sync("decide").ApplyHistory,
-        "reword_in",
-        lambda _left: lambda _self, _asked, _shape, _now: 0.0,
+        _sync("decide").ApplyHistory, "reword_in", lambda _left: lambda _self, _asked, _shape, _now: 0.0
     )
 
 

@@ -44,11 +44,7 @@ def namespace_on(there: Network) -> Iterator[str]:
 
 
 def serve(
-    there: Network,
-    namespace: str,
-    name: str,
-    leaders: int,
-    run: Callable[..., list[Engine]] = run_pods,
+    there: Network, namespace: str, name: str, leaders: int, run: Callable[..., list[Engine]] = run_pods
 ) -> Service:
     """Run the leaders of a service that is applied, its picker, and a gateway."""
     engines = {each.name: each for each in run(there, namespace, *_leaders(there, namespace, name, leaders))}

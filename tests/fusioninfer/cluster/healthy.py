@@ -83,11 +83,7 @@ def lws_configuration() -> Object:
 def deployment(name: str, container: str, image: str, pods: int = 2, flags: Sequence[str] = ()) -> Object:
     """Return a Deployment with available pods."""
     template = {"spec": {"containers": [{"name": container, "image": image, "args": [*flags]}]}}
-    return {
-        "metadata": {"name": name},
-        "spec": {"template": template},
-        "status": {"availableReplicas": pods},
-    }
+    return {"metadata": {"name": name}, "spec": {"template": template}, "status": {"availableReplicas": pods}}
 
 
 def pod_group_definition(*fields: str) -> Object:

@@ -126,10 +126,7 @@ def prioritized(name: str = "r1", **spec: Any) -> Object:
 
 
 FAILURES: Final[dict[str, tuple[Change, str]]] = {
-    "kubernetes-known": (
-        reading("version", {"gitVersion": "v1.38.0-gke.1"}),
-        "too new to be known: v1.38.0",
-    ),
+    "kubernetes-known": (reading("version", {"gitVersion": "v1.38.0-gke.1"}), "too new to be known: v1.38.0"),
     "leaderworkerset-known": (
         reading("lws-deployments", deployment("lws-controller-manager", "manager", "lws:v0.11.0")),
         "too new to be known: v0.11.0",
@@ -236,7 +233,7 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
 }
 """For each row of an installed cluster: what makes it fail, and a part of its detail."""
 FAILURES_BEFORE: Final[dict[str, tuple[Change, str]]] = {
-    "no-remains": (lambda known: known, "webhook configuration mutate.fusioninfer.io, validate."),
+    "no-remains": (lambda known: known, "webhook configuration mutate.fusioninfer.io, validate.")
 }
 
 
@@ -511,12 +508,7 @@ OPEN: Final = {"spec": {"ingress": [{"ports": [{"port": "https"}]}]}}
         ((), Answer((OPEN,)), "warning", CALLERS),
         ((), Answer((CLOSED,)), "ok", "a dry run came from 10.1.0.7"),
         (("--client-ca=/ca.crt",), ABSENT, "ok", "a dry run came from 10.1.0.7"),
-        (
-            ("--caller-cidr=10.1.0.0/28", "--caller-cidr=::1"),
-            ABSENT,
-            "ok",
-            "a dry run came from 10.1.0.7",
-        ),
+        (("--caller-cidr=10.1.0.0/28", "--caller-cidr=::1"), ABSENT, "ok", "a dry run came from 10.1.0.7"),
         (("--caller-cidr=10.2.0.1",), ABSENT, "warning", "a dry run came from elsewhere: 10.1.0.7"),
         (("--caller-cidr=x",), ABSENT, "warning", "'x' does not appear to be an IPv4 or IPv6 network"),
     ],

@@ -164,10 +164,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     ),
     "PodsMissing": (lambda read: replace(read, pods=Answer()), "role prefill has 0 of 2 pods of a replica"),
     "QueueNotOpen": (both(with_pods(*HELD), reading("queues")), "Queue default does not exist"),
-    "SchedulerNotRunning": (
-        with_pods(held(LEADER, ""), held(WORKER, "")),
-        "its schedulerName is volcano",
-    ),
+    "SchedulerNotRunning": (with_pods(held(LEADER, ""), held(WORKER, "")), "its schedulerName is volcano"),
     "ResourceNotOffered": (
         both(with_pods(*HELD), reading("nodes", node("cpu-0", 0))),
         "no node offers nvidia.com/gpu",

@@ -47,10 +47,7 @@ SIZES: Final[dict[str, tuple[list[Object], set[str]]]] = {
     "two classes": ([group(16), claims(("gpu.nvidia.com", 4), ("gpu.amd.com", 4))], set()),
     "two containers": ([group(16, SECOND), FOUR], set()),
     "an init container": ([group(16, initContainers=[SECOND]), FOUR], set()),
-    "a claim that no container has": (
-        [group(8, resourceClaims=[CLAIM, CLAIM | {"name": "b"}]), FOUR],
-        set(),
-    ),
+    "a claim that no container has": ([group(8, resourceClaims=[CLAIM, CLAIM | {"name": "b"}]), FOUR], set()),
     "one request of a claim": ([group(8, claim={"name": "gpus", "request": "a"}), FOUR], set()),
     "limits beside claims": ([group(16, limits={"nvidia.com/gpu": "8"}), FOUR], {"FI502"}),
     "all beside a number": ([group(16), claims(("gpu.nvidia.com", 4), ("gpu.nvidia.com", "all"))], set()),

@@ -172,14 +172,10 @@ BOTH_ROLES: Final = {"roles": "prefill,decode"}
 CASES: Final = {
     "one template": Case((VLLM,), (written("main", "vllm", {}),), service(role({}), baseRefs=["vllm"])),
     "several, with removals and parts": Case(
-        (VLLM, TEAM),
-        (written("main", "vllm,team", {}),),
-        service(role({}), baseRefs=["vllm", "team"]),
+        (VLLM, TEAM), (written("main", "vllm,team", {}),), service(role({}), baseRefs=["vllm", "team"])
     ),
     "in the other order": Case(
-        (VLLM, TEAM),
-        (written("main", "team,vllm", {}),),
-        service(role({}), baseRefs=["team", "vllm"]),
+        (VLLM, TEAM), (written("main", "team,vllm", {}),), service(role({}), baseRefs=["team", "vllm"])
     ),
     "zeros of the author": Case(
         (VLLM,), (written("main", "vllm", ZEROS),), service(role(ZEROS), baseRefs=["vllm"])

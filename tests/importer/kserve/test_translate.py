@@ -184,7 +184,7 @@ def test_variables_of_lws_are_known_in_the_script_and_in_its_variables() -> None
     )
 
     assert found["args"] == [
-        *("m", "--a", "$(LWS_GROUP_SIZE)", "--b", "$(LWS_WORKER_INDEX)", "--c", "$(LWS_LEADER_ADDRESS)"),
+        *("m", "--a", "$(LWS_GROUP_SIZE)", "--b", "$(LWS_WORKER_INDEX)", "--c", "$(LWS_LEADER_ADDRESS)")
     ]
 
 

@@ -80,11 +80,7 @@ def test_a_pool_needs_its_group(rule: Object, where: str) -> None:
             {"maxSurge": 1},
             ".maxSurge: unknown field; write it in rollingUpdateConfiguration (FI702)",
         ),
-        (
-            "rolloutStrategy",
-            {"type": "A"},
-            '.type: Invalid value: "A": must be one of RollingUpdate (FI717)',
-        ),
+        ("rolloutStrategy", {"type": "A"}, '.type: Invalid value: "A": must be one of RollingUpdate (FI717)'),
     ],
 )
 def test_scaling_and_rollouts_have_their_own_codes(field: str, value: Object, expected: str) -> None:

@@ -163,12 +163,7 @@ REFS = PREFIX + "base-refs"
 
 @pytest.mark.parametrize(
     ("shared", "own", "expected"),
-    [
-        (["a", "b"], [], "a,b"),
-        ([], ["a"], "a"),
-        (["a", "b"], ["c"], "a,b,c"),
-        (["a", "b"], ["a"], "b,a"),
-    ],
+    [(["a", "b"], [], "a,b"), ([], ["a"], "a"), (["a", "b"], ["c"], "a,b,c"), (["a", "b"], ["a"], "b,a")],
 )
 def test_templates_of_a_role_come_after_those_of_the_service(
     shared: list[str], own: list[str], expected: str

@@ -141,11 +141,7 @@ HANDLERS = (
             "FI812",
             "saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
         ),
-        (
-            using(SCORER | {"weight": "2"}),
-            "FI812",
-            f"{WHERE}.weight: must be a number",
-        ),
+        (using(SCORER | {"weight": "2"}), "FI812", f"{WHERE}.weight: must be a number"),
         ((config(dataLayer={}), "gie-1.5"), "FI812", "dataLayer.sources: gie-1.5 needs at least one source"),
         ((config(*QUEUE, {"type": "queue-scorer"}), "gie-1.5"), "FI813", ""),
         ((config(plugins=[{"name": "x"}], schedulingProfiles=[]), "gie-1.5"), "FI814", ""),
@@ -180,11 +176,7 @@ HANDLERS = (
         ),
         (profiles("a", "a", handlers=("data-parallel-profile-handler",)), "FI816", ""),
         (profiles("", "b", handlers=("data-parallel-profile-handler",)), "FI816", ""),
-        (
-            profiles("a", "b"),
-            "FI816",
-            HANDLERS,
-        ),
+        (profiles("a", "b"), "FI816", HANDLERS),
         (profiles("a", "b", handlers=("single-profile-handler",)), "FI816", HANDLERS),
         (profiles("a", handlers=("single-profile-handler", "data-parallel-profile-handler")), "FI816", ""),
         (

@@ -21,13 +21,7 @@ import orjson
 
 from intent import Object
 from tests.laws.convergence import managed
-from tests.laws.convergence.managed import (
-    CLIENT_SIDE,
-    LAST_APPLIED,
-    scaled,
-    update,
-    without_managers,
-)
+from tests.laws.convergence.managed import CLIENT_SIDE, LAST_APPLIED, scaled, update, without_managers
 from tests.laws.convergence.schema import copied
 
 HELM: Final = "helm"

@@ -239,10 +239,7 @@ FOUND = {
 
 MENDED = {
     "an upgrade, and an apply beside another webhook, whose items were part of the input": Sequence(
-        File(),
-        CLIENT_SIDE,
-        "after",
-        (Step(RELEASE, "becomes", "without memory"), Step(CLIENT_SIDE, SAME)),
+        File(), CLIENT_SIDE, "after", (Step(RELEASE, "becomes", "without memory"), Step(CLIENT_SIDE, SAME))
     ),
     "memory in an older expanded file, after a release that injected none": Sequence(
         File(),
@@ -259,10 +256,7 @@ MENDED = {
         File(), HELM, "after", (Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME))
     ),
     "what a write past the webhooks removed, when the same file is applied": Sequence(
-        File(),
-        CLIENT_SIDE,
-        "",
-        (Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME)),
+        File(), CLIENT_SIDE, "", (Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME))
     ),
     "the leader, which a write past the webhooks left behind its workers": Sequence(
         File(launcher="ray-start"),

@@ -32,11 +32,7 @@ REVIEW = orjson.dumps(
     {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
-        "request": {
-            "uid": UID,
-            "operation": "CREATE",
-            "object": {"metadata": {"name": "plain"}, "spec": {}},
-        },
+        "request": {"uid": UID, "operation": "CREATE", "object": {"metadata": {"name": "plain"}, "spec": {}}},
     }
 )
 
@@ -201,11 +197,11 @@ async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
             for line in (await asyncio.wait_for(lines.read(), PATIENCE)).splitlines()
         ]
 
-        assert (
-            listening["event"],
-            rest,
-            await running.wait(),
-        ) == ("listening", ["certificate", "stopped"], 0)
+        assert (listening["event"], rest, await running.wait()) == (
+            "listening",
+            ["certificate", "stopped"],
+            0,
+        )
 
 
 def test_a_log_line_has_no_line_break_and_no_exception_message() -> None:

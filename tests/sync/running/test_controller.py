@@ -276,11 +276,7 @@ def is_missing(api: Api) -> None:
     ids=["configured", "its image", "pruned", "not in the schema", "no CRD"],
 )
 async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(
-    api: Api,
-    start: Start,
-    cause: Callable[[Api], None],
-    configured: str,
-    counted: int,
+    api: Api, start: Start, cause: Callable[[Api], None], configured: str, counted: int
 ) -> None:
     cause(api)
 

@@ -132,12 +132,7 @@ async def test_a_pod_group_of_a_revision_is_repaired_and_made_again(api: Api) ->
 
 @pytest.mark.parametrize(("deleting", "decoders"), [(False, 0), (True, 1)])
 async def test_a_pod_that_cannot_end_starts_no_role_alone(
-    api: Api,
-    rolling: Controller,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    deleting: bool,
-    decoders: int,
+    api: Api, rolling: Controller, monkeypatch: pytest.MonkeyPatch, *, deleting: bool, decoders: int
 ) -> None:
     """It remains on a lost node of the groups before the set was scaled to zero."""
     monkeypatch.setattr("sync.parts.gang.REST_AFTER", 0.0)

@@ -90,10 +90,7 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
     "pods without a node": (pods("prefill", waiting("prefill", 0, 2)), NODES),
     "pods being deleted": (pods("prefill", group("prefill", 0, 2, deleting=True)), NODES),
     "an unready pod": (pods("prefill", starting("prefill", 0, 2)), ("Ready", "Active")),
-    "a failing pod": (
-        pods("prefill", starting("prefill", 0, 2, failure=CRASH)),
-        ("Ready", "Active"),
-    ),
+    "a failing pod": (pods("prefill", starting("prefill", 0, 2, failure=CRASH)), ("Ready", "Active")),
     "one replica of two": (pods("decode", D0, starting("decode", 1, 4)), ("Active",)),
     "one more replica": (
         service(roles=(seen().service.roles[0], replace(seen().service.roles[1], replicas=3))),

@@ -51,10 +51,7 @@ def test_no_batch_of_vllm_uses_more_adapters_than_memory_holds() -> None:
 def test_limits_have_the_names_of_the_engine() -> None:
     limits = f"{SQL},maxRank=64,maxAdapters=2,maxCpuAdapters=4"
 
-    assert args(limits) == [
-        *ADDED,
-        *("--max-lora-rank", "64", "--max-loras", "2", "--max-cpu-loras", "4"),
-    ]
+    assert args(limits) == [*ADDED, *("--max-lora-rank", "64", "--max-loras", "2", "--max-cpu-loras", "4")]
     assert args(limits, engine=SGLANG) == [
         *("--lora-paths", "sql=/mnt/lora/sql"),
         *("--max-lora-rank", "64", "--max-loras-per-batch", "2", "--max-loaded-loras", "4"),

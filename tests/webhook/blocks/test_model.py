@@ -95,8 +95,7 @@ def test_a_model_in_a_variable_is_not_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("notes", "codes"),
-    [(HF | {"model": "hf://org/M"}, ["FI112"]), ({"model": "hf://org/M"}, []), (PVC, [])],
+    ("notes", "codes"), [(HF | {"model": "hf://org/M"}, ["FI112"]), ({"model": "hf://org/M"}, []), (PVC, [])]
 )
 def test_a_name_that_an_engine_cannot_be_given_is_an_error(notes: dict[str, Any], codes: list[str]) -> None:
     found = check(

@@ -263,10 +263,7 @@ def test_pods_that_serve_on_several_ports_say_so_to_endpoint_pickers() -> None:
 
     ports = "8000,8001,8002,8003,8004,8005,8006,8007"
     found = {name: value for name, value in pods["metadata"]["annotations"].items() if "active" in name}
-    assert found == {
-        "inference.networking.k8s.io/active-ports": ports,
-        "llm-d.ai/active-ports": ports,
-    }
+    assert found == {"inference.networking.k8s.io/active-ports": ports, "llm-d.ai/active-ports": ports}
     assert pods["metadata"]["labels"]["fusioninfer.io/serves"] == "all"
 
 

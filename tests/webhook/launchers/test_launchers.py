@@ -246,12 +246,7 @@ def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
         (NEW, "auto", "", "v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; vllm-native is used"),
         ("vllm/vllm-openai:v0.17.1", "", "", "vllm-openai v0.17.1 runs it"),
         (OLD, "ray-symmetric", "", "fusioninfer.io/launcher names it"),
-        (
-            "corp/llm:1",
-            "",
-            "FI527",
-            "not known to have vLLM 0.11.1 or later, which is assumed; to confirm",
-        ),
+        ("corp/llm:1", "", "FI527", "not known to have vLLM 0.11.1 or later, which is assumed; to confirm"),
         ("corp/llm:1", "auto", "FI527", "to confirm, set fusioninfer.io/launcher: vllm-native"),
         ("corp/llm:1", "ray-symmetric", "", "fusioninfer.io/launcher names it"),
     ],
@@ -346,8 +341,7 @@ def test_a_script_with_the_module_cannot_be_headless() -> None:
 
 
 @pytest.mark.parametrize(
-    ("launcher", "field"),
-    [("vllm-native", "args"), ("ray-symmetric", "args"), ("ray-start", "command")],
+    ("launcher", "field"), [("vllm-native", "args"), ("ray-symmetric", "args"), ("ray-start", "command")]
 )
 def test_an_edited_launch_belongs_to_its_editor(launcher: str, field: str) -> None:
     once = put(lws(launcher=launcher))

@@ -198,10 +198,7 @@ def test_a_hook_of_the_api_is_moved_to_the_engine() -> None:
         "containers"
     ]
 
-    assert one["lifecycle"] == {
-        "preStop": {"httpGet": {"path": "/health", "port": 8200}},
-        "postStart": sleep,
-    }
+    assert one["lifecycle"] == {"preStop": {"httpGet": {"path": "/health", "port": 8200}}, "postStart": sleep}
 
 
 # --- cases without a sidecar ------------------------------------------------------------------------

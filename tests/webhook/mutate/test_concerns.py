@@ -9,15 +9,7 @@ from intent.annotations import PARTS
 from intent.settings import Settings
 from tests.webhook.inputs import intents
 from webhook import layout
-from webhook.mutate import (
-    CONCERNS,
-    ORDER,
-    RECORDABLE,
-    REPLACEABLE,
-    WRITABLE,
-    expansion,
-    input_of,
-)
+from webhook.mutate import CONCERNS, ORDER, RECORDABLE, REPLACEABLE, WRITABLE, expansion, input_of
 from webhook.mutate.concern import Concern, Paths, union
 from webhook.overlay.record import Record, read, write
 from webhook.overlay.shape import fits, shape_of

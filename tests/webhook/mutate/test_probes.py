@@ -23,10 +23,7 @@ from webhook.validate.probes import probes as validate
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 READY: Final = Probe("readinessProbe", "httpGet", 8000)
 FINE: Final = "M -tp 8 -pp 2"
-HYBRID: Final = {
-    "args": ["M", "-dp", "16", "--data-parallel-hybrid-lb"],
-    "image": "vllm/vllm-openai:v0.30.0",
-}
+HYBRID: Final = {"args": ["M", "-dp", "16", "--data-parallel-hybrid-lb"], "image": "vllm/vllm-openai:v0.30.0"}
 GROUP: Final = "spec.leaderWorkerTemplate"
 SGLANG: Final = "python3 -m sglang.launch_server --model-path M --tp 16"
 
@@ -103,9 +100,7 @@ def test_the_startup_probe_uses_tls_if_the_api_does() -> None:
 
 
 @pytest.mark.parametrize(
-    "probes",
-    [(), (READY, Probe("startupProbe", "httpGet", 8000))],
-    ids=["nothing is probed", "there is one"],
+    "probes", [(), (READY, Probe("startupProbe", "httpGet", 8000))], ids=["nothing is probed", "there is one"]
 )
 def test_no_startup_probe_is_injected_without_need(probes: tuple[Probe, ...]) -> None:
     assert "startupProbe" not in written(group(engine("M", probes=probes)))

@@ -53,11 +53,7 @@ def variable(field: str) -> Callable[[Any], Any]:
 
 CASES: Final[dict[str, tuple[Object, Callable[[Any], Any], Object]]] = {
     "a container goes": (file(LOGGER), variable("containers"), file()),
-    "an init container goes": (
-        file(pods={"initContainers": [LOGGER]}),
-        variable("initContainers"),
-        file(),
-    ),
+    "an init container goes": (file(pods={"initContainers": [LOGGER]}), variable("initContainers"), file()),
     "a variable gets another source": (
         file(env=[{"name": "A", "value": "1"}]),
         engine(lambda one: item(one["env"], "A").update(value="2")),

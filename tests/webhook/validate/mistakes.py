@@ -1051,11 +1051,7 @@ _ARGUMENTS: Final = (
         annotated(lws(), sidecar="connector=nixlv2"),
     ),
     Mistake(
-        "an address of a decoder",
-        "FI851",
-        ENGINE,
-        "write --host 0.0.0.0",
-        decoder("--host", "10.0.0.1"),
+        "an address of a decoder", "FI851", ENGINE, "write --host 0.0.0.0", decoder("--host", "10.0.0.1")
     ),
 )
 _INITIALIZER: Final = {"name": "storage-initializer", "image": "kserve/storage-initializer:v0.21.0"}
@@ -1261,10 +1257,7 @@ _PARALLELISM: Final = (
         NOTE.format("parallelism"),
         "vllm 0.8.5 has no --data-parallel-size-local: remove dataLocal, or use a newer image",
         args(
-            "org/M",
-            size=1,
-            replaced={"image": "vllm/vllm-openai:v0.8.5"},
-            parallelism="data=8,dataLocal=8",
+            "org/M", size=1, replaced={"image": "vllm/vllm-openai:v0.8.5"}, parallelism="data=8,dataLocal=8"
         ),
     ),
     Mistake(

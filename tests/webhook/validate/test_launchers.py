@@ -86,11 +86,7 @@ def test_an_api_that_no_other_pod_reaches_is_a_warning(command: str, found: list
     [
         ("ray-symmetric", OLD, "Ray 2.54 or later; set fusioninfer.io/launcher: ray-start"),
         ("ray-symmetric", NEW, "Ray 2.54 or later; set fusioninfer.io/launcher: vllm-native"),
-        (
-            "vllm-native",
-            "vllm/vllm-openai:v0.17.1",
-            "later; set fusioninfer.io/launcher: ray-symmetric",
-        ),
+        ("vllm-native", "vllm/vllm-openai:v0.17.1", "later; set fusioninfer.io/launcher: ray-symmetric"),
         ("ray-symmetric", "vllm/vllm-openai:v0.13.0", "set fusioninfer.io/launcher: vllm-native"),
     ],
 )

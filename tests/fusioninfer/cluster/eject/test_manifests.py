@@ -182,10 +182,7 @@ PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
         service(never_expanded(), others=()),
         "LeaderWorkerSet llm/x: has no record of an expansion; it is plain already, leave it out",
     ),
-    "no pod group": (
-        service(stored(), others=()),
-        NO_POD_GROUP,
-    ),
+    "no pod group": (service(stored(), others=()), NO_POD_GROUP),
     "an InferenceService": (
         service(stored(), inferenceservice=inference_service()),
         "InferenceService llm/svc: it would expand its LeaderWorkerSets again; name it instead of them",
@@ -304,10 +301,7 @@ def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -
     live = service(stored(), inferenceservice=whole, others=(ours, other))
 
     (found,) = [obj for obj in eject([live]).objects if obj["kind"] == "HorizontalPodAutoscaler"]
-    assert (found["spec"], found["metadata"]) == (
-        ours["spec"],
-        {"namespace": "llm", "name": "svc-worker"},
-    )
+    assert (found["spec"], found["metadata"]) == (ours["spec"], {"namespace": "llm", "name": "svc-worker"})
     assert "horizontalpodautoscalers.autoscaling/svc-worker" in " ".join(
         one.command for one in eject([live]).steps
     )

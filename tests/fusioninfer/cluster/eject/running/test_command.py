@@ -233,7 +233,4 @@ async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api
 
     result = await eject(kubeconfig, "-n", "team-a", "lws/p")
 
-    assert (result.exit_code, "cannot read the cluster: " in result.stderr) == (
-        2,
-        True,
-    )
+    assert (result.exit_code, "cannot read the cluster: " in result.stderr) == (2, True)
