@@ -280,8 +280,6 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
     }
 
     def answer(request: web.Request) -> web.StreamResponse | None:
-        if request.path == "/version":
-            return web.json_response({"gitVersion": "v1.35.0"})
         if request.path in lists:
             return web.json_response({"metadata": {"resourceVersion": "1"}, "items": lists[request.path]})
         return None

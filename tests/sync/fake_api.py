@@ -51,6 +51,8 @@ class Api:
     """
     requests: list[tuple[str, str]] = field(default_factory=list)
     fault: Fault = lambda _request: None
+    version: str = "v1.35.4"
+    """The release of Kubernetes that it says it is."""
     prune: Callable[[Object], None] = lambda _obj: None
     """What admission changes in an object, or an older CRD prunes."""
     collects: bool = True
@@ -126,9 +128,8 @@ class Api:
             return answer
         if _plural(request.path) in self.absent:
             return web.Response(status=404, text="404 page not found")
-        if served := _SERVED.get(request.path):
-            there = [{"name": plural} for plural in sorted(served - self.absent)]
-            return web.json_response({"kind": "APIResourceList", "resources": there})
+        if discovered := self._discovered(request.path):
+            return web.json_response(discovered)
         if "watch" in request.query:
             return await self._watch(request)
         body = orjson.loads(await request.read() or b"{}")
@@ -144,6 +145,13 @@ class Api:
         answer = answers.get(request.method, self._delete)(request, body)
         answer.text = self._spelled(answer.text or "")
         return answer
+
+    def _discovered(self, path: str) -> Object:
+        """Return the version, or the resources of a group; nothing for another path."""
+        if path == "/version":
+            return {"gitVersion": self.version}
+        there = [{"name": plural} for plural in sorted(_SERVED.get(path, set()) - self.absent)]
+        return {"kind": "APIResourceList", "resources": there} if path in _SERVED else {}
 
     def _spelled(self, text: str) -> str:
         for word, instead in self.spelled.items():

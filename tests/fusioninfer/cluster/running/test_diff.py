@@ -1,22 +1,19 @@
 """`fusioninfer diff`: what a file changes in its object and in the controller's, and what is noise."""
 
-import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from aiohttp import web
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from fusioninfer.cli import main
 from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, unified
 from fusioninfer.cluster.diff.propose import file_request
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
-from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
+from tests.fusioninfer.conftest import Command
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, inference_service
 from tests.sync.served import admit
@@ -134,7 +131,7 @@ def test_the_last_applied_file_is_sent_if_it_changed(spec: Object, noted: bool) 
 
 
 @pytest.fixture
-def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
+def cluster(api: Api) -> Api:
     """An empty cluster with admission."""
     api.prune = admit
     api.fault = reviews
@@ -142,9 +139,7 @@ def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
 
 
 def reviews(request: web.Request) -> web.StreamResponse | None:
-    """Answer the version, and that there are no ConfigMaps."""
-    if request.path == "/version":
-        return web.json_response({"gitVersion": "v1.35.4"})
+    """Answer that there are no ConfigMaps."""
     return web.json_response({"items": [], "metadata": {}}) if "/configmaps" in request.path else None
 
 
@@ -154,26 +149,24 @@ def service(name: str = "p", size: int = 2) -> Object:
     return made
 
 
-async def diff(config: Path, *objects: Object, words: tuple[str, ...] = ()) -> Result:
+async def diff(command: Command, *objects: Object, words: tuple[str, ...] = ()) -> Result:
     """Run the command on objects."""
     text = "\n---\n".join(orjson.dumps(one).decode() for one in objects)
-    arguments = ["diff", "-f", "-", "--kubeconfig", str(config), *words]
-    return await asyncio.to_thread(CliRunner().invoke, main, arguments, input=text)
+    return await command("diff", "-f", "-", *words, text=text)
 
 
-async def changes(config: Path, *objects: Object) -> dict[tuple[str, str], Any]:
+async def changes(command: Command, *objects: Object) -> dict[tuple[str, str], Any]:
     """Return action and origin by kind and name."""
-    result = await diff(config, *objects, words=("-o", "json"))
+    result = await diff(command, *objects, words=("-o", "json"))
     assert result.exit_code in {0, 1}, result.output
     found = json.loads(result.stdout)["changes"]
     return {(one["kind"], one["name"]): (one["action"], one["origin"]) for one in found}
 
 
 async def test_a_new_service_would_create_its_object_and_those_of_the_controller(
-    cluster: Api,
-    kubeconfig: Path,  # noqa: F811 - the fixture
+    cluster: Api, command: Command
 ) -> None:
-    assert await changes(kubeconfig, service()) == {
+    assert await changes(command, service()) == {
         ("LeaderWorkerSet", "p"): ("create", "file"),
         ("PodGroup", "r1"): ("create", "controller"),
         ("Service", "r1-api"): ("create", "controller"),
@@ -182,62 +175,61 @@ async def test_a_new_service_would_create_its_object_and_those_of_the_controller
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_a_new_inferenceservice_creates_its_leaderworkersets(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    found = await changes(kubeconfig, inference_service())
+async def test_a_new_inferenceservice_creates_its_leaderworkersets(command: Command) -> None:
+    found = await changes(command, inference_service())
 
     assert found["LeaderWorkerSet", "r1-prefill"] == ("create", "controller")
     assert found["PodGroup", "r1"] == ("create", "controller")
 
 
-async def put_whole(cluster: Api, config: Path) -> None:
+async def put_whole(cluster: Api, command: Command) -> None:
     """Store a service with what the controller makes of it."""
     stored_set = service()
     admit(stored_set)
     cluster.put(LWS.path("team-a", "p"), stored_set)
-    await put_made(cluster, config, service())
+    await put_made(cluster, command, service())
 
 
-async def put_made(cluster: Api, config: Path, file: Object) -> None:
+async def put_made(cluster: Api, command: Command, file: Object) -> None:
     """Store what the controller would make of a file, after which nothing differs from it."""
-    result = await diff(config, file, words=("-o", "json"))
+    result = await diff(command, file, words=("-o", "json"))
     for one in json.loads(result.stdout)["changes"]:
         obj = one["after"]
         obj["metadata"]["managedFields"] = APPLIED
         for owner in obj["metadata"].get("ownerReferences", ()):
             owner["uid"] = cluster.objects[LWS.path("team-a", owner["name"])]["metadata"]["uid"]
         cluster.put(OUTPUTS[one["kind"]].path_of(obj), obj)
-    same = await diff(config, file)
+    same = await diff(command, file)
     assert (same.exit_code, same.stdout) == (0, ""), same.stdout
 
 
-async def test_another_size_changes_the_object_and_the_gang(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    await put_whole(cluster, kubeconfig)
+async def test_another_size_changes_the_object_and_the_gang(cluster: Api, command: Command) -> None:
+    await put_whole(cluster, command)
 
-    result = await diff(kubeconfig, service(size=4))
+    result = await diff(command, service(size=4))
 
     assert result.exit_code == 1
     assert "-    size: 2\n+    size: 4\n" in result.stdout
     assert "-  minMember: 2\n+  minMember: 4\n" in result.stdout
 
 
-async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    await put_whole(cluster, kubeconfig)
+async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, command: Command) -> None:
+    await put_whole(cluster, command)
     alone = service(size=1)
     alone["metadata"]["annotations"]["fusioninfer.io/scheduler-name"] = "default-scheduler"
 
-    found = await changes(kubeconfig, alone)
+    found = await changes(command, alone)
 
     assert found["PodGroup", "r1"] == ("delete", "controller")
 
 
 async def test_without_the_right_to_write_a_gang_its_fields_are_compared(
-    cluster: Api,
-    kubeconfig: Path,  # noqa: F811 - the fixture
+    cluster: Api, command: Command
 ) -> None:
-    await put_whole(cluster, kubeconfig)
+    await put_whole(cluster, command)
     cluster.fault = refusing("PATCH", POD_GROUP.path("team-a", "r1"))
 
-    result = await diff(kubeconfig, service(size=4))
+    result = await diff(command, service(size=4))
 
     assert result.exit_code == 1, result.output
     assert "+  minMember: 4\n" in result.stdout
@@ -254,46 +246,46 @@ def refusing(method: str, path: str, code: int = 403, reason: str = "Forbidden")
     return answer
 
 
-async def test_a_refused_object_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_a_refused_object_is_exit_code_2(cluster: Api, command: Command) -> None:
     cluster.fault = refusing("POST", LWS.path("team-a"), 422, "Invalid")
 
-    result = await diff(kubeconfig, service())
+    result = await diff(command, service())
 
     assert result.exit_code == 2
     assert "LeaderWorkerSet team-a/p: 422 Invalid: denied the request" in result.stderr
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_other_kinds_are_counted(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_other_kinds_are_counted(command: Command) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 
-    result = await diff(kubeconfig, config_map)
+    result = await diff(command, config_map)
 
     assert (result.exit_code, "1 object of other kinds left out" in result.stderr) == (0, True)
 
 
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("name", ["", "../pods/x", 7])
-async def test_a_name_that_is_none_is_exit_code_2(kubeconfig: Path, name: Any) -> None:  # noqa: F811 - the fixture
+async def test_a_name_that_is_none_is_exit_code_2(command: Command, name: Any) -> None:
     unnamed = service()
     unnamed["metadata"]["name"] = name
 
-    result = await diff(kubeconfig, unnamed)
+    result = await diff(command, unnamed)
 
     assert (result.exit_code, "metadata.name is missing, or name" in result.stderr) == (2, True)
 
 
-async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, command: Command) -> None:
     cluster.absent.add("podgroups")
 
-    result = await diff(kubeconfig, service())
+    result = await diff(command, service())
 
     assert "PodGroup team-a/r1: not compared: scheduling.volcano.sh/v1beta1 is not served" in result.stderr
 
 
-async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_a_list_that_is_refused_is_exit_code_2(cluster: Api, command: Command) -> None:
     cluster.fault = refusing("GET", INFERENCE_SERVICE.path("team-a"))
 
-    result = await diff(kubeconfig, service())
+    result = await diff(command, service())
 
     assert (result.exit_code, "cannot list inferenceservices" in result.stderr) == (2, True)

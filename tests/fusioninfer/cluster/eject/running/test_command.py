@@ -1,18 +1,16 @@
 """`fusioninfer eject`: how objects are named, what is printed, and the exit codes."""
 
-import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from fusioninfer.cli import main
 from intent import Object, yaml
 from sync.kinds import LWS, POD_GROUP
-from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
+from tests.fusioninfer.conftest import Command
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, KEY, decode, lws, planned, prefill
 
@@ -21,26 +19,20 @@ PG = POD_GROUP.path(*KEY)
 
 
 @pytest.fixture
-def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
+def cluster(api: Api) -> Api:
     """Store a prefiller, a decoder and their PodGroup."""
     api.put(P, lws("p"))
     api.put(D, lws("d", "decoder"))
     (group,) = planned(prefill(), decode()).objects
     group["metadata"]["managedFields"] = APPLIED
     api.put(PG, group)
-    api.fault = version
     return api
 
 
-def version(request: web.Request) -> web.StreamResponse | None:
-    """Answer the version."""
-    return web.json_response({"gitVersion": "v1.35.4"}) if request.path == "/version" else None
-
-
-async def eject(config: Path, *words: str, text: str | None = None) -> Result:
-    """Run the command beside the fake API server."""
-    arguments = ["eject", "--kubeconfig", str(config), *words]
-    return await asyncio.to_thread(CliRunner().invoke, main, arguments, input=text)
+@pytest.fixture
+def eject(command: Command) -> Command:
+    """Return a function that ejects what its words name."""
+    return partial(command, "eject")
 
 
 def kinds(result: Result) -> list[str]:
@@ -69,49 +61,56 @@ def of_author(name: str, **metadata: str) -> Object:
     }
 
 
-@pytest.mark.usefixtures("cluster")
-class TestNames:
-    """All ways to name the two LeaderWorkerSets."""
-
-    async def test_kind_and_name(self, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-        result = await eject(
-            kubeconfig, "-n", "team-a", "lws/p", "leaderworkersets.leaderworkerset.x-k8s.io/d"
-        )
-
-        assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
-
-    async def test_files(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811 - the fixture
-        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
-        one = file(tmp_path, of_author("p", namespace="team-a"), config_map)
-
-        result = await eject(kubeconfig, one, "-n", "team-a", "-f", "-", text=json.dumps(of_author("d")))
-
-        assert (result.exit_code, len(kinds(result))) == (0, 3)
-
-    async def test_directories(self, kubeconfig: Path, tmp_path: Path) -> None:  # noqa: F811 - the fixture
-        file(tmp_path / "a", of_author("p"))
-        file(tmp_path / "a" / "below", of_author("d"))
-
-        flat = await eject(kubeconfig, "-n", "team-a", str(tmp_path / "a"))
-        deep = await eject(kubeconfig, "-n", "team-a", "-R", str(tmp_path / "a"))
-
-        assert (flat.exit_code, "LeaderWorkerSet team-a/d: belongs to service r1 too" in flat.stderr) == (
-            1,
-            True,
-        )
-        assert (deep.exit_code, len(kinds(deep))) == (0, 3)
-
-    async def test_the_namespace_of_the_context(self, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-        changed(kubeconfig, "    cluster: fake\n", "    cluster: fake\n    namespace: team-a\n")
-
-        result = await eject(kubeconfig, "lws/p", "lws/d")
-
-        assert (result.exit_code, result.stderr.count("error")) == (0, 0)
+# --- all ways to name the two LeaderWorkerSets --------------------------------------------------------
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+async def test_objects_are_named_by_kind_and_name(eject: Command) -> None:
+    result = await eject("-n", "team-a", "lws/p", "leaderworkersets.leaderworkerset.x-k8s.io/d")
+
+    assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_objects_are_named_by_files(eject: Command, tmp_path: Path) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    one = file(tmp_path, of_author("p", namespace="team-a"), config_map)
+
+    result = await eject(one, "-n", "team-a", "-f", "-", text=json.dumps(of_author("d")))
+
+    assert (result.exit_code, len(kinds(result))) == (0, 3)
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_objects_are_named_by_directories(eject: Command, tmp_path: Path) -> None:
+    file(tmp_path / "a", of_author("p"))
+    file(tmp_path / "a" / "below", of_author("d"))
+
+    flat = await eject("-n", "team-a", str(tmp_path / "a"))
+    deep = await eject("-n", "team-a", "-R", str(tmp_path / "a"))
+
+    assert (flat.exit_code, "LeaderWorkerSet team-a/d: belongs to service r1 too" in flat.stderr) == (
+        1,
+        True,
+    )
+    assert (deep.exit_code, len(kinds(deep))) == (0, 3)
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_without_one_the_namespace_of_the_context_counts(eject: Command, kubeconfig: Path) -> None:
+    changed(kubeconfig, "    cluster: fake\n", "    cluster: fake\n    namespace: team-a\n")
+
+    result = await eject("lws/p", "lws/d")
+
+    assert (result.exit_code, result.stderr.count("error")) == (0, 0)
+
+
+# --- what is printed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_notes_and_steps_are_on_standard_error(eject: Command) -> None:
+    result = await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert "note: PodGroup team-a/r1: nothing creates it again" in result.stderr
     assert "1. Save the output as ejected.yaml." in result.stderr
@@ -119,8 +118,8 @@ async def test_notes_and_steps_are_on_standard_error(kubeconfig: Path) -> None: 
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  # noqa: F811 - the fixture
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d", "-o", "json")
+async def test_json_is_a_list_with_notes_and_steps(eject: Command) -> None:
+    result = await eject("-n", "team-a", "lws/p", "lws/d", "-o", "json")
 
     printed = json.loads(result.stdout)
     assert (printed["kind"], len(printed["items"]), result.stderr) == ("List", 3, "")
@@ -128,18 +127,18 @@ async def test_json_is_a_list_with_notes_and_steps(kubeconfig: Path) -> None:  #
     assert printed["steps"][1]["command"].startswith("kubectl --namespace team-a annotate ")
 
 
-async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_an_ejected_object_is_found_without_its_labels(cluster: Api, eject: Command) -> None:
     for path in (P, D):
         gone = cluster.objects[path]
         gone["metadata"] |= {"labels": {}, "annotations": {}}
         cluster.put(path, gone)
 
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+    result = await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert (result.exit_code, kinds(result)) == (0, ["PodGroup", "LeaderWorkerSet", "LeaderWorkerSet"])
 
 
-async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, eject: Command) -> None:
     name = f"{KEY[1]}-0a1b2c3d"
     for path in (P, D):
         made = cluster.objects[path]
@@ -151,24 +150,24 @@ async def test_the_pod_group_of_a_revision_is_printed(cluster: Api, kubeconfig: 
     group["metadata"]["name"] = name
     cluster.put(POD_GROUP.path(KEY[0], name), group)
 
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+    result = await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert result.exit_code == 0, result.stderr
     assert next(yaml.load(result.stdout))["metadata"]["name"] == name
 
 
-async def test_the_cluster_is_only_read(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_the_cluster_is_only_read(cluster: Api, eject: Command) -> None:
     cluster.requests.clear()
 
-    await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+    await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert {method for method, _ in cluster.requests} == {"GET"}
 
 
-async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, eject: Command) -> None:
     cluster.absent.add("destinationrules")
 
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+    result = await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert result.exit_code == 0
 
@@ -185,11 +184,9 @@ async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, kubeconfig
     ],
 )
 async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
-    kubeconfig: Path,  # noqa: F811 - the fixture
-    words: list[str],
-    message: str,
+    eject: Command, words: list[str], message: str
 ) -> None:
-    result = await eject(kubeconfig, "-n", "team-a", *words)
+    result = await eject("-n", "team-a", *words)
 
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
 
@@ -206,31 +203,28 @@ async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
     ],
 )
 async def test_what_cannot_be_read_is_exit_code_2(
-    kubeconfig: Path,  # noqa: F811 - the fixture
-    words: list[str],
-    text: str | None,
-    message: str,
+    eject: Command, words: list[str], text: str | None, message: str
 ) -> None:
-    result = await eject(kubeconfig, "-n", "team-a", *words, text=text)
+    result = await eject("-n", "team-a", *words, text=text)
 
     assert (result.exit_code, result.stdout, message in result.stderr) == (2, "", True), result.stderr
 
 
-async def test_a_missing_right_is_named(cluster: Api, kubeconfig: Path) -> None:  # noqa: F811 - the fixture
+async def test_a_missing_right_is_named(cluster: Api, eject: Command) -> None:
     def refuse(request: Any) -> Any:
-        return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else version(request)
+        return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else None
 
     cluster.fault = refuse
 
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p", "lws/d")
+    result = await eject("-n", "team-a", "lws/p", "lws/d")
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "cannot list httproutes in namespace team-a: 403" in result.stderr
 
 
-async def test_an_unreachable_cluster_is_no_traceback(kubeconfig: Path, api: Api) -> None:  # noqa: F811 - the fixture
+async def test_an_unreachable_cluster_is_no_traceback(eject: Command, kubeconfig: Path, api: Api) -> None:
     changed(kubeconfig, api.url, "http://127.0.0.1:1")
 
-    result = await eject(kubeconfig, "-n", "team-a", "lws/p")
+    result = await eject("-n", "team-a", "lws/p")
 
     assert (result.exit_code, "cannot read the cluster: " in result.stderr) == (2, True)
