@@ -8,6 +8,8 @@ checked as the API server reads them.
 """
 
 import hashlib
+import http.client
+import json
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
@@ -25,10 +27,26 @@ from tests.bench.run import Run
 from tests.bench.stages import body, patched, small
 from tests.cluster.testbed.api import APPLY_PATCH, MERGE_PATCH, call, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster
-from tests.cluster.testbed.etcd import ask
 from tests.cluster.testbed.nodes import add_gpu_nodes
 from tests.cluster.testbed.wait import until
 from webhook import review
+
+# --- etcd past the API server -------------------------------------------------------------------------
+# Its JSON gateway (`etcd.io/docs` "gRPC gateway").
+
+
+def ask(cluster: Cluster, where: str, body: Object) -> Object:
+    """Make one call; raises ValueError unless it is answered."""
+    connection = http.client.HTTPConnection("127.0.0.1", cluster.ports["etcd"], timeout=10)
+    try:
+        connection.request("POST", where, json.dumps(body))
+        answer: Object = json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+    if "header" not in answer:
+        raise ValueError(answer)
+    return answer
+
 
 PATTERN: Final = "the-pattern"
 """The name of the first service, and of its LeaderWorkerSet; the names of its other objects begin with it."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 import pytest
+import yaml
 
 from intent import Object
 from intent.annotations import SERVICE as SERVICE_LABEL
@@ -18,10 +19,27 @@ from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, configured, told
 from tests.cluster.testbed.namespaces import new_namespace
-from tests.cluster.testbed.rights import rights
+from tests.cluster.testbed.ours import ROOT
 from tests.cluster.testbed.services import MADE, made
 from tests.cluster.testbed.wait import until
 from tests.cluster.testbed.written import named, read
+
+HANDED_ON: Final = frozenset({"clusterroles"})
+"""What the controller only binds for endpoint pickers, and never asks for itself."""
+
+
+def rights() -> set[tuple[str, str]]:
+    """Return the verbs and resources of all roles of the controller; subresources count as their resource."""
+    documents = yaml.safe_load_all((ROOT / "manifests" / "base" / "rbac.yaml").read_text())
+    rules = [rule for document in documents for rule in document.get("rules", ())]
+    return {
+        (verb, resource.partition("/")[0])
+        for rule in rules
+        for verb in rule["verbs"]
+        for resource in rule["resources"]
+        if resource not in HANDED_ON
+    }
+
 
 NAME: Final = "chat"
 GATEWAY: Final = {"gatewayClassName": "any", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}

@@ -9,27 +9,115 @@ row has to occur. KSERVE_SEED chooses them.
 import copy
 import os
 import random
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 
+from fusioninfer.lint.documents import Document
+from fusioninfer.lint.offline import compose
+from importer.table import import_all
 from intent import Object
+from intent.image import read_image
+from intent.settings import Settings
+from intent.shapes import listed, text
 from tests.cluster.conftest import obtained
 from tests.cluster.kserve.differences import DIFFERENCES, REFUSED, UNMADE, needed, unexplained
 from tests.cluster.kserve.inputs import Input, fixtures, samples
 from tests.cluster.kserve.meaning import Facts, facts
-from tests.cluster.kserve.ours import composed
-from tests.cluster.kserve.scripts import add_stand_in, engine_arguments
 from tests.cluster.testbed.api import ApiError
 from tests.cluster.testbed.build import build
 from tests.cluster.testbed.control_plane import running
 from tests.cluster.testbed.kserve import conditions, config_maps, made_of, presets, start_kserve
 from tests.cluster.testbed.modules import MODULES, ORACLE_MODULES
 from tests.tiers import WHOLE, count
+
+# --- the script of KServe's presets -------------------------------------------------------------------
+# bash runs it with a stand-in for vLLM that tells its arguments.
+
+UNKNOWN: Final = "0.22.1"
+"""The version that the engine of an image without a known one says."""
+LEADER: Final = "127.0.0.1"
+STAND_IN: Final = """#!/bin/bash
+if [ "$1" = --version ]; then echo "$VERSION"; exit; fi
+printf '%s\\0' "$@" > "$ARGUMENTS"
+"""
+
+
+def add_stand_in(folder: Path) -> Path:
+    """Put the stand-in into a folder, and return the folder."""
+    (folder / "vllm").write_text(STAND_IN)
+    (folder / "vllm").chmod(0o755)
+    return folder
+
+
+def is_script(container: Object) -> bool:
+    """Return whether a container's command is the script of a preset."""
+    command = listed(container.get("command"))
+    return command[:1] == ["/bin/bash"] and 'eval "exec vllm' in command[2]
+
+
+def arguments(container: Object, stand_in: Path) -> list[str]:
+    """Run a container's script, and return the arguments that the engine got."""
+    command = _words(container)
+    version = ".".join(map(str, read_image(text(container.get("image"))).version)) or UNKNOWN
+    said = stand_in / "arguments"
+    said.unlink(missing_ok=True)
+    variables = {
+        one["name"]: one["value"] for one in listed(container.get("env")) if isinstance(one.get("value"), str)
+    }
+    environment = {
+        **variables,
+        "KSERVE_INFER_ROCE": "false",
+        "LWS_LEADER_ADDRESS": LEADER,
+        "LWS_WORKER_INDEX": "1",
+        "PATH": f"{stand_in}:{os.environ['PATH']}",
+        "VERSION": version,
+        "ARGUMENTS": str(said),
+    }
+    subprocess.run(
+        [shutil.which("bash") or command[0], *command[1:]], env=environment, check=True, capture_output=True
+    )
+    return said.read_text().split("\0")[:-1]
+
+
+def engine_arguments(container: Object, stand_in: Path) -> list[str]:
+    """Return the arguments of `vllm serve`, or the whole command if another program is started."""
+    words = _words(container)
+    if is_script(container) or words[:2] == ["/bin/sh", "-c"]:
+        return arguments(container, stand_in)
+    return words[1:] if words[:2] == ["vllm", "serve"] else words
+
+
+def _words(container: Object) -> list[str]:
+    """Return command and arguments as the kubelet gives them."""
+    words = [*listed(container.get("command")), *listed(container.get("args"))]
+    return [text(one).replace("$(LWS_LEADER_ADDRESS)", LEADER) for one in words]
+
+
+# --- what an imported service becomes -----------------------------------------------------------------
+
+
+class Composed(NamedTuple):
+    """The objects of an imported service, and the messages of what prevents them."""
+
+    objects: tuple[Object, ...]
+    errors: tuple[str, ...]
+
+
+def composed(objects: Sequence[Object]) -> Composed:
+    """Import a service with its bases, and return what a cluster would have."""
+    made = import_all(objects)
+    found = compose([Document("import", at, one) for at, one in enumerate(made.objects, 1)], Settings())
+    problems = (str(one.error) for one in made.problems)
+    errors = (str(one.error) for one in found.found if one.error.severity == "error")
+    return Composed(found.objects, (*problems, *errors))
+
 
 INPUTS: Final = count("KSERVE_INPUTS")
 SEED: Final = os.environ.get("KSERVE_SEED", "1")

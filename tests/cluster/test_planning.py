@@ -7,18 +7,108 @@ outcomes.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import pytest
 
-from tests.cluster.planning.bed import scheduling
-from tests.cluster.planning.cases import case, single
-from tests.cluster.planning.compare import differences, planned
-from tests.cluster.planning.kept import KEPT
+from fusioninfer.lint import offline
+from fusioninfer.lint.documents import Document
+from intent import Object
+from intent.settings import Settings
+from plan.forecast import Forecast, ForecastStep, forecast
+from plan.services import workloads
+from plan.supply import supply, with_pods
+from tests.cluster.planning.bed import Bound, add_node, scheduling, services
+from tests.cluster.planning.cases import GPU, Case, case, plain, single
 from tests.cluster.testbed.build import Built
 from tests.cluster.testbed.cluster import Cluster
 from tests.tiers import WHOLE, count
+
+# --- one case on the real scheduler beside its plan ---------------------------------------------------
+
+
+def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
+    """Return the objects of a case as a cluster would store them, and the plan for all of its nodes."""
+    documents = [Document("case.yaml", at, one) for at, one in enumerate(case.objects)]
+    made = offline.compose(documents, Settings())
+    if made.denied:
+        raise AssertionError([str(one) for one in made.found if one.error.severity == "error"])
+    nodes = with_pods((supply(one) for one in case.nodes), (pod for pods in case.fillers for pod in pods))
+    return [*made.objects], forecast(workloads(made.objects), nodes)
+
+
+def differences(cluster: Cluster, case: Case) -> list[str]:
+    """Run a case; return how the groups that are bound differ from the plan, after the first such node."""
+    objects, plan = planned(case)
+    with services(cluster, objects, plan.workloads) as namespace:
+        for node, fillers, step in zip(case.nodes, case.fillers, plan.steps[1:], strict=True):
+            found = add_node(cluster, namespace, node, fillers)
+            if differing := list(_differing(plan, step, found)):
+                return [f"with {step.nodes} nodes: {what}" for what in differing]
+    return []
+
+
+def _differing(plan: Forecast, step: ForecastStep, found: Bound) -> Iterator[str]:
+    """Yield the roles of which other numbers of groups are whole, and those of gangs with groups in part.
+
+    Groups of a role are equal but for the order of their pods, so any of them may be the ones that start.
+    """
+    for at, one in enumerate(plan.workloads):
+        for number, role in enumerate(one.roles):
+            counts = [found.get((role.name, group), 0) for group in range(role.replicas)]
+            whole = counts.count(role.size)
+            least = step.counts[at, number]
+            most = least + sum(key[:1] == (at,) and key[1][0] == number for key in step.uncertain)
+            if not least <= whole <= most:
+                yield f"{role.role} of {one.name}: {whole} whole groups, planned {least} to {most}"
+            if one.gang and (parts := set(counts) - {0, role.size}):
+                yield f"{role.role} of {one.name}: groups in part, with {sorted(parts)} of {role.size} pods"
+
+
+# --- cases with names ---------------------------------------------------------------------------------
+# A plan differed in them once. `test_tables.py` has the tables of the documents.
+
+
+def _container(name: str, gpus: int) -> Object:
+    return {
+        "name": name,
+        "image": "vllm/vllm-openai:v0.17.1",
+        "command": ["vllm", "serve"],
+        "args": ["org/M"],
+        "resources": {"limits": {GPU: str(gpus)}},
+    }
+
+
+def _of_containers(*, init: int, main: int) -> Case:
+    """Return a worker of two pods whose init container requests other GPUs than its engine."""
+    spec = {"containers": [_container("vllm", main)], "initContainers": [_container("warm", init)]}
+    return plain([_worker(spec)], [8, 8])
+
+
+def _of_pods(leader: int, worker: int, nodes: list[int]) -> Case:
+    """Return a worker of two pods that request other GPUs, and nodes with so many."""
+    leaders, workers = ({"containers": [_container("vllm", gpus)]} for gpus in (leader, worker))
+    lws = _worker(workers)
+    lws["spec"]["leaderWorkerTemplate"]["leaderTemplate"] = {"spec": leaders}
+    return plain([lws], nodes)
+
+
+def _worker(spec: Object) -> Object:
+    annotations = {"fusioninfer.io/service": "s0", "fusioninfer.io/launcher": "none"}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "s0-worker", "annotations": annotations},
+        "spec": {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": spec}}},
+    }
+
+
+KEPT: Final[Mapping[str, Case]] = {
+    "an init container that requests more than the engine": _of_containers(init=5, main=3),
+    "a node too small for the leader, and not taken for its worker": _of_pods(8, 1, [8, 1, 8]),
+}
+
 
 FEW: Final = (4, 11)
 """Seeds of cases of several services. Groups of each start, and some wait."""

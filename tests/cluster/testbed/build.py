@@ -14,15 +14,16 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from tests.cluster.testbed.cuts import copy_cut
-from tests.cluster.testbed.debian import unpacked
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
 from tests.cluster.testbed.modules import (
     CERTIFICATE_MODULES,
     CHART_MODULES,
@@ -38,10 +39,126 @@ from tests.cluster.testbed.modules import (
     SCHEDULER_MODULES,
     STORAGE_MODULES,
     TEMPLATE_MODULES,
+    Cut,
     Module,
 )
-from tests.cluster.testbed.progress import OnProgress, build_progress
 from tests.cluster.testbed.toolchain import ModulesUnavailableError, find_envoy, find_go, go_environment
+
+# --- progress -----------------------------------------------------------------------------------------
+# A bar for each module on a terminal, plain lines elsewhere.
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with a module's name, how many of its packages are compiled, and of how many."""
+
+LINE_EVERY: Final = 500
+
+
+@contextmanager
+def build_progress(names: Sequence[str], stream: TextIO) -> Iterator[OnProgress]:
+    """Show the modules that are still to be built. Where several processes have one terminal, bars clash."""
+    if not stream.isatty() or "PYTEST_XDIST_WORKER" in os.environ:
+        yield _lines(names, stream)
+        return
+    columns = (
+        TextColumn("building {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(file=stream)) as bars:
+        yield _bars(names, bars)
+
+
+def _bars(names: Sequence[str], bars: Progress) -> OnProgress:
+    tasks = {name: bars.add_task(name, total=None, start=False) for name in names}
+
+    def show(name: str, done: int, total: int) -> None:
+        bars.start_task(tasks[name])
+        bars.update(tasks[name], completed=done, total=total)
+
+    return show
+
+
+def _lines(names: Sequence[str], stream: TextIO) -> OnProgress:
+    def show(name: str, done: int, total: int) -> None:
+        if done % LINE_EVERY == 0 or done == total:
+            left = ", ".join(names[names.index(name) + 1 :]) or "nothing"
+            stream.write(f"building {name}: {done} of {total} packages; then left: {left}\n")
+            stream.flush()
+
+    return show
+
+
+# --- programs of Debian packages ----------------------------------------------------------------------
+# They are unpacked without being installed: no root, nothing of the machine changes. apt keeps its lists in a
+# folder of its own, so a machine that never ran `apt-get update` does too.
+
+
+def unpacked(cache: Path, name: str, packages: Sequence[str]) -> Path:
+    """Return the folder that holds the files of packages, unpacked once; a folder is whole or absent."""
+    folder = cache / f"debian-{name}"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(prefix="unfinished-debian-", dir=cache) as place:
+            unfinished = Path(place)
+            for file in _downloaded(unfinished, packages):
+                _run(("dpkg-deb", "--extract", file, str(unfinished / "root")), unfinished)
+            (unfinished / "root").rename(folder)
+    return folder
+
+
+def _downloaded(place: Path, packages: Sequence[str]) -> list[str]:
+    """Download packages, of the release of Debian that this machine is."""
+    if shutil.which("apt-get") is None:
+        raise ModulesUnavailableError(f"no apt-get to download {', '.join(packages)}")
+    for folder in ("state/lists/partial", "cache/archives/partial"):
+        (place / folder).mkdir(parents=True)
+    own = (f"Dir::State={place / 'state'}", f"Dir::Cache={place / 'cache'}", "APT::Sandbox::User=")
+    apt = ("apt-get", "--quiet", *(word for option in own for word in ("--option", option)))
+    _run((*apt, "update"), place)
+    _run((*apt, "download", *packages), place)
+    return [str(file) for file in place.glob("*.deb")]
+
+
+def _run(command: Sequence[str], place: Path) -> None:
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ModulesUnavailableError(f"Debian packages can not be had: {done.stderr[-800:]}")
+
+
+# --- a source with parts left out ---------------------------------------------------------------------
+
+
+class CutMissedError(Exception):
+    """There is nothing where a cut should be: the module's release has changed."""
+
+
+def copy_cut(module: Module, source: Path, target: Path) -> None:
+    """Copy the source of a module, without its cuts and its tests."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*_test.go"), copy_function=shutil.copyfile)
+    for folder in (target, *filter(Path.is_dir, target.rglob("*"))):
+        folder.chmod(0o755)  # the module cache is read-only
+    for cut in module.cuts:
+        _apply(cut, target / cut.file)
+
+
+def _apply(cut: Cut, file: Path) -> None:
+    if not file.exists():
+        raise CutMissedError(cut)
+    if cut.word:
+        _drop_lines(cut, file)
+    elif file.is_dir():
+        shutil.rmtree(file)
+    else:
+        file.unlink()
+
+
+def _drop_lines(cut: Cut, file: Path) -> None:
+    lines = file.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if cut.word not in line]
+    if kept == lines:
+        raise CutMissedError(cut)
+    file.write_text("".join(kept))
+
 
 BUILDAH: Final = (
     *("buildah", "golang-github-containers-common", "golang-github-containers-image"),

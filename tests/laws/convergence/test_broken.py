@@ -1,10 +1,148 @@
 """The law of convergence detects each broken rule of the engine."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
 import pytest
 
-from tests.laws.convergence.broken import ENGINES, TEMPLATED
+import webhook.expand
+import webhook.review
+import webhook.write
+from intent import Object
+from tests.laws.convergence.server import Engine, allow
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import drawn, run
+from webhook.overlay import launch, merge3, revert, written
+from webhook.overlay import record as records
+from webhook.overlay.arguments import Arguments
+from webhook.templates import fill, refill
+from webhook.templates.content import key_of
+
+# --- engines with one broken rule each ----------------------------------------------------------------
+# Each has the number of the first sequence of seed 1, or of another seed, that was seen to detect it; those
+# of `TEMPLATED` are sequences with templates. If the generator changes, find another one: break the rule, and
+# run `python -m tests.laws.convergence`, with `--templates` for the latter.
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def _replaced(module: Any, name: str, rule: Callable[..., Any]) -> Break:
+    return lambda monkeypatch: monkeypatch.setattr(module, name, rule)
+
+
+def _author(author: Arguments, _injected: Arguments, _edited: Arguments) -> Arguments:
+    return author
+
+
+def _leader(_worker: Any, leader: Any, *_: Object) -> Object:
+    return leader.original  # type: ignore[no-any-return]
+
+
+def _workers(_worker: Any, _leader: Any, *_: Object) -> Object:
+    return {}
+
+
+def _nothing(_live: Object, _old: Object | None) -> Object:
+    return {}
+
+
+def _reverting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Revert the stored record where a write has none, as if the write still had it."""
+    monkeypatch.setattr(webhook.write, "_text_of_record", records.find)
+    monkeypatch.setattr(webhook.write.Write, "has_record", property(_has_any_record))
+
+
+def _has_any_record(write: webhook.write.Write) -> bool:
+    return records.find(write.live, write.old) is not None
+
+
+def _all_restored(value: Any, _base: Any) -> Any:
+    return value
+
+
+def _reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read templates for every write, whatever the record has."""
+    monkeypatch.setattr(refill, "_kept", _none)
+    monkeypatch.setattr(webhook.review, "needed", _all_named)
+
+
+def _none(*_known: Any) -> None:
+    return None
+
+
+def _all_named(live: Object, _old: Object | None = None) -> tuple[str, ...]:
+    key = key_of(live)
+    return key.refs if key else ()
+
+
+def _unseparated(found: revert.Reverted, *_around: Any) -> revert.Reverted:
+    return revert.Reverted(found.original)
+
+
+_by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
+
+
+def _owned_whole(value: Any, fields: Object, field: str = "") -> Any:
+    """Give the owner of an empty map all that the map has now, but for labels and annotations."""
+    return value if not fields and field not in ("labels", "annotations") else _by_keys(value, fields, field)
+
+
+def _with_no_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revert, "_lost_volumes", lambda *_: [])
+
+
+_separate: Final = refill.separate
+
+
+def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what templates added out of a leader's template only where they were asked for it."""
+
+    def separated(found: revert.Reverted, before: refill.Layers, file: Object) -> revert.Reverted:
+        concerns = replace(before.concerns, put_on={})
+        return _separate(found, before._replace(concerns=concerns), file)
+
+    monkeypatch.setattr(refill, "separate", separated)
+
+
+def _never(*_templates: Any) -> bool:
+    return False
+
+
+INTACT: Final = Engine()
+SEED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One broken rule, and the sequence that detects it."""
+
+    rule: Break
+    number: int
+    engine: Engine = INTACT
+    """Another engine where /validate would deny what the broken rule writes."""
+    seed: int = SEED
+
+
+ENGINES: Final[dict[str, Broken]] = {
+    "the leader keeps its old copy": Broken(_replaced(revert, "_edits", _leader), 11),
+    "the leader's edits are lost": Broken(_replaced(revert, "_edits", _workers), 12),
+    "an edit of launched arguments is dropped": Broken(_replaced(launch, "transferred", _author), 76),
+    "a volume is removed while mounted": Broken(_with_no_volumes, 61),
+    "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
+    "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
+    "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
+    "an exported launch is reverted": Broken(_replaced(revert, "_holds_launch", _never), 987, seed=2),
+}
+TEMPLATED: Final[dict[str, Broken]] = {
+    "templates are read for every write": Broken(_reading, 3),
+    "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
+    "the edits of a leader are lost": Broken(_replaced(fill, "_edits", _none), 85),
+    "a leader's own template keeps the copy's part": Broken(_keeping, 156),
+    "an exported object is reverted": Broken(_replaced(refill, "is_exported", _never), 123),
+    "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
+    "a container stays without its image": Broken(_replaced(merge3, "_lost_image", _never), 795),
+}
 
 
 @pytest.mark.parametrize("name", ENGINES)
