@@ -176,25 +176,8 @@ def edited(source: random.Random, text: str) -> str:
         end = min(len(text), at + source.randint(0, 6))
         new = source.choice(
             (
-                "",
-                text[at:end] * 2,
-                "}}",
-                "{{",
-                "-",
-                ".",
-                " ",
-                '"',
-                "`",
-                "(",
-                ")",
-                "|",
-                "$x",
-                ":=",
-                "\\",
-                "end",
-                "'a'",
-                "1.5",
-                "/*",
+                *("", text[at:end] * 2, "}}", "{{", "-", ".", " ", '"', "`", "(", ")", "|", "$x", ":="),
+                *("\\", "end", "'a'", "1.5", "/*"),
             )
         )
         text = text[:at] + new + text[end:]

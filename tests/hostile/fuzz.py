@@ -41,32 +41,13 @@ HOLE: Final = "\x00hole\x00"
 SCALARS: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1.5, 2**63, 2**64 - 1, -(2**63)),
     *(
-        "",
-        "x",
-        "\x00",
-        "\x1b[31m\n",
-        "é" * 50,
-        "\U0001f4a5",
-        "~1/~0",
-        "-1",
-        "9" * 40,
-        "1e999",
-        "0x10",
-        "$(X)",
+        *("", "x", "\x00", "\x1b[31m\n", "é" * 50, "\U0001f4a5", "~1/~0", "-1", "9" * 40, "1e999"),
+        *("0x10", "$(X)"),
     ),
     *("{{", "a b", "'", "vllm serve m", "ray symmetric-run", "true", "null", "volcano", "8Gi", "1m"),
 )
 KEYS: Final = (
-    "name",
-    "value",
-    "valueFrom",
-    "containers",
-    "spec",
-    "metadata",
-    "$patch",
-    "$copy",
-    "",
-    "x" * 1000,
+    *("name", "value", "valueFrom", "containers", "spec", "metadata", "$patch", "$copy", "", "x" * 1000),
 )
 junk = st.recursive(
     st.sampled_from(SCALARS) | st.text(max_size=8) | st.integers() | st.floats(allow_nan=False),
@@ -118,41 +99,16 @@ def bodies(draw: st.DrawFn) -> bytes:
 
 
 UNITS: Final = (
-    "a;",
-    "a ",
-    "vllm serve m;",
-    "'a' ",
-    '"$b"',
-    "$(a)",
-    "\\",
-    "# a\n",
-    "a>b ",
-    "python -x ",
-    "if a;then ",
-    "\n",
-    "{",
+    *("a;", "a ", "vllm serve m;", "'a' ", '"$b"', "$(a)", "\\", "# a\n", "a>b ", "python -x "),
+    *("if a;then ", "\n", "{"),
 )
 FLAGS: Final = (
-    "--option-{at}",
-    "--max-model-len",
-    "-x{at}",
-    "--kv-transfer-config.a{at}.b",
-    "--a_{at}=$(A{at})",
-    "x",
-    "--",
+    *("--option-{at}", "--max-model-len", "-x{at}", "--kv-transfer-config.a{at}.b", "--a_{at}=$(A{at})"),
+    *("x", "--"),
 )
 LINES: Final = (
-    "k{at}: x\n",
-    "- a\n",
-    "- {{name: a{at}, type: x}}\n",
-    "[",
-    "{{",
-    "? ",
-    "&a{at} ",
-    "*a ",
-    '"\\x41"',
-    "\n",
-    "a: ",
+    *("k{at}: x\n", "- a\n", "- {{name: a{at}, type: x}}\n", "[", "{{", "? ", "&a{at} ", "*a "),
+    *('"\\x41"', "\n", "a: "),
 )
 
 

@@ -26,16 +26,7 @@ CODES: Final = (0, 1, 2)
 GOOD: Final = demo.EXAMPLES / "monolithic.yaml"
 STORY: Final = Path(__file__).parents[1] / "golden" / "isvc-story-4" / "input.yaml"
 TEXTS: Final = (
-    "",
-    " ",
-    "\n::error::x",
-    "\udcff",
-    "a" * 100_000,
-    "../..",
-    "-",
-    "--",
-    "%s{}",
-    "\u202e\U0001f4a5",
+    *("", " ", "\n::error::x", "\udcff", "a" * 100_000, "../..", "-", "--", "%s{}", "\u202e\U0001f4a5"),
 )
 NUMBERS: Final = ("", "-1", "nan", "inf", "1e400", "9" * 5_000, str(2**64), "0x10", "٣")
 PATHS: Final = (

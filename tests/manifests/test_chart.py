@@ -61,15 +61,8 @@ def test_only_the_metadata_of_objects_and_pods_are_those_of_templates() -> None:
 
 
 UNQUOTED: Final = (
-    "priorityClassName",
-    "sync.namespaces",
-    "excludedNamespaces",
-    "image.registry",
-    "image.repository",
-    "image.tag",
-    "image.digest",
-    "sync.serviceAccount.name",
-    "webhook.serviceAccount.name",
+    *("priorityClassName", "sync.namespaces", "excludedNamespaces", "image.registry", "image.repository"),
+    *("image.tag", "image.digest", "sync.serviceAccount.name", "webhook.serviceAccount.name"),
 )
 
 

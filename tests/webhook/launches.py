@@ -12,13 +12,7 @@ from webhook.validate.launch import launch as validate
 SETTINGS: Final = Settings()
 GPUS: Final = Accelerators("nvidia.com/gpu", 8)
 SYMMETRIC_RUN: Final = [
-    "symmetric-run",
-    "--address",
-    "$(LWS_LEADER_ADDRESS):6379",
-    "--min-nodes",
-    "2",
-    "--num-gpus",
-    "8",
+    *("symmetric-run", "--address", "$(LWS_LEADER_ADDRESS):6379", "--min-nodes", "2", "--num-gpus", "8"),
     "--",
 ]
 """Arguments before the engine in a group of two pods with eight GPUs each."""

@@ -120,17 +120,7 @@ def meddle(service: Service, random: Random) -> Change:
 
 
 CHANGES: Final = (
-    make_anew,
-    remove,
-    meddle,
-    move,
-    move,
-    edit,
-    rename,
-    scale,
-    scale,
-    apply_scaled,
-    apply_again,
+    *(make_anew, remove, meddle, move, move, edit, rename, scale, scale, apply_scaled, apply_again),
 )
 """What may happen to a service that is there; the more often it stands here, the more often."""
 

@@ -129,16 +129,7 @@ def test_a_path_of_something_that_pods_may_have_is_accepted(path: str) -> None:
 
 
 KEYS: Final = (
-    "pods",
-    "template",
-    "spec",
-    "containers",
-    "remove",
-    "router",
-    "priority",
-    "env",
-    "name",
-    "args",
+    *("pods", "template", "spec", "containers", "remove", "router", "priority", "env", "name", "args"),
 )
 SCALARS = (
     some.none()

@@ -9,7 +9,7 @@ returns False where it does not apply.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from intent import Object
 from intent.annotations import EXPANSION
@@ -17,6 +17,7 @@ from tests.laws.convergence.files import PREFIX, SHM
 from tests.laws.convergence.schema import copied, templates
 
 Change = Callable[[Object], bool]
+T = TypeVar("T")
 LENGTH: Final = re.compile(r"(--max-model-len|--context-length) \d+")
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 LENGTHS: Final = ("--max-model-len", "--context-length")
@@ -226,27 +227,34 @@ def _named(items: Any, name: str) -> Object | None:
     return next((item for item in items or () if item["name"] == name), None)
 
 
-def drop_env(lws: Object) -> bool:
-    """Remove a variable that we set, from every engine."""
-    found = False
-    for engine in engines(lws):
-        item = _named(engine.get("env"), "VLLM_HOST_IP")
-        if item and "valueFrom" in item:
-            engine["env"].remove(item)
-            found = True
-    return found
+def of_ours(find: Callable[[Object], T | None], change: Callable[[T], object]) -> Change:
+    """Return a change of what is found in a template, in each that has it."""
+
+    def made(lws: Object) -> bool:
+        found = [item for _, template in templates(lws) if (item := find(template)) is not None]
+        for item in found:
+            change(item)
+        return bool(found)
+
+    return made
 
 
-def set_env(lws: Object) -> bool:
-    """Change the value of a variable that we set."""
-    found = False
-    for engine in engines(lws):
-        item = _named(engine.get("env"), "VLLM_HOST_IP")
-        if item and "valueFrom" in item:
-            del item["valueFrom"]
-            item["value"] = "10.9.9.9"
-            found = True
-    return found
+def _our_env(template: Object) -> tuple[list[Object], Object] | None:
+    """Return the variables of the engine, and the one that we set."""
+    env = (engine_of(template) or {}).get("env", [])
+    item = _named(env, "VLLM_HOST_IP")
+    return (env, item) if item and "valueFrom" in item else None
+
+
+def _set_value(env: tuple[list[Object], Object]) -> None:
+    del env[1]["valueFrom"]
+    env[1]["value"] = "10.9.9.9"
+
+
+drop_env = of_ours(_our_env, lambda env: env[0].remove(env[1]))
+"""Remove a variable that we set, from every engine."""
+set_env = of_ours(_our_env, _set_value)
+"""Change the value of a variable that we set."""
 
 
 def write_env(lws: Object) -> bool:
@@ -286,24 +294,10 @@ def drop_memory(*, volume: bool = True) -> Change:
     return made
 
 
-def limit_memory(lws: Object) -> bool:
-    """Add a limit to our memory volume."""
-    found = False
-    for _, template in templates(lws):
-        if units := _memory(template):
-            units[0]["emptyDir"]["sizeLimit"] = "4Gi"
-            found = True
-    return found
-
-
-def mark_mount(lws: Object) -> bool:
-    """Add a field to our mount."""
-    found = False
-    for _, template in templates(lws):
-        if units := _memory(template):
-            units[1]["readOnly"] = False
-            found = True
-    return found
+limit_memory = of_ours(_memory, lambda units: units[0]["emptyDir"].update(sizeLimit="4Gi"))
+"""Add a limit to our memory volume."""
+mark_mount = of_ours(_memory, lambda units: units[1].update(readOnly=False))
+"""Add a field to our mount."""
 
 
 def write_memory(change: Change) -> Change:
@@ -323,28 +317,17 @@ def write_memory(change: Change) -> Change:
     return made
 
 
-def _download(template: Object) -> Object | None:
-    return _named(template["spec"].get("initContainers"), "storage-initializer")
+def _download(template: Object) -> tuple[list[Object], Object] | None:
+    """Return the init containers, and ours that downloads the model."""
+    items = template["spec"].get("initContainers", [])
+    item = _named(items, "storage-initializer")
+    return (items, item) if item else None
 
 
-def drop_download(lws: Object) -> bool:
-    """Remove our init container that downloads the model."""
-    found = False
-    for _, template in templates(lws):
-        if item := _download(template):
-            template["spec"]["initContainers"].remove(item)
-            found = True
-    return found
-
-
-def limit_download(lws: Object) -> bool:
-    """Change the memory of our init container that downloads the model."""
-    found = False
-    for _, template in templates(lws):
-        if item := _download(template):
-            item["resources"] = {"limits": {"memory": "16Gi"}}
-            found = True
-    return found
+drop_download = of_ours(_download, lambda init: init[0].remove(init[1]))
+"""Remove our init container that downloads the model."""
+limit_download = of_ours(_download, lambda init: init[1].update(resources={"limits": {"memory": "16Gi"}}))
+"""Change the memory of our init container that downloads the model."""
 
 
 def write_download(lws: Object, expanded: Object) -> None:

@@ -34,15 +34,8 @@ LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
 ATOMIC_MAPS: Final = frozenset(
     {
-        "nodeSelector",
-        "fieldRef",
-        "resourceFieldRef",
-        "secretKeyRef",
-        "configMapKeyRef",
-        "configMapRef",
-        "secretRef",
-        "configMap",
-        "labelSelector",
+        *("nodeSelector", "fieldRef", "resourceFieldRef", "secretKeyRef", "configMapKeyRef"),
+        *("configMapRef", "secretRef", "configMap", "labelSelector"),
     }
 )
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")

@@ -90,12 +90,7 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
         {"managedFields": OURS, "labels": {}},
     ],
     ids=[
-        "not applied",
-        "by another",
-        "updated",
-        "its status",
-        "another owner",
-        "another name",
+        *("not applied", "by another", "updated", "its status", "another owner", "another name"),
         "neither owner nor label",
     ],
 )

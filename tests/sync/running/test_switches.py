@@ -39,13 +39,8 @@ async def test_gangs_alone_need_no_rights_on_routes(api: Api, start: Start) -> N
 
     def only_gangs(request: web.Request) -> web.Response | None:
         allowed = (
-            "horizontalpodautoscalers",
-            "inferenceservices",
-            "leaderworkersets",
-            "podgroups",
-            "pods",
-            "events",
-            "deployments/volcano",
+            *("horizontalpodautoscalers", "inferenceservices", "leaderworkersets", "podgroups", "pods"),
+            *("events", "deployments/volcano"),
         )
         if any(one in request.path for one in allowed):
             return None

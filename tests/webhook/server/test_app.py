@@ -58,16 +58,8 @@ async def test_an_answer_is_the_json_of_the_callable_and_shows_no_versions() -> 
     ],
     ids=[
         *(
-            "a query",
-            "a charset",
-            "the most bytes",
-            "an unknown path",
-            "two slashes",
-            "dots",
-            "a zero byte",
-            "text",
-            "no type",
-            "another type",
+            *("a query", "a charset", "the most bytes", "an unknown path", "two slashes", "dots"),
+            *("a zero byte", "text", "no type", "another type"),
         ),
         "an encoding",
     ],

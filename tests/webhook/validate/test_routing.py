@@ -14,12 +14,7 @@ STRATEGY = "metadata.annotations.fusioninfer.io/strategy"
 CONFIG = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: []\n"
 FLOW_CONTROL = CONFIG + "featureGates: [flowControl]\n"
 ROUTES = (
-    "strategy",
-    "gateway",
-    "hostnames",
-    "endpoint-picker-config",
-    "picker",
-    "picker-replicas",
+    *("strategy", "gateway", "hostnames", "endpoint-picker-config", "picker", "picker-replicas"),
     "priority",
 )
 
