@@ -68,9 +68,9 @@ def engines_of(live: Object) -> list[Object]:
     return [spec["containers"][0] for spec in pod_specs(live)]
 
 
-def put(live: Object, old: Object | None = None) -> Object:
-    """Expand an object and apply the patch, as an API server does."""
-    applied: Object = jsonpatch.apply_patch(live, expand(live, old))
+def put(live: Object, old: Object | None = None, *rules: Any, **more: Any) -> Object:
+    """Expand an object and apply the patch, as an API server does; `rules` and `more` are for `expand`."""
+    applied: Object = jsonpatch.apply_patch(live, expand(live, old, *rules, **more))
     return applied
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import jsonpatch
 import orjson
 import pytest
 
@@ -11,7 +10,7 @@ from intent import Object
 from intent.annotations import COMPONENT_TYPE, SERVICE
 from intent.container import ROUTING_PROXY
 from intent.names import WAIT_FOR_LEADER
-from tests.builders.lws import changed
+from tests.builders.lws import changed, put
 from tests.laws.convergence import clients
 from tests.laws.convergence.schema import copied, templates
 from tests.tiers import by_turns
@@ -31,7 +30,6 @@ from tests.upgrades.stored import (
 )
 from tests.upgrades.writes import WRITTEN, Admitted, admitted, answer, labelled, pods, sent, with_variable
 from webhook import review
-from webhook.expand import expand
 
 LWS: Final = "LeaderWorkerSet"
 SKIP: Final = "fusioninfer.io/skip"
@@ -177,7 +175,7 @@ def test_an_edited_annotation_changes_no_container_and_no_port_of_another_concer
     for turn, (one, lws) in enumerate((*those(APPLIED), *decoders)):
         tried = by_turns([*edits(lws)] if asked(lws, SERVICE) else [], turn, 2)
         for name, live, owned, owns_ports in tried:
-            after = jsonpatch.apply_patch(live, expand(live, lws))
+            after = put(live, lws)
             made += after != live
             then, now = containers(lws), containers(after)
             other = {at for at in then.keys() ^ now.keys() if at[1] not in owned}

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import jsonpatch
 import pytest
 
 from catalog.engines import Engines
@@ -11,7 +10,6 @@ from intent.errors import FieldError
 from intent.settings import Settings
 from tests.builders.lws import WORKER, changed, container, engine_of, lws, paused, put, template
 from webhook.check import check
-from webhook.expand import expand
 
 RECORD = "metadata.annotations.fusioninfer.io/expansion"
 SERVICE = "metadata.annotations.fusioninfer.io/service"
@@ -294,7 +292,7 @@ def test_an_error_about_a_recorded_launch_does_not_block_other_updates() -> None
     """An older catalogue did not know the image and chose the launcher; the current one would choose none."""
     command = ["python3", "-m", "sglang.launch_server", "--model-path", "org/M", "--tp", "1"]
     plain = lws(worker=template(container(command=command, args=None)))
-    stored = jsonpatch.apply_patch(plain, expand(plain, None, Settings(engines=Engines())))
+    stored = put(plain, None, Settings(engines=Engines()))
 
     found = check(put(paused(stored), stored), stored)
 

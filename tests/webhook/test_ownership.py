@@ -4,19 +4,15 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import jsonpatch
 import pytest
 
 from intent import Object
-from intent.settings import Settings
-from tests.builders.lws import changed, container, engines_of, lws, template
+from tests.builders.lws import changed, container, engines_of, lws, put, template
 from tests.laws.convergence import clients
 from tests.laws.convergence.hands import opt_out
 from tests.laws.convergence.laws import difference, is_launched, mounts
 from tests.laws.convergence.server import Engine, Server
-from webhook.expand import expand
 from webhook.mutate import CONCERNS
-from webhook.mutate.concern import Concern
 
 SERVER: Final = Server(Engine())
 RECORD: Final = "fusioninfer.io/expansion"
@@ -240,17 +236,12 @@ BEFORE: Final = tuple(one for one in CONCERNS if one.name != "shm")
 WORKER: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0"
 
 
-def put(live: Object, old: Object | None, rules: tuple[Concern, ...] = CONCERNS) -> Object:
-    made: Object = jsonpatch.apply_patch(live, expand(live, old, Settings(), rules))
-    return made
-
-
 def test_a_file_with_an_older_record_restarts_nothing_after_an_upgrade() -> None:
-    first = put(lws(), None, BEFORE)
+    first = put(lws(), None, concerns=BEFORE)
     args = engines_of(first)[0]["args"]
     at = args.index("--pipeline-parallel-size")
     exported = changed(first, f"{WORKER}.args", [*args[: at + 1], "3", *args[at + 2 :]])
-    stored = put(exported, first, BEFORE)
+    stored = put(exported, first, concerns=BEFORE)
 
     again = put(exported, stored)
 
@@ -259,7 +250,7 @@ def test_a_file_with_an_older_record_restarts_nothing_after_an_upgrade() -> None
 
 
 def test_an_image_that_another_webhook_replaces_restarts_nothing_after_an_upgrade() -> None:
-    stored = with_digest(put(with_digest(put(lws(), None, BEFORE)), None, BEFORE))
+    stored = with_digest(put(with_digest(put(lws(), None, concerns=BEFORE)), None, concerns=BEFORE))
     sent = {**lws(), "metadata": stored["metadata"]}
 
     reinvoked = put(with_digest(put(sent, stored)), stored)
@@ -435,7 +426,7 @@ def test_an_engine_that_is_removed_from_the_leader_stays_removed() -> None:
 
 
 def test_a_record_that_a_file_brings_back_restarts_nothing_after_an_upgrade() -> None:
-    first = put(lws(), None, BEFORE)
+    first = put(lws(), None, concerns=BEFORE)
 
     assert put(first, changed(first, f"metadata.annotations.{RECORD}", None))["spec"] == first["spec"]
 

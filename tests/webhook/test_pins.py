@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
-import jsonpatch
 import pytest
 
 from catalog.pickers.generations import PICKERS, SPLITTING
@@ -16,7 +15,6 @@ from tests.builders.lws import WORKER, changed, container, engine_of, lws, pod_s
 from tests.laws.strategies import TOOLS
 from tests.webhook.test_state import record_of
 from webhook.check import check
-from webhook.expand import expand
 from webhook.mutate import CONCERNS, ORDER
 from webhook.mutate.concern import Concern
 
@@ -49,8 +47,7 @@ LATER: Final = tuple(later(one) if one.name in {"env", "shm", "startup"} else on
 
 def upgraded(live: Object, old: Object | None = None) -> Object:
     """Expand an object by the rules of the later release."""
-    applied: Object = jsonpatch.apply_patch(live, expand(live, old, NEXT, LATER))
-    return applied
+    return put(live, old, NEXT, LATER)
 
 
 def parts(live: Object) -> dict[str, Overlay]:
@@ -111,7 +108,7 @@ def test_a_concern_that_an_earlier_release_lacked_waits_for_an_edit_of_its_input
     path: str, value: Any, size: str | None, tool: str
 ) -> None:
     older = tuple(one for one in CONCERNS if one.name != "shm_limit")
-    stored: Object = jsonpatch.apply_patch(LIMITED, expand(LIMITED, None, Settings(), older))
+    stored: Object = put(LIMITED, None, Settings(), older)
 
     live = put(TOOLS[tool](stored, changed(LIMITED, path, value)), stored)
 
@@ -158,7 +155,7 @@ def test_parts_that_contradict_each_other_are_made_again() -> None:
     without = tuple(replace(one, mutate=lambda _: {}) if one.name == "labels" else one for one in moved)
     live = changed(stored, "metadata.annotations.fusioninfer.io/scheduler-name", "mine")
 
-    found = jsonpatch.apply_patch(live, expand(live, stored, Settings(), without))
+    found = put(live, stored, Settings(), without)
 
     assert found["metadata"]["labels"]["llm-d.ai/role"] == "mine"
 
@@ -173,7 +170,7 @@ def test_a_layout_that_is_not_possible_any_more_keeps_the_launcher() -> None:
     stored = json.loads(json.dumps(stored).replace("disagg-sidecar:v0.10", "disagg-sidecar:v0.5"))
     live = changed(stored, f"{ENGINE}.volumeMounts", [{"name": "m", "mountPath": "/m"}])
 
-    found = jsonpatch.apply_patch(live, expand(live, stored, UNDUE))
+    found = put(live, stored, UNDUE)
 
     assert parts(stored)["decided"]["port"] == 8200
     assert parts(found)["decided"]["launcher"] == "vllm-native"
@@ -201,7 +198,7 @@ def test_a_sidecar_that_an_earlier_release_left_out_comes_with_the_launch_or_its
 ) -> None:
     pod = template(container(readinessProbe=PROBE))
     file = lws(2, pod, launcher=launcher, component_type="decoder", strategy="pd-disaggregation")
-    stored = jsonpatch.apply_patch(file, expand(file, None, UNDUE))
+    stored = put(file, None, UNDUE)
 
     once = put(changed(stored, path, value), stored)
     again = put(changed(once, "metadata.annotations.fusioninfer.io/skip", "startup-probe"), once)
@@ -216,11 +213,11 @@ def test_a_stored_sidecar_keeps_its_generation_until_its_author_asks(
     edit: str, default: str, *, changes: bool
 ) -> None:
     file = lws(2, template(container(readinessProbe=PROBE)), **DECODER)
-    stored = jsonpatch.apply_patch(file, expand(file, None, Settings(disaggregated_picker="llm-d-0.4")))
+    stored = put(file, None, Settings(disaggregated_picker="llm-d-0.4"))
     path, value, _ = COMING[edit]
     live = changed(stored, path, value)
 
-    found = jsonpatch.apply_patch(live, expand(live, stored, Settings(disaggregated_picker=default)))
+    found = put(live, stored, Settings(disaggregated_picker=default))
 
     name = "llm-d-0.7" if edit == "the picker" else default if changes else "llm-d-0.4"
     assert sidecar_of(found) == (name if PICKERS[name].sidecar else "")
@@ -241,7 +238,7 @@ def test_a_sidecar_of_an_author_is_of_no_generation() -> None:
 def test_the_image_of_a_sidecar_tells_its_generation_also_from_a_mirror(name: str) -> None:
     file = lws(2, template(container()), **DECODER, picker=name)
 
-    found = jsonpatch.apply_patch(file, expand(file, None, Settings(picker_registry="corp:5000/mirror")))
+    found = put(file, None, Settings(picker_registry="corp:5000/mirror"))
 
     assert sidecar_of(found) == name
 

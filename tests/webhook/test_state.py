@@ -2,7 +2,6 @@
 
 from typing import Any, get_args
 
-import jsonpatch
 import orjson
 import pytest
 
@@ -287,14 +286,12 @@ def test_other_settings_change_no_stored_object() -> None:
     assert expand(FILE, None, other) != expand(FILE)
     for tool in TOOLS.values():
         again = tool(EXPANDED, FILE)
-        assert jsonpatch.apply_patch(again, expand(again, EXPANDED, other)) == EXPANDED
+        assert put(again, EXPANDED, other) == EXPANDED
 
 
 def rules_changed(live: Object, old: Object | None = None) -> Object:
     """Expand as a release would whose mutators write another scheduler for a new input."""
-    other = Settings(scheduler_name="next")
-    applied: Object = jsonpatch.apply_patch(live, expand(live, old, other))
-    return applied
+    return put(live, old, Settings(scheduler_name="next"))
 
 
 ROLE = "metadata.annotations.fusioninfer.io/role-name"

@@ -5,7 +5,6 @@ Sources are those of `intent.ranks`. What a release refuses or hangs on is in `t
 
 from typing import Any, Final
 
-import jsonpatch
 import pytest
 
 from catalog.engines import ENGINES, Engines, Stock
@@ -17,7 +16,6 @@ from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from tests.webhook.launches import SETTINGS, engine, group, written
-from webhook.expand import expand
 from webhook.launchers.vllm_native import vllm_native
 from webhook.layout import decision
 from webhook.mutate import input_of
@@ -331,7 +329,7 @@ def test_with_an_unknown_image_flags_keep_their_form_until_the_kind_of_launch_ch
     args: str, *, nnodes: bool
 ) -> None:
     file = moe(HYBRID, "")
-    stored = jsonpatch.apply_patch(file, expand(file, None, KNOWN))
+    stored = put(file, None, KNOWN)
 
     applied = put(TOOLS["client-side"](stored, moe(args, "")), stored)
 

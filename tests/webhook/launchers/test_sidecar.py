@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-import jsonpatch
 import pytest
 
 from catalog.pickers.generations import PICKERS
@@ -298,9 +297,7 @@ def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:
 
 def test_changing_the_operators_endpoint_picker_keeps_an_existing_sidecar() -> None:
     live = changed(decoder(), "metadata.name", "other")
-    before: Object = jsonpatch.apply_patch(
-        live, expand(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
-    )
+    before: Object = put(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
 
     (proxy,) = proxies(put(before, before))
     assert proxy["image"].endswith(":v0.4.0")
