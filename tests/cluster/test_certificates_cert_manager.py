@@ -169,9 +169,7 @@ def test_no_call_fails_while_the_leaf_is_renewed_again_and_again(
     assert line.accepted - before > sent.count / TOGETHER, "each burst began on new connections"
 
 
-def test_no_call_fails_while_the_authority_is_renewed(
-    issued: Cluster, serving: tuple[Replica, Relay, Path]
-) -> None:
+def test_no_call_fails_while_the_ca_is_renewed(issued: Cluster, serving: tuple[Replica, Relay, Path]) -> None:
     replica, line, _ = serving
     before = trusted(issued)
 

@@ -81,7 +81,7 @@ def test_the_secret_is_made_by_its_name_and_every_webhook_trusts_it(keeping: Clu
     assert rotation.is_trusted(kept(keeping), datetime.now(UTC))
 
 
-def test_no_call_fails_while_the_ca_is_replaced_repeatedly(
+def test_no_call_fails_while_the_ca_is_replaced_often(
     keeping: Cluster, replicas: Replicas, line: Relay
 ) -> None:
     before, count = line.accepted, len(kept(keeping).ca_certificates)

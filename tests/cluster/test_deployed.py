@@ -192,9 +192,7 @@ def test_one_of_the_pods_holds_the_lease_in_its_own_namespace(
 
 
 @pytest.mark.parametrize("name", [SYNC, WEBHOOK])
-def test_a_terminated_pod_ends_within_its_grace_period(
-    deployed: dict[str, list[Deployed]], name: str
-) -> None:
+def test_a_terminated_pod_ends_in_its_grace_period(deployed: dict[str, list[Deployed]], name: str) -> None:
     one = deployed[name].pop()
     grace = one.pod["spec"]["terminationGracePeriodSeconds"]
 

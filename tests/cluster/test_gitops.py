@@ -325,9 +325,7 @@ def test_replicas_are_left_to_an_autoscaler(tools: Tools, left: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, None])
-def test_replicas_that_flux_does_not_manage_are_left_to_an_autoscaler(
-    tools: Tools, count: int | None
-) -> None:
+def test_replicas_that_flux_does_not_manage_stay_an_autoscaler_s(tools: Tools, count: int | None) -> None:
     ignored = {} if count is None else {"ignore": ["/spec/replicas"]}
     manifest = file(tools, f"flux-{count}".lower(), replicas=count)
     tools.flux.ask("apply", target=manifest)

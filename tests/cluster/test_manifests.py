@@ -197,7 +197,7 @@ def test_pods_are_accepted_under_restricted_pod_security(
     assert created["spec"]["securityContext"]["runAsNonRoot"] is True
 
 
-def test_an_endpoint_picker_as_root_is_refused_there(
+def test_a_picker_as_root_is_refused_there(
     admission: Cluster, enforced: str, pods: dict[str, Object]
 ) -> None:
     pod = {

@@ -34,7 +34,7 @@ ENGINE: Final[Object] = {
 
 
 @pytest.mark.parametrize(("generation", "replicas"), TRIED)
-def test_an_endpoint_picker_serves_as_its_service_account(
+def test_a_picker_serves_as_its_service_account(
     served_network: Network, generation: str, replicas: int
 ) -> None:
     """One of several leads."""

@@ -217,7 +217,7 @@ def test_every_rank_is_reached_and_no_pod_that_serves_nobody(
     assert [answer for answer in one.answers if not answer.ranks] == []
 
 
-def test_a_rolling_update_to_servers_in_every_pod_and_back_loses_no_request(
+def test_a_rolling_update_to_servers_in_all_pods_and_back_loses_nothing(
     room: Network, tmp_path: Path
 ) -> None:
     with served(room, tmp_path, INTERNAL, "gie-1.5") as one:
@@ -247,9 +247,7 @@ def test_a_definition_that_allows_one_port_leaves_the_first_one(room: Network, t
         amend(api, where, [{"op": "replace", "path": most, "value": 8}])
 
 
-def test_a_picker_that_does_not_follow_the_ports_of_its_pool_is_replaced(
-    room: Network, tmp_path: Path
-) -> None:
+def test_a_picker_that_follows_no_ports_of_its_pool_is_replaced(room: Network, tmp_path: Path) -> None:
     with served(room, tmp_path, HYBRID, "gie-1.3") as one:
         one.reach(expected(HYBRID, HYBRID))
         apply(room.cluster, one.namespace, asking(MULTI_PORT, picker="gie-1.3"))

@@ -91,9 +91,7 @@ def test_template_and_service_may_be_applied_at_once(templated: Cluster, namespa
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda file: file.stem)
-def test_the_examples_are_admitted_without_warnings(
-    templated: Cluster, namespace: str, service: Path
-) -> None:
+def test_the_examples_are_admitted_without_warning(templated: Cluster, namespace: str, service: Path) -> None:
     """A gang whose role is missing waits for it: that is said of its first role (FI410)."""
     for file in (*TEMPLATES, service):
         code, text = applied(templated, namespace, file.read_text())
@@ -114,7 +112,7 @@ def test_the_examples_are_admitted_without_warnings(
         ({"for": "router"}, "Unsupported value"),
     ],
 )
-def test_a_mistake_in_a_template_is_denied(
+def test_a_mistake_in_templates_is_denied(
     templated: Cluster, namespace: str, pods: Object, says: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -167,9 +165,7 @@ def unvalidated(templated: Cluster) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("unvalidated")
-def test_the_api_server_denies_a_sealed_object_whose_template_is_missing(
-    templated: Cluster, namespace: str
-) -> None:
+def test_a_sealed_object_whose_template_is_missing_is_denied(templated: Cluster, namespace: str) -> None:
     """It denies the label, which says why. Without the seal the object is stored without its template."""
     where = path("leaderworkersets", namespace)
     until(lambda: applied(templated, namespace, short("probe"))[0] == 0, "nothing is validated")

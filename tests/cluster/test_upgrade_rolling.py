@@ -96,7 +96,7 @@ def test_the_same_file_again_restarts_nothing(mixed: Cluster, space: str) -> Non
     assert (rollout(mixed, space, name), spec_of(mixed, space, name)) == (before, spec)
 
 
-def test_no_write_fails_during_an_upgrade_and_a_rollback(
+def test_no_write_fails_in_upgrade_and_rollback(
     certified: Cluster, pair: Path, source: Path, space: str
 ) -> None:
     replicas = Replicas([start_replica(certified, "old", pair, SHORT_DRAIN)])

@@ -32,9 +32,7 @@ def timed(call: Callable[[], str]) -> tuple[str, float]:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_who_says_when_to_come_again_is_asked_again_then(
-    cluster: Cluster, namespace: str, status: int
-) -> None:
+def test_who_says_when_to_come_again_is_asked_then(cluster: Cluster, namespace: str, status: int) -> None:
     with echo(cluster, "z-echo", namespace, failures=[(status, LATER)]) as received:
         against, seconds = timed(lambda: written(cluster, namespace))
 

@@ -21,9 +21,7 @@ def shown() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("command", shown())
-def test_a_command_of_the_page_prints_what_the_page_shows(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_of_the_page_prints_what_it_shows(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     words, _, file = command.partition(" > ")
 

@@ -110,7 +110,7 @@ def spellings(names: set[str]) -> Iterator[list[str]]:
 
 @EACH
 @pytest.mark.parametrize("again", [[], ["--random-seed", "7"]], ids=["last", "before others"])
-def test_the_authors_own_flag_is_there_once_and_stays(
+def test_the_author_s_flag_is_there_once_and_stays(
     release: Release, again: list[str], programs: Path
 ) -> None:
     cases = []

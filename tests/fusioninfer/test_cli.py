@@ -176,9 +176,7 @@ def test_the_operators_images_determine_the_launcher(tmp_path: Path) -> None:
         ("flags: []", "flags: unknown field"),
     ],
 )
-def test_an_invalid_engines_file_is_reported_with_its_field(
-    tmp_path: Path, engines: str, message: str
-) -> None:
+def test_an_invalid_engines_file_is_told_with_its_field(tmp_path: Path, engines: str, message: str) -> None:
     result = run("engines", "--config", settings_with(tmp_path, engines))
 
     assert result.exit_code == 2

@@ -155,9 +155,7 @@ NODES: Final = {"plan": ("--nodes", "9x8")}
 
 @pytest.mark.parametrize("verb", READERS)
 @pytest.mark.parametrize("file", [GOOD, STORY], ids=lambda file: file.parent.name)
-def test_whatever_a_field_holds_a_subcommand_ends_as_documented(
-    directory: Path, verb: str, file: Path
-) -> None:
+def test_whatever_a_field_has_a_subcommand_ends_as_documented(directory: Path, verb: str, file: Path) -> None:
     (source,) = yaml.load(file.read_text())
     for new, at in some([*product(VALUES, ((), *paths(source)))], "COMMAND_FIELDS"):
         one = replaced(source, at, new)

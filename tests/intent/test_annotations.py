@@ -61,9 +61,7 @@ def test_an_invalid_annotation_keeps_its_default_and_the_rest_is_read() -> None:
         ("picker-replicas", "10", False),
     ],
 )
-def test_values_are_checked_by_the_grammar_of_kubernetes_names(
-    key: str, value: str, *, accepted: bool
-) -> None:
+def test_values_follow_the_grammar_of_kubernetes_names(key: str, value: str, *, accepted: bool) -> None:
     _, errors = read({PREFIX + "service": "s", PREFIX + key: value})
 
     assert (not errors) == accepted

@@ -135,7 +135,7 @@ def model(uri: str, *, name: str = "", cache: str = "") -> Model:
         ("s3://bucket/m", "5Gi", "/mnt/models", "", "svc"),
     ],
 )
-def test_an_engine_gets_a_repository_or_a_path(
+def test_engines_get_a_repository_or_path(
     uri: str, cache: str, argument: str, revision: str, name: str
 ) -> None:
     found = model(uri, cache=cache)

@@ -77,9 +77,7 @@ def test_a_name_with_a_dot_is_a_variable(text: str, expected: str) -> None:
         ({"terminationGracePeriodSeconds": "$(x.y|$)"}, "terminationGracePeriodSeconds", "$"),
     ],
 )
-def test_a_text_that_is_one_variable_has_the_type_of_its_field(
-    field: Object, text: str, expected: Any
-) -> None:
+def test_a_text_that_is_one_variable_has_its_field_s_type(field: Object, text: str, expected: Any) -> None:
     found, _ = substituted({"spec": field}, VALUES, SCHEMA)
 
     assert found["spec"][text] == expected

@@ -78,7 +78,7 @@ async def test_a_ca_that_is_gone_from_the_file_is_no_longer_trusted(client: Clie
 
 
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----\nAAAA"])
-async def test_a_file_that_cannot_be_read_changes_nothing(
+async def test_an_unreadable_file_changes_nothing(
     client: Client, tmp_path: Path, content: bytes | None
 ) -> None:
     authority = trustme.CA()

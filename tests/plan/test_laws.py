@@ -65,9 +65,7 @@ def test_nothing_of_a_service_starts_without_its_required_groups(
 
 
 @given(workloads(), SHAPES)
-def test_what_has_started_stays_started_as_nodes_are_added(
-    services: list[Workload], there: tuple[Supply, ...]
-) -> None:
+def test_what_has_started_stays_with_more_nodes(services: list[Workload], there: tuple[Supply, ...]) -> None:
     steps = forecast(services, there).steps
 
     assert all(before.started <= after.started for before, after in pairwise(steps))

@@ -83,9 +83,7 @@ def test_every_pod_joins(record: dict[str, Any]) -> None:
     assert [(node["Alive"], node["Resources"]["GPU"]) for node in nodes] == [(True, GPUS)] * SIZE
 
 
-def test_ray_knows_the_pods_by_the_family_of_their_address(
-    asked: tuple[Run, str], record: dict[str, Any]
-) -> None:
+def test_ray_knows_pods_by_the_family_of_an_address(asked: tuple[Run, str], record: dict[str, Any]) -> None:
     is_ipv6 = SHAPES[asked[1]][2] == "IPv6"
 
     addresses = [node["NodeManagerAddress"] for node in record["nodes"]]

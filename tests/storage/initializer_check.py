@@ -118,9 +118,7 @@ def test_without_the_keys_the_init_container_fails(python: str, s3: Secrets, tmp
     assert found(pod) == {}
 
 
-def test_a_prefix_without_files_makes_the_init_container_fail(
-    python: str, s3: Secrets, tmp_path: Path
-) -> None:
+def test_a_prefix_without_files_fails_the_init_container(python: str, s3: Secrets, tmp_path: Path) -> None:
     (pod, _) = pods(tmp_path, model="s3://models/other", model_secret="keys")
 
     done = pod.download((python, "-c", ENTRYPOINT), s3)

@@ -57,9 +57,7 @@ def test_every_object_that_the_rules_make_has_a_name_that_they_make() -> None:
 
 
 @pytest.mark.parametrize(("kind", "names"), MADE.items())
-def test_names_of_other_states_and_of_earlier_releases_are_made_too(
-    kind: str, names: tuple[str, ...]
-) -> None:
+def test_names_of_other_states_and_earlier_releases_are_made_too(kind: str, names: tuple[str, ...]) -> None:
     assert [name for name in names if not OUTPUTS[kind].names("r1", name)] == []
 
 

@@ -111,9 +111,7 @@ def test_neither_lane_starves(news: list[bool]) -> None:
 
 
 @given(st.integers(1, 300), st.integers(1, 4))
-def test_services_of_one_namespace_delay_another_namespace_by_one_place(
-    hostile: int, namespaces: int
-) -> None:
+def test_services_of_a_namespace_delay_another_one_by_one_place(hostile: int, namespaces: int) -> None:
     """A tenant whose services are all refused and retried at once gets one turn before another tenant."""
 
     async def run() -> None:
@@ -159,9 +157,7 @@ def begun(one: Queue) -> Iterator[tuple[str, str]]:
 
 
 @given(st.integers(1, 16), st.integers(1, SPACES - 1))
-def test_reconciles_of_some_namespaces_that_never_end_leave_a_slot_to_another(
-    share: int, namespaces: int
-) -> None:
+def test_endless_reconciles_of_some_namespaces_leave_a_slot_to_another(share: int, namespaces: int) -> None:
     one = Queue(share)
     for place in range(namespaces):
         for number in range(100):

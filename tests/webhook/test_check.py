@@ -233,7 +233,7 @@ def test_each_of_many_containers_has_its_path() -> None:
         (50, 2, 11, False),
     ],
 )
-def test_a_name_is_limited_by_the_labels_of_its_pods(
+def test_a_name_is_limited_by_labels_of_pods(
     length: int, size: int, replicas: int, *, accepted: bool
 ) -> None:
     named = changed(

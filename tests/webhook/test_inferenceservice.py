@@ -106,9 +106,7 @@ def test_every_role_is_checked() -> None:
         (isvc(worker(template=None)), "spec.roles[0].template", "FI701"),
     ],
 )
-def test_a_finding_about_the_service_is_not_repeated_for_its_members(
-    broken: Object, path: str, code: str
-) -> None:
+def test_a_finding_about_the_service_is_not_told_of_its_members(broken: Object, path: str, code: str) -> None:
     assert errors(check(broken))[:1] == [(path, code)]
     assert [where for where, _ in errors(check(broken))].count(path) == 1
 
@@ -294,9 +292,7 @@ def test_arguments_are_not_changed() -> None:
         ({"secretName": "A_B"}, "secretName", "FI735"),
     ],
 )
-def test_a_finding_about_an_option_of_the_sidecar_is_at_its_field(
-    options: Object, field: str, code: str
-) -> None:
+def test_a_finding_about_a_sidecar_option_is_at_its_field(options: Object, field: str, code: str) -> None:
     sidecars = check(isvc(router(strategy=None), prefiller(), decoder(sidecar=options)))
 
     assert [(one.path, one.code) for one in sidecars if "sidecar" in one.path] == [

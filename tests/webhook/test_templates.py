@@ -310,7 +310,7 @@ def test_variables_follow_the_author() -> None:
 
 
 @pytest.mark.parametrize(("mode", "own", "expected"), ARGUMENTS)
-def test_a_container_merges_by_the_value_of_its_name(
+def test_a_container_merges_by_its_name_s_value(
     mode: str | None, own: list[str], expected: list[str]
 ) -> None:
     library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.name", "$(service.name)")}
@@ -524,7 +524,7 @@ def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() 
     assert pod_spec(put(edited, of_another))["initContainers"] == pod_spec(of_another)["initContainers"]
 
 
-def test_a_release_that_merges_differently_or_is_stricter_changes_nothing(
+def test_a_release_that_merges_otherwise_or_is_stricter_is_no_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other, stricter = ("spec.priorityClassName", "other"), FieldError(POD, None, "", "FI953")

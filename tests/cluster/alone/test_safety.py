@@ -32,9 +32,7 @@ def proxied(admitting: Cluster) -> Iterator[Mapping[str, Proxy]]:
         yield proxies
 
 
-def test_running_services_continue_and_new_services_are_served(
-    admitting: Cluster, proxied: Mapping[str, Proxy]
-) -> None:
+def test_running_and_new_services_are_served(admitting: Cluster, proxied: Mapping[str, Proxy]) -> None:
     tally = Tally()
     try:
         play_all(admitting, proxied, tally)

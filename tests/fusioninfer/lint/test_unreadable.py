@@ -79,7 +79,7 @@ def test_a_missing_settings_file_is_named(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_directory_without_permission_is_named(
+def test_an_unreadable_directory_is_named(
     tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> None:

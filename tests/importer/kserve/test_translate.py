@@ -129,9 +129,7 @@ def test_the_script_of_a_preset_becomes_a_plain_command() -> None:
         ("own:1", []),
     ],
 )
-def test_flags_of_some_versions_are_for_images_that_are_known_to_have_them(
-    image: str, chosen: list[str]
-) -> None:
+def test_flags_of_some_versions_are_for_images_known_to_have_them(image: str, chosen: list[str]) -> None:
     args = engine(made(service({"model": MODEL, "template": main(image=image)})), "worker")["args"]
 
     assert args[6:] == chosen
@@ -435,9 +433,7 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
         ),
     ],
 )
-def test_a_service_that_cannot_be_imported_is_a_problem(
-    obj: Object, path: str, code: str, message: str
-) -> None:
+def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, code: str, message: str) -> None:
     found = run(obj)
     errors = [one.error for one in found.problems]
 

@@ -224,9 +224,7 @@ def test_bare_arguments_of_an_unknown_image_are_unknown(args: str) -> None:
         ("", "--port=8000 --vllm-port=8200", "llm-d-routing-sidecar:v0.2.0", False),
     ],
 )
-def test_an_engine_is_recognised_by_its_command(
-    command: str, args: str, image: str, *, is_engine: bool
-) -> None:
+def test_an_engine_is_known_by_its_command(command: str, args: str, image: str, *, is_engine: bool) -> None:
     assert looks_like_engine(command.split(), args.split(), image) is is_engine
 
 

@@ -37,9 +37,7 @@ def routed(*roles: Object, **spec: Any) -> tuple[Router, tuple[FieldError, ...]]
         ((router(strategy=None, endpointPickerConfig="a: b"), worker()), ""),
     ],
 )
-def test_a_router_without_a_strategy_gets_the_default_of_its_roles(
-    roles: tuple[Object, ...], strategy: str
-) -> None:
+def test_a_router_without_strategy_gets_the_roles_default(roles: tuple[Object, ...], strategy: str) -> None:
     assert routed(*roles)[0].routing.strategy == strategy
 
 

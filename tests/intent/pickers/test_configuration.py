@@ -296,9 +296,7 @@ def test_a_parameter_without_effect_is_a_warning() -> None:
         ("static-usage-limit-policy", {"x": 1}, "", ""),
     ],
 )
-def test_a_router_refuses_parameters_that_it_does_not_know(
-    plugin: str, given: Object, code: str, words: str
-) -> None:
+def test_a_router_refuses_unknown_parameters(plugin: str, given: Object, code: str, words: str) -> None:
     beside = [{"type": "prefix-based-pd-decider"}, {"type": "queue-scorer"}][: 2 - (plugin == "queue-scorer")]
 
     found = said(config(*beside, {"type": plugin, "parameters": given}), "llm-d-0.10")

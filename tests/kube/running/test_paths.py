@@ -64,9 +64,7 @@ async def test_a_path_arrives_as_it_was_built(client: Client, wire: tuple[str, l
     assert wire[1] == [f"/k8s/c-1{path}".encode() for path in paths]
 
 
-async def test_a_name_that_no_object_can_have_is_never_sent(
-    client: Client, wire: tuple[str, list[bytes]]
-) -> None:
+async def test_a_name_that_no_object_has_is_never_sent(client: Client, wire: tuple[str, list[bytes]]) -> None:
     built = [
         path
         for name in IMPOSSIBLE

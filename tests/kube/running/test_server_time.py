@@ -26,9 +26,7 @@ def test_before_the_first_answer_the_local_clock_is_used(server: ServerTime) -> 
     assert server.now() == LOCAL
 
 
-def test_the_date_of_an_answer_goes_on_with_the_steady_clock(
-    server: ServerTime, seconds: list[float]
-) -> None:
+def test_the_date_of_an_answer_goes_on_by_the_steady_clock(server: ServerTime, seconds: list[float]) -> None:
     server.hear(format_datetime(TOLD, usegmt=True))
     seconds[0] += 5
 

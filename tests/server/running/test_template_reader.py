@@ -226,7 +226,7 @@ def patched(response: Any) -> str:
 
 
 @pytest.mark.parametrize("offloaded", [False, True])
-async def test_a_new_object_gets_the_fields_of_its_template(
+async def test_a_new_object_gets_its_template_s_fields(
     api: Api, kubeconfig: Path, *, offloaded: bool
 ) -> None:
     stored(api)
@@ -253,9 +253,7 @@ async def test_a_missing_template_is_answered_and_recorded(api: Api, kubeconfig:
     assert len(api.requests) == 2
 
 
-async def test_a_slow_api_server_costs_one_request_its_time_and_others_nothing(
-    api: Api, kubeconfig: Path
-) -> None:
+async def test_a_slow_api_server_costs_one_request_time_and_others_none(api: Api, kubeconfig: Path) -> None:
     api.hanging.add(KIND.format("llm", "base"))
     stored(api, "other")
 

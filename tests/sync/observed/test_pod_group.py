@@ -47,9 +47,7 @@ THEIRS = {"apiVersion": "v1", "kind": "ConfigMap", "uid": "c"}
         ({}, {"labels": {}}, True),
     ],
 )
-def test_only_an_edit_of_what_is_ours_makes_a_difference(
-    spec: Object, metadata: Object, *, differs: bool
-) -> None:
+def test_only_an_edit_of_ours_makes_a_difference(spec: Object, metadata: Object, *, differs: bool) -> None:
     obj = stored(**spec)
     obj["metadata"] |= metadata
 

@@ -36,9 +36,7 @@ def test_a_parent_is_in_the_namespace_of_its_route_or_a_listener_elsewhere() -> 
 
 
 @pytest.mark.parametrize(("generation", "status"), [(0, None), (1, None), (2, "True")])
-def test_only_an_answer_to_this_generation_of_a_route_or_pool_counts(
-    generation: int, status: str | None
-) -> None:
+def test_only_an_answer_to_this_generation_of_routes_counts(generation: int, status: str | None) -> None:
     for project in (routes.project_http_route, routes.project_pool):
         accepted = project(route({}, answer(generation))).answers[0].accepted
         assert (accepted and accepted.status) == status

@@ -323,9 +323,7 @@ def test_the_endpoint_picker_scores_the_adapters_that_a_member_serves() -> None:
     ("prefills", "words"),
     [(Routing(gateway="other"), "the gateway (p: other)"), (Routing(config="a\nb\n"), "(p: a ...)")],
 )
-def test_a_disagreement_names_the_members_and_the_first_line_of_their_values(
-    prefills: Routing, words: str
-) -> None:
+def test_a_disagreement_names_members_and_the_first_line_of_values(prefills: Routing, words: str) -> None:
     other = PD if prefills.gateway else Routing(config="c\nd\n")
 
     assert words in str(plan(prefill(routing=prefills), decode(routing=other)).of_routes[0].error)

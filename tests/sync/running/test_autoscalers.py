@@ -116,9 +116,7 @@ async def test_scaling_in_place_of_replicas_keeps_them(api: Api, start: Start) -
 
 
 @pytest.mark.parametrize("kind", ["LeaderWorkerSet", "Deployment"])
-async def test_an_autoscaler_of_the_users_own_of_that_name_is_left_alone(
-    api: Api, start: Start, kind: str
-) -> None:
+async def test_a_user_s_autoscaler_of_that_name_is_left_alone(api: Api, start: Start, kind: str) -> None:
     """`kubectl autoscale` names the autoscaler after what it scales."""
     group = {"LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1", "Deployment": "apps/v1"}[kind]
     spec = {"scaleTargetRef": {"apiVersion": group, "kind": kind, "name": "r1-decode"}, "maxReplicas": 9}

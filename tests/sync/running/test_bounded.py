@@ -61,7 +61,7 @@ async def test_a_refusal_with_changing_messages_causes_few_tries_and_writes(
 
 
 @pytest.mark.usefixtures("admission")
-async def test_a_refusal_with_changing_messages_causes_one_event(
+async def test_a_refusal_in_changing_words_causes_one_event(
     api: Api, varying: list[int], start: Start
 ) -> None:
     api.put(SERVICE, inference_service())

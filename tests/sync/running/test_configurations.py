@@ -108,7 +108,7 @@ async def test_a_missing_config_map_is_reported_and_followed_when_it_comes(api: 
     ],
 )
 @pytest.mark.usefixtures("served")
-async def test_routes_stay_while_their_configuration_is_wrong(
+async def test_routes_outlast_a_wrong_configuration(
     api: Api, spoil: Callable[[Api], None], words: str
 ) -> None:
     spoil(api)

@@ -68,7 +68,7 @@ async def gang(api: Api, start: Start) -> Object:
 
 
 @pytest.mark.parametrize("left", [P, D])
-async def test_a_member_that_a_cache_lacks_stays_in_the_gang(
+async def test_a_member_that_is_not_cached_stays_in_gang(
     api: Api, gang: Object, make: Start, left: str
 ) -> None:
     behind = await successor(make)
@@ -209,9 +209,7 @@ async def test_a_pod_group_that_a_cache_lacks_keeps_the_roles_of_its_open_gate(
     assert (stored, api.objects[PG]["spec"]) == ([], joined["spec"])
 
 
-async def test_roles_removed_from_a_pod_group_are_restored_as_the_gate_opened(
-    api: Api, joined: Object
-) -> None:
+async def test_roles_removed_from_a_pod_group_come_back_as_the_gate_opened(api: Api, joined: Object) -> None:
     metadata = {key: one for key, one in api.objects[PG]["metadata"].items() if key != "annotations"}
 
     change(api, PG, metadata=metadata)

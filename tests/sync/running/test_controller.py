@@ -74,7 +74,7 @@ async def test_a_dry_run_precedes_the_write(api: Api, start: Start) -> None:
     assert tried[:2] == [("POST", manager | {"dryRun": "All"}), ("PATCH", manager | write)]
 
 
-async def test_an_incomplete_service_is_told_what_is_missing_which_opens_the_gate(
+async def test_an_incomplete_service_is_told_what_it_lacks_which_opens_the_gate(
     api: Api, start: Start
 ) -> None:
     api.put(PREFILL, lws("p"))
@@ -366,9 +366,7 @@ async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Con
     assert turns >= 400 / WORKERS
 
 
-async def test_a_stuck_reconcile_leaves_another_service_a_slot(
-    api: Api, make: Start, background: Background
-) -> None:
+async def test_a_stuck_reconcile_leaves_others_a_slot(api: Api, make: Start, background: Background) -> None:
     api.hanging.add(POD_GROUP.path("team-a"))
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
     controller = make()

@@ -71,9 +71,7 @@ def required(api: Api, revision: str) -> dict[str, int]:
     return {policy["name"]: policy["minSubGroups"] for policy in policies[:-1]}
 
 
-async def test_a_rollout_that_stops_in_the_middle_starts_nothing_and_loses_nothing(
-    api: Api, start: Start
-) -> None:
+async def test_a_rollout_that_stops_midway_starts_and_loses_nothing(api: Api, start: Start) -> None:
     """Its controller ends after each step in turn; another one continues later."""
     put(api, *both(OLD))
     start()
@@ -202,9 +200,7 @@ def test_a_label_that_changes_leaves_a_member_in_its_revision(labels: dict[str, 
 SLICE_1 = POD_GROUP.path(KEY[0], f"{KEY[1]}.1.{OLD}")
 
 
-async def test_each_slice_has_its_own_gang_and_one_that_goes_takes_its_pod_group(
-    api: Api, start: Start
-) -> None:
+async def test_each_slice_has_a_gang_and_one_that_goes_takes_its_pod_group(api: Api, start: Start) -> None:
     """The first slice is of LWS 0.9: its objects have no label of a slice, and keep their PodGroup."""
     put(api, *both(OLD))
     start()
@@ -238,9 +234,7 @@ async def test_a_slice_with_one_role_waits_whatever_the_others_have(api: Api, st
 
 
 @pytest.mark.parametrize("part", ["", "1"])
-async def test_one_that_is_ejected_leaves_the_pod_group_to_the_others(
-    api: Api, start: Start, part: str
-) -> None:
+async def test_an_ejected_one_leaves_the_pod_group_to_the_others(api: Api, start: Start, part: str) -> None:
     """Its PodGroup has the name of a service that nobody has."""
     path = SLICE_1 if part else pod_group(OLD)
     put(api, *both(OLD, part=part))

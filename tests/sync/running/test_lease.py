@@ -109,9 +109,7 @@ async def test_a_second_process_waits_while_the_lease_is_renewed(
     assert second.began == 0
 
 
-async def test_a_released_lease_is_acquired_at_once(
-    api: Api, clients: Clients, background: Background
-) -> None:
+async def test_a_released_lease_is_taken_at_once(api: Api, clients: Clients, background: Background) -> None:
     first, second = Worker(await clients(), "a", UNHURRIED), Worker(await clients(), "b", UNHURRIED)
     leading = background(first.lead())
     await eventually(lambda: first.began > 0)

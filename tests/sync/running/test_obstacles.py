@@ -194,9 +194,7 @@ async def test_the_routes_are_created_once_that_lws_is_gone(api: Api, start: Sta
     assert not before
 
 
-async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first_one(
-    api: Api, start: Start
-) -> None:
+async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first(api: Api, start: Start) -> None:
     """As in v1.0 of the Gateway API Inference Extension. What depends on the pool is written all the same."""
 
     def admit(obj: Object) -> None:

@@ -84,9 +84,7 @@ async def test_a_paused_service_gets_no_events_until_it_is_resumed(api: Api, sta
     assert (written, would(controller)) == ([], 1)
 
 
-async def test_a_paused_service_is_neither_repaired_nor_pruned_nor_reported(
-    api: Api, served: Controller
-) -> None:
+async def test_a_paused_service_is_not_repaired_pruned_or_reported(api: Api, served: Controller) -> None:
     annotate(api, SERVICE, "true")
     await eventually(lambda: served.states[KEY].pause.is_marked)
     await quiet()

@@ -110,9 +110,7 @@ async def test_without_lists_it_is_not_ready(api: Api, port: int) -> None:
     assert answers == [503, 200]
 
 
-async def test_a_signal_ends_it_and_releases_the_lease(
-    api: Api, process: asyncio.Task[int], port: int
-) -> None:
+async def test_a_signal_ends_it_and_frees_the_lease(api: Api, process: asyncio.Task[int], port: int) -> None:
     await eventually(lambda: LEASE in api.objects)
     await until_it_leads(port)
 
@@ -165,9 +163,7 @@ async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("process")
-async def test_a_stuck_reconcile_makes_it_unhealthy(
-    api: Api, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stuck_reconcile_is_unhealthy(api: Api, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     api.hanging.add(POD_GROUP.path("team-a"))
     monkeypatch.setattr(health, "STUCK", 0.1)
     await until_it_leads(port)

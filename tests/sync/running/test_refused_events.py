@@ -41,9 +41,7 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> N
 
 
 @pytest.mark.usefixtures("disagreeing")
-async def test_a_refused_event_is_written_later(
-    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refused_event_comes_later(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sync.events.AGAIN", 0.05)
     answers = [status(403, "Forbidden") for _ in range(3)]
     api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None

@@ -99,9 +99,7 @@ async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api) ->
     await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 3)
 
 
-async def test_a_missing_lws_is_not_created_while_admission_would_not_expand_it(
-    api: Api, start: Start
-) -> None:
+async def test_a_missing_lws_is_not_made_while_admission_would_not_expand_it(api: Api, start: Start) -> None:
     api.put(SERVICE, routed(annotations={INJECT: "disabled"}))
 
     start()

@@ -154,9 +154,7 @@ async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(api
 
 
 @pytest.mark.usefixtures("clock", "served")
-async def test_a_status_that_another_writer_keeps_changing_is_given_up(
-    api: Api, background: Background
-) -> None:
+async def test_a_status_that_another_keeps_changing_is_given_up(api: Api, background: Background) -> None:
     api.writes.clear()
 
     async def undo() -> None:

@@ -74,9 +74,7 @@ def proxied(release: str) -> Object:
     return {"initContainers": [{"name": "routing-proxy", "image": f"m/llm-d-routing-sidecar:v{release}"}]}
 
 
-async def test_an_endpoint_picker_changes_after_the_last_pod_with_the_old_sidecar(
-    api: Api, start: Start
-) -> None:
+async def test_a_picker_changes_after_the_last_pod_with_the_old_sidecar(api: Api, start: Start) -> None:
     """Whatever the operator's default is now: the sidecar in the template decides."""
     prefiller, decoder = lws("p", "prefiller"), lws("d", "decoder")
     pod: Object = {"apiVersion": "v1", "kind": "Pod", "spec": proxied("0.4.0"), "metadata": {"name": "d-0"}}

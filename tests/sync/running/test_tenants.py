@@ -146,9 +146,7 @@ async def test_namespaces_take_turns_in_an_intake(
     assert intake.pool.total == 0
 
 
-async def test_an_object_that_was_deleted_before_it_was_read_is_gone(
-    cache: Cache[Any], background: Background
-) -> None:
+async def test_what_was_deleted_before_it_was_read_is_gone(cache: Cache[Any], background: Background) -> None:
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service(*OTHER, 1), "ADDED"))
     await intake.receive(event(service(*OTHER, 2), "DELETED"))

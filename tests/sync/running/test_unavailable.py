@@ -179,7 +179,7 @@ async def test_a_service_that_becomes_too_deep_keeps_its_objects(api: Api, serve
     assert served.metrics.registry.get_sample_value(BUGS, {"outcome": "bug"}) == 0
 
 
-async def test_an_unreadable_watch_line_causes_a_new_list(
+async def test_an_unreadable_watch_line_causes_a_list(
     api: Api, client: Client, background: Background
 ) -> None:
     """Another watch from the same version would receive the same line, forever."""

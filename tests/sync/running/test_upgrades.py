@@ -186,7 +186,7 @@ def of_routes(one: Stored) -> list[Object]:
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["owned", "orphaned"])
-async def test_an_object_with_a_name_that_no_rule_makes_is_not_deleted(
+async def test_an_object_whose_name_no_rule_makes_is_not_deleted(
     api: Api, start: Start, *, owned: bool
 ) -> None:
     one = of(ROUTED)
@@ -200,9 +200,7 @@ async def test_an_object_with_a_name_that_no_rule_makes_is_not_deleted(
     assert changes(api, before) == {}
 
 
-async def test_an_object_of_another_owner_with_a_forged_manager_is_not_taken_over(
-    api: Api, start: Start
-) -> None:
+async def test_another_owner_s_object_with_a_forged_manager_is_not_taken_over(api: Api, start: Start) -> None:
     one = of(ROUTED)
     theirs = {path_of(like): forged(like, like["metadata"]["name"], [THEIR_OWNER]) for like in of_routes(one)}
     before = load(

@@ -108,9 +108,7 @@ async def test_an_object_that_exists_is_changed_though_its_create_is_refused(api
     assert api.objects[PATH]["spec"]["ports"] == [OTHER]
 
 
-async def test_an_object_of_another_that_the_cache_lacks_is_not_said_to_be_refused(
-    api: Api, new: New
-) -> None:
+async def test_an_object_of_another_that_the_cache_lacks_is_not_called_refused(api: Api, new: New) -> None:
     api.put(PATH, wanted(THEIRS))
     api.fault = refused_create
 
@@ -189,9 +187,7 @@ async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Wr
     assert refusal.code == "FI872"
 
 
-async def test_a_write_waits_for_its_turn_before_it_asks_whether_it_may_be_sent(
-    client: Client, new: New
-) -> None:
+async def test_a_write_waits_for_its_turn_before_it_asks_for_its_permit(client: Client, new: New) -> None:
     order = []
 
     class Turn(RateLimit):

@@ -77,9 +77,7 @@ def test_the_host_is_one_that_route_and_listener_share(
     [(routes(http_route=route(ParentStatus(GATEWAY))), False), (None, False), (routes(picker=None), True)],
     ids=["no answer", "no routes", "the endpoint picker is down"],
 )
-def test_there_is_a_url_while_a_gateway_accepts_the_route(
-    found: ObservedRoutes | None, *, there: bool
-) -> None:
+def test_there_is_a_url_while_a_gateway_takes_the_route(found: ObservedRoutes | None, *, there: bool) -> None:
     assert ("url" in status(seen(routes=found), {}, NOW)) == there
 
 

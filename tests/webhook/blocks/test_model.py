@@ -73,9 +73,7 @@ def test_an_engine_is_told_its_model_in_its_own_words(
         ("vllm serve --unknown other", {"model": "hf://org/M"}, ["org/M"]),
     ],
 )
-def test_an_argument_of_the_author_is_not_added_again(
-    words: str, notes: dict[str, Any], made: list[str]
-) -> None:
+def test_an_author_s_argument_is_not_added_again(words: str, notes: dict[str, Any], made: list[str]) -> None:
     added = [word for word in started(one(words, NEW, **notes)) if word not in words.split()]
 
     assert added == [word for word in made if word not in words.split()]

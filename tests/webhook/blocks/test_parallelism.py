@@ -203,9 +203,7 @@ def test_a_rank_may_span_several_pods() -> None:
         (f"{SGLANG}0.5.9", 2, "tensor=16", "8"),
     ],
 )
-def test_each_pod_requests_its_share_where_it_requests_none(
-    image: str, size: int, value: str, count: str
-) -> None:
+def test_each_pod_requests_its_share_if_it_has_none(image: str, size: int, value: str, count: str) -> None:
     made = put(file(image, size, value, PLAIN))
 
     assert engine_of(made)["resources"] == PLAIN | {"limits": {"nvidia.com/gpu": count}}

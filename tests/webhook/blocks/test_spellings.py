@@ -65,9 +65,7 @@ def errors(live: Object) -> list[str]:
         (of_sglang, "--ep=2", "--ep-size"),
     ],
 )
-def test_a_flag_that_is_there_abbreviated_is_not_added_again(
-    build: Callable[..., Object], words: str, flag: str
-) -> None:
+def test_an_abbreviated_flag_is_not_added_again(build: Callable[..., Object], words: str, flag: str) -> None:
     assert flag in written(build())
     assert flag not in written(build(*words.split()))
     assert errors(build(*words.split())) == []

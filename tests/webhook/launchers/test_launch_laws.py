@@ -323,7 +323,7 @@ def as_kubelet(words: list[str], env: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("args", [["-tp", "8", "--x", "a  b", "", "$HOME", "'"], ['--y={"a": 1}']])
-def test_a_shell_computes_the_rank_and_passes_on_every_argument(
+def test_a_shell_computes_the_rank_and_passes_all_arguments(
     args: list[str], programs: dict[str, str]
 ) -> None:
     one = engine(["M", "-dp", "4", *args], "vllm serve", "vllm/vllm-openai:v0.10.2")

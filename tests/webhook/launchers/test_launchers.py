@@ -82,9 +82,7 @@ def test_api_servers_in_the_text_of_a_script_cannot_be_dropped(script: str, *, l
         ),
     ],
 )
-def test_flags_are_added_to_a_script_before_two_dashes(
-    script: str, items: str, expected: tuple[str, str]
-) -> None:
+def test_flags_go_into_a_script_before_two_dashes(script: str, items: str, expected: tuple[str, str]) -> None:
     behind = ["sh", *items.split()] if items else []
 
     command, args, _, _ = both(engine(behind, ["sh", "-c", script], NEW), "vllm-native")
@@ -279,9 +277,7 @@ PUBLIC = "public.ecr.aws/deep-learning-containers/vllm"
         ("ghcr.io/llm-d/llm-d-aws:v0.5.0", "-dp 2 -tp 8", "vllm-native", "--data-parallel-address"),
     ],
 )
-def test_images_of_aws_and_llm_d_are_known_by_their_tags(
-    image: str, flags: str, launcher: str, form: str
-) -> None:
+def test_images_of_aws_and_llm_d_are_known_by_tags(image: str, flags: str, launcher: str, form: str) -> None:
     intent = group(engine(command=f"vllm serve M {flags}", image=image))
 
     choice = read_plan(intent, SETTINGS).choice

@@ -75,7 +75,7 @@ def env(*names: str) -> Any:
         ("x", 7, {}),
     ],
 )
-def test_an_apply_entry_with_a_new_time_names_the_fields_of_the_file(
+def test_an_apply_entry_with_a_new_time_names_the_file_s_fields(
     entries: Any, stored: Any, wanted: Any
 ) -> None:
     assert written(live(entries), live(stored)) == wanted

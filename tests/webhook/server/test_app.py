@@ -208,9 +208,7 @@ async def test_a_malformed_body_is_refused_with_the_reason() -> None:
     ],
     ids=["http2", "length-and-chunked", "two-lengths", "bytes"],
 )
-async def test_invalid_http_is_refused_without_a_log_line(
-    sent: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_invalid_http_is_refused_without_a_log(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with serving() as served:
         reply = await served.send(sent)
 

@@ -130,7 +130,7 @@ async def test_an_address_makes_few_handshakes_at_once_and_another_does_not_wait
         assert (await same).status == 200
 
 
-async def test_of_many_handshakes_a_turn_of_the_event_loop_does_one_piece(
+async def test_of_many_handshakes_an_event_loop_turn_does_a_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, turns, seen = asyncio.get_running_loop(), 0, list[int]()
@@ -225,9 +225,7 @@ async def test_the_system_keeps_little_of_what_a_connection_sends_and_nobody_rea
 
 
 @pytest.mark.parametrize(("number", "is_cut"), [(1, False), (200, True)])
-async def test_a_connection_of_records_without_data_is_cut(
-    tmp_path: Path, number: int, *, is_cut: bool
-) -> None:
+async def test_a_connection_of_empty_records_is_cut(tmp_path: Path, number: int, *, is_cut: bool) -> None:
     async with serving() as served:
         assert await asyncio.to_thread(key_updates.send, served.port, number, tmp_path / "keys") == is_cut
         await until(lambda: not tracker(served).connections)
@@ -278,7 +276,7 @@ async def test_slow_headers_are_counted() -> None:
     ],
     ids=["HTTP", "HTTP/2", "zeros", "long record", "SSLv2", "SSH"],
 )
-async def test_a_failed_handshake_is_counted_and_not_logged(
+async def test_a_failed_handshake_is_counted_not_logged(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(limits=QUICK) as served, connected(served.port) as (reader, writer):

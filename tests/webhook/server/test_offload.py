@@ -211,9 +211,7 @@ async def test_a_bug_is_reported_without_the_object() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-async def test_callers_take_turns_and_their_namespaces(
-    monkeypatch: pytest.MonkeyPatch, *, known: bool
-) -> None:
+async def test_callers_take_turns_and_namespaces_too(monkeypatch: pytest.MonkeyPatch, *, known: bool) -> None:
     order: list[bytes] = []
 
     async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[OffloadAnswer, float]:
@@ -229,7 +227,7 @@ async def test_callers_take_turns_and_their_namespaces(
     assert b"".join(order) == (b"cdabaaa" if known else b"acbdaaa")
 
 
-async def test_the_longer_requests_of_a_caller_take_the_more_of_its_turns(
+async def test_longer_requests_of_a_caller_take_more_of_its_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     order: list[bytes] = []
@@ -246,7 +244,7 @@ async def test_the_longer_requests_of_a_caller_take_the_more_of_its_turns(
     assert b"".join(order) == b"abbbbabba"
 
 
-async def test_the_time_that_the_process_takes_to_start_does_not_count(
+async def test_the_time_in_which_the_process_starts_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begin = asyncio.create_subprocess_exec

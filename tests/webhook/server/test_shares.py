@@ -36,9 +36,7 @@ def part(turns: float, pause: int, *, one_peer: bool) -> float:
 
 @pytest.mark.parametrize("one_peer", [False, True])
 @pytest.mark.parametrize(("turns", "pause"), [(1.0, 1), (1.0, 2), (50.0, 1), (50.0, 2)])
-def test_who_comes_back_after_each_turn_gets_no_more_time(
-    turns: float, pause: int, *, one_peer: bool
-) -> None:
+def test_who_comes_back_after_a_turn_gets_no_more_time(turns: float, pause: int, *, one_peer: bool) -> None:
     assert 0.4 < part(turns, pause, one_peer=one_peer) < 0.6
 
 

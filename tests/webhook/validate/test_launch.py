@@ -75,9 +75,7 @@ def test_a_model_that_a_shell_may_expand_is_not_reported_as_missing(args: str) -
         ("", "vllm serve M -tp 32", "command[4]"),
     ],
 )
-def test_a_finding_has_the_path_of_the_script_or_of_an_item_beside_it(
-    args: Any, command: Any, path: str
-) -> None:
+def test_a_finding_has_the_path_of_the_script_or_an_item_beside(args: Any, command: Any, path: str) -> None:
     assert path_of("FI307", group(engine(args, command))) == path
 
 
@@ -101,9 +99,7 @@ def test_a_space_in_a_value_is_no_fused_argument(item: str) -> None:
         (Accelerators("google.com/tpu", 8), ["FI307"]),
     ],
 )
-def test_sizes_are_checked_against_countable_accelerators(
-    accelerators: Accelerators, found: list[str]
-) -> None:
+def test_sizes_are_compared_with_counted_accelerators(accelerators: Accelerators, found: list[str]) -> None:
     assert codes(group(engine("M -tp 8 -pp 4", accelerators=accelerators))) == found
 
 
@@ -430,9 +426,7 @@ def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) 
         (engine("", "/start.sh"), []),
     ],
 )
-def test_without_a_launcher_the_command_of_each_pod_is_checked(
-    one: Engine, found: list[str], size: int
-) -> None:
+def test_without_a_launcher_each_pod_s_command_is_checked(one: Engine, found: list[str], size: int) -> None:
     assert codes(group(one, size=size, launcher="none")) == found
 
 
@@ -497,9 +491,7 @@ def test_a_resource_that_may_be_an_accelerator_warns(resource: str, code: str) -
         ({"args": ["org/M", "--device", "cuda"], "image": "corp/llm:1"}, {"FI538"}),
     ],
 )
-def test_an_engine_without_accelerators_warns_unless_it_names_the_cpu(
-    fields: dict[str, Any], codes: set[str]
-) -> None:
+def test_an_engine_without_accelerators_warns_if_not_for_cpu(fields: dict[str, Any], codes: set[str]) -> None:
     resources = {"requests": {"cpu": "8", "memory": "1Gi"}}
     asked = lws(worker=template(container(resources=resources, **fields)), launcher="ray-symmetric")
 

@@ -127,7 +127,7 @@ def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
         ("auto", "python3 -m tensorrt_llm.commands.serve M --tp_size 32", ["FI519", "FI307"]),
     ],
 )
-def test_a_launcher_that_does_not_fit_the_command_is_reported(
+def test_a_launcher_that_does_not_fit_a_command_is_told(
     launcher: str, command: str, found: list[str]
 ) -> None:
     assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
@@ -236,9 +236,7 @@ def test_the_side_matches_the_component_type(config: str, component: str, found:
         ("MooncakeConnector", "vllm/vllm-openai:v0.12.0", ["FI506"]),
     ],
 )
-def test_a_connector_that_this_version_lacks_is_a_warning(
-    connector: str, image: str, found: list[str]
-) -> None:
+def test_a_connector_that_the_version_lacks_warns(connector: str, image: str, found: list[str]) -> None:
     assert codes(handing(side(connector), image=image, more="-tp 8")) == found
 
 
@@ -290,9 +288,7 @@ def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
         (side("NixlConnector", "kv_both"), NEW, "", []),
     ],
 )
-def test_settings_that_the_connector_refuses_are_warnings(
-    config: str, image: str, more: str, found: list[str]
-) -> None:
+def test_settings_that_a_connector_refuses_warn(config: str, image: str, more: str, found: list[str]) -> None:
     assert codes(handing(config, image=image, more=more)) == found
 
 

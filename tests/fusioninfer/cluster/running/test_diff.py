@@ -223,9 +223,7 @@ async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, comm
     assert found["PodGroup", "r1"] == ("delete", "controller")
 
 
-async def test_without_the_right_to_write_a_gang_its_fields_are_compared(
-    cluster: Api, command: Command
-) -> None:
+async def test_without_the_right_to_write_a_gang_fields_are_compared(cluster: Api, command: Command) -> None:
     await put_whole(cluster, command)
     cluster.fault = refusing("PATCH", POD_GROUP.path("team-a", "r1"))
 

@@ -73,9 +73,7 @@ async def test_the_token_is_sent(api: Api, cache: Cache[Any]) -> None:
     [(DEPLOYMENT, "labelSelector=fusioninfer.io/service&limit=100"), (LWS, "limit=100")],
     ids=lambda one: getattr(one, "kind", ""),
 )
-async def test_the_list_uses_pages_and_our_label(
-    api: Api, follow: Follow, kind: Kind[Any], query: str
-) -> None:
+async def test_lists_use_pages_and_our_label(api: Api, follow: Follow, kind: Kind[Any], query: str) -> None:
     seen: list[str] = []
     api.fault = lambda request: seen.append(request.query_string)
 
@@ -104,9 +102,7 @@ async def test_a_page_that_is_too_large_is_read_in_parts(
     assert 1 in limits
 
 
-async def test_what_the_controller_writes_during_a_list_is_newer_than_its_pages(
-    api: Api, follow: Follow
-) -> None:
+async def test_what_is_written_during_a_list_is_newer_than_its_pages(api: Api, follow: Follow) -> None:
     """The first was stored from the page before, the second comes with the page after the write."""
     for number in range(2):
         api.put(path(f"p{number}"), lws(f"p{number}"))
@@ -238,9 +234,7 @@ async def test_a_truncated_line_causes_a_list(api: Api, cache: Cache[Any]) -> No
     await eventually(lambda: len(cache.rows) == 1)
 
 
-async def test_a_list_and_a_watch_that_are_refused_or_none_are_tried_again(
-    api: Api, cache: Cache[Any]
-) -> None:
+async def test_a_list_or_a_watch_that_is_refused_or_none_is_tried_again(api: Api, cache: Cache[Any]) -> None:
     refused = [status(code, "TooManyRequests") for code in (429, 500, 503)]
     lists = [web.Response(text="<html>"), web.json_response({}), web.json_response([1]), *refused]
     watches = [status(429, "TooManyRequests"), status(500, "InternalError")]

@@ -183,9 +183,7 @@ async def test_a_kind_that_is_not_installed_is_no_error(cluster: Api, eject: Com
         ),
     ],
 )
-async def test_an_object_that_cannot_be_ejected_is_exit_code_1(
-    eject: Command, words: list[str], message: str
-) -> None:
+async def test_what_cannot_be_ejected_is_exit_code_1(eject: Command, words: list[str], message: str) -> None:
     result = await eject("-n", "team-a", *words)
 
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
