@@ -1,4 +1,4 @@
-"""What authors write by mistake: one object a row, with the code, the field and the words of the message.
+"""What authors write by mistake, in a few words: an object, the code, the field and words of the message.
 
 With the golden cases, whose messages are not repeated here, the rows cover every code that one new
 LeaderWorkerSet can have (`OTHERS` of `test_mistakes` has the rest). To add a rule, add a row or a case: the
@@ -15,7 +15,7 @@ from tests.builders.lws import changed, container, lws, template
 GROUP: Final = "spec.leaderWorkerTemplate"
 POD: Final = f"{GROUP}.workerTemplate.spec"
 ENGINE: Final = f"{POD}.containers[0]"
-NOTE: Final = "metadata.annotations[fusioninfer.io/{}]"
+PATHS: Final = {"engine": ENGINE, "pod": POD, "group": GROUP}
 CPU: Final = {"requests": {"cpu": "8", "memory": "64Gi"}}
 SGLANG: Final = ["python3", "-m", "sglang.launch_server"]
 NIXL: Final = '{"kv_connector": "NixlConnector", "kv_role": "%s"}'
@@ -31,15 +31,24 @@ DISAGGREGATION: Final = "pd-disaggregation"
 class Mistake(NamedTuple):
     """An object with one mistake, and what its author reads."""
 
-    written: str
-    """What the author wrote, in a few words."""
-    code: str
-    path: str
+    where: str
+    """The code, and the path of the field; `engine`, `pod`, `group` and `note:KEY` stand for longer paths."""
     says: str
     """A part of the message that names the cause or the remedy."""
     object: Object
     templates: Templates | None = None
     """Those that it may name."""
+
+    @property
+    def code(self) -> str:
+        """The code of the finding."""
+        return self.where.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path of the field."""
+        path = re.sub(r"^(engine|pod|group)\b", lambda found: PATHS[found[0]], self.where.partition(" ")[2])
+        return re.sub(r"^note:(.*)", r"metadata.annotations[fusioninfer.io/\1]", path)
 
 
 def annotated(whole: Object, **notes: str) -> Object:
@@ -61,7 +70,7 @@ def command(*words: str, image: str = "corp/llm:1", **notes: str) -> Object:
     return annotated(whole, **notes)
 
 
-def sized(whole: Object, size: int | None) -> Object:
+def sized(whole: Object, size: int | str | None) -> Object:
     """Return an object of another size; None removes the field."""
     return changed(whole, f"{GROUP}.size", size)
 
@@ -91,105 +100,79 @@ def renamed(whole: Object, above: str, old: str, new: str) -> Object:
     return changed(changed(whole, f"{above}.{old}", None), f"{above}.{new}", value[old])
 
 
-_SIZE_FORGOTTEN: Final = (
-    Mistake(
-        "size is forgotten",
-        "FI308",
-        f"{ENGINE}.args[2]",
+_SIZE_FORGOTTEN: Final = {
+    "size is forgotten": Mistake(
+        "FI308 engine.args[2]",
         "-tp 16 = 16 accelerators, the pod requests 8. spec.leaderWorkerTemplate.size is absent, "
         "which means 1: set it to 2",
         args("org/M", "-tp", "16", size=None),
     ),
-    Mistake(
-        "size is forgotten, and the API server adds its default",
-        "FI308",
-        f"{ENGINE}.args[2]",
+    "size is forgotten, and the API server adds its default": Mistake(
+        "FI308 engine.args[2]",
         "spec.leaderWorkerTemplate.size is 1, the default: set it to 4",
         args("org/M", "-tp", "8", "-pp", "4", size=1),
     ),
-    Mistake(
-        "size is forgotten, and a launcher is named",
-        "FI312",
-        NOTE.format("launcher"),
+    "size is forgotten, and a launcher is named": Mistake(
+        "FI312 note:launcher",
         "spec.leaderWorkerTemplate.size is absent, which means 1, and one pod needs no launcher",
         args("org/M", "-tp", "8", size=None, launcher="ray-symmetric"),
     ),
-)
-_NO_SIZES: Final = (
-    Mistake(
-        "no parallel size, with vLLM's own launcher",
-        "FI316",
-        ENGINE,
+}
+_NO_SIZES: Final = {
+    "no parallel size, with vLLM's own launcher": Mistake(
+        "FI316 engine",
         "no parallel size is given, so vLLM uses 1 of 16 accelerators; "
         "use --tensor-parallel-size 8 --pipeline-parallel-size 2",
         args("org/M", replaced={"image": "vllm/vllm-openai:v0.20.2"}),
     ),
-    Mistake(
-        "no parallel size, with Ray",
-        "FI501",
-        ENGINE,
+    "no parallel size, with Ray": Mistake(
+        "FI501 engine",
         "no parallel size is given, so vLLM uses 1 of 16 accelerators; use --tensor-parallel-size 8",
         args("org/M", launcher="ray-symmetric"),
     ),
-    Mistake(
-        "a parallel size that uses half of the group",
-        "FI501",
-        f"{ENGINE}.args[2]",
+    "a parallel size that uses half of the group": Mistake(
+        "FI501 engine.args[2]",
         "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use --tensor-parallel-size 8 "
         "--pipeline-parallel-size 2, or set spec.leaderWorkerTemplate.size to 1",
         args("org/M", "--tensor-parallel-size", "8"),
     ),
-    Mistake(
-        "sizes that do not divide over the pods",
-        "FI316",
-        f"{ENGINE}.args[2]",
+    "sizes that do not divide over the pods": Mistake(
+        "FI316 engine.args[2]",
         "must be a multiple of the 2 pods: -tp 7 = 7 accelerators",
         args("org/M", "-tp", "7", launcher="vllm-native"),
     ),
-    Mistake(
-        "sizes that the group does not have",
-        "FI307",
-        f"{ENGINE}.args[2]",
+    "sizes that the group does not have": Mistake(
+        "FI307 engine.args[2]",
         "-tp 8 x -pp 3 = 24 accelerators, its 2 pods request 16; lower a size, or set "
         "spec.leaderWorkerTemplate.size to 3",
         args("org/M", "-tp", "8", "-pp", "3"),
     ),
-)
-_IDLE_ALONE: Final = (
-    Mistake(
-        "no parallel size, in one pod of SGLang",
-        "FI501",
-        ENGINE,
+}
+_IDLE_ALONE: Final = {
+    "no parallel size, in one pod of SGLang": Mistake(
+        "FI501 engine",
         "so SGLang uses 1 of 8 accelerators; use --tensor-parallel-size 8, or request 1",
         args("--model-path=M", size=1, replaced={"command": SGLANG, "image": "lmsysorg/sglang:v0.5.9"}),
     ),
-    Mistake(
-        "a parallel size that uses half of the pod",
-        "FI501",
-        f"{ENGINE}.args[2]",
+    "a parallel size that uses half of the pod": Mistake(
+        "FI501 engine.args[2]",
         "-tp 4 = 4 accelerators, the pod requests 8; use --tensor-parallel-size 8, or request 4",
         args("org/M", "-tp", "4", size=1),
     ),
-    Mistake(
-        "ranks that use a part of the pod",
-        "FI501",
-        f"{ENGINE}.args[2]",
+    "ranks that use a part of the pod": Mistake(
+        "FI501 engine.args[2]",
         "--data-parallel-size 2 = 2 accelerators, the pod requests 8; raise a size, or request 2",
         args("org/M", "--data-parallel-size", "2", size=1),
     ),
-    Mistake(
-        "an annotation that uses a part of the pod",
-        "FI501",
-        NOTE.format("parallelism"),
+    "an annotation that uses a part of the pod": Mistake(
+        "FI501 note:parallelism",
         "tensor=4 = 4 accelerators, the pod requests 8; use tensor=8, or request 4",
         args("org/M", size=1, parallelism="tensor=4"),
     ),
-)
-_MISSPELT: Final = tuple(
-    Mistake(
-        f"{word} for {meant}",
-        "FI333",
-        f"{ENGINE}.args[1]",
+}
+_MISSPELT: Final = {
+    f"{word} for {meant} of {title}": Mistake(
+        "FI333 engine.args[1]",
         f"{re.split('[ =]', word)[0]} is not a flag of {title}: did you mean {meant}?",
         args(model, *word.split(), *rest, replaced=replaced),
     )
@@ -237,19 +220,15 @@ _MISSPELT: Final = tuple(
         ),
     )
     for word, meant in words.items()
-)
+}
 _HAND: Final = ("--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master-addr", "x")
 _EC: Final = ("--ec-transfer-config", '{"ec_connector": "ECExampleConnector", "ec_role": "ec_consumer"}')
 _STOCK: Final = "vllm/vllm-openai:v{}"
 _SINCE: Final = "--ec-transfer-config is not a flag of vLLM 0.9.2: remove it, or use vLLM 0.11.1 or later"
 _NOWHERE: Final = "is not a flag of vLLM 0.17.1, nor of another release: remove it"
-_ABSENT: Final = tuple(
-    Mistake(
-        f"a flag that the release lacks: {image}, {words[0]}",
-        code,
-        f"{ENGINE}.{where}",
-        says,
-        engine(command=[*command] or None, args=list(words), image=image),
+_ABSENT: Final = {
+    f"a flag that the release lacks: {image}, {words[-1]}": Mistake(
+        f"{code} engine.{where}", says, engine(command=[*command] or None, args=list(words), image=image)
     )
     for code, where, image, command, words, says in (
         ("FI333", "args[2]", _STOCK.format("0.9.2"), (), ("--model", "org/M", *_EC), _SINCE),
@@ -294,14 +273,12 @@ _ABSENT: Final = tuple(
             "--no-such is not a flag of SGLang 0.5.9, nor of another release: remove it",
         ),
     )
-)
+}
 _DASH: Final = "\N{EN DASH}"
-_WORDS: Final = (
-    *(
-        Mistake(
-            f"a misspelt flag, in {what}",
-            "FI543",
-            f"{ENGINE}.{where}",
+_WORDS: Final = {
+    **{
+        f"a misspelt flag, in {what}": Mistake(
+            f"FI543 engine.{where}",
             "--max-model-length is not a flag of vLLM: did you mean --max-model-len?",
             engine(**{"args": ["org/M", "--max-model-length", "4096", "-tp", "8", "-pp", "2"]} | replaced),
         )
@@ -319,12 +296,10 @@ _WORDS: Final = (
                 },
             ),
         )
-    ),
-    *(
-        Mistake(
-            f"dashes apart from the flag, {number}",
-            "FI333",
-            f"{ENGINE}.args[{at}]",
+    },
+    **{
+        f"dashes apart from the flag, {number}": Mistake(
+            f"FI333 engine.args[{at}]",
             f"write {meant}",
             args("--model", "org/M", "-tp", "8", "-pp", "2", *words),
         )
@@ -338,77 +313,57 @@ _WORDS: Final = (
                 (6, "--max-model-len=4096", ("--", "max-model-len=4096")),
             )
         )
-    ),
-    Mistake(
-        "a flag after a typographic dash",
-        "FI333",
-        f"{ENGINE}.args[1]",
+    },
+    "a flag after a typographic dash": Mistake(
+        "FI333 engine.args[1]",
         "begins with a typographic dash, so tensor-parallel-size is not read as a flag",
         args("org/M", f"{_DASH}tensor-parallel-size", "16", launcher="ray-symmetric"),
     ),
-    Mistake(
-        "a flag and its value in one item",
-        "FI309",
-        f"{ENGINE}.args[1]",
+    "a flag and its value in one item": Mistake(
+        "FI309 engine.args[1]",
         "must be one list item per word, --tensor-parallel-size and 16 apart: no shell splits it",
         args("org/M", "--tensor-parallel-size 16"),
     ),
-    Mistake(
-        "a model and all flags in one item",
-        "FI309",
-        f"{ENGINE}.args[0]",
+    "a model and all flags in one item": Mistake(
+        "FI309 engine.args[0]",
         "must be one list item per word, org/M and --tensor-parallel-size apart",
         args("org/M --tensor-parallel-size 8 --pipeline-parallel-size 2"),
     ),
-    Mistake(
-        "two flags with = in one item",
-        "FI309",
-        f"{ENGINE}.args[1]",
+    "two flags with = in one item": Mistake(
+        "FI309 engine.args[1]",
         "must be one list item per word, --tensor-parallel-size=8 and --port=8001 apart",
         args("org/M", "--tensor-parallel-size=8 --port=8001"),
     ),
-    Mistake(
-        "the whole command in one item",
-        "FI309",
-        f"{ENGINE}.command[0]",
+    "the whole command in one item": Mistake(
+        "FI309 engine.command[0]",
         "must be one list item per word, vllm and serve apart: no shell splits it",
         command("vllm serve org/M --tensor-parallel-size 16"),
     ),
-    Mistake(
-        "the program in one item",
-        "FI309",
-        f"{ENGINE}.command[0]",
+    "the program in one item": Mistake(
+        "FI309 engine.command[0]",
         "must be one list item per word, vllm and serve apart",
         engine(command=["vllm serve"]),
     ),
-    Mistake(
-        "a short flag joined with its value",
-        "FI310",
-        f"{ENGINE}.args[1]",
+    "a short flag joined with its value": Mistake(
+        "FI310 engine.args[1]",
         "must be two list items, -tp and the number",
         args("org/M", "-tp8", "-pp", "2"),
     ),
-    Mistake(
-        "a flag without its value",
-        "FI305",
-        f"{ENGINE}.args[1]",
+    "a flag without its value": Mistake(
+        "FI305 engine.args[1]",
         "must have a value: -tp takes the next list item",
         args("org/M", "-tp", "-pp", "2"),
     ),
-    Mistake(
-        "a size that is a word",
-        "FI304",
-        f"{ENGINE}.args[2]",
+    "a size that is a word": Mistake(
+        "FI304 engine.args[2]",
         "must be a whole number of at least 1: it is the value of -tp",
         args("org/M", "-tp", "all"),
     ),
-)
-_NOT_STARTED: Final = (
-    *(
-        Mistake(
-            words[0],
-            "FI519",
-            f"{ENGINE}.command",
+}
+_NOT_STARTED: Final = {
+    **{
+        words[0]: Mistake(
+            "FI519 engine.command",
             f"{title} is not a supported engine, each pod runs it alone; "
             "fusioninfer.io/launcher: none silences this",
             command(*words),
@@ -420,36 +375,28 @@ _NOT_STARTED: Final = (
             ("nginx", "nginx", "-g", "daemon off;"),
             ("Ollama", "ollama", "serve"),
         )
-    ),
-    Mistake(
-        "an image of Text Generation Inference",
-        "FI519",
-        f"{ENGINE}.args",
+    },
+    "an image of Text Generation Inference": Mistake(
+        "FI519 engine.args",
         "Text Generation Inference is not a supported engine",
         engine(
             command=None, image="ghcr.io/huggingface/text-generation-inference:3.0", args=["--model-id", "M"]
         ),
     ),
-    Mistake(
-        "a script of the image",
-        "FI517",
-        f"{ENGINE}.command",
+    "a script of the image": Mistake(
+        "FI517 engine.command",
         "start.sh is not known to start an engine; set command, for example [vllm, serve], or set "
         "fusioninfer.io/launcher: none",
         command("/opt/start.sh"),
     ),
-    Mistake(
-        "an engine in each branch of a shell",
-        "FI514",
-        f"{ENGINE}.args[0]",
+    "an engine in each branch of a shell": Mistake(
+        "FI514 engine.args[0]",
         "left as it is: the shell script starts 2 engines, a launcher starts one; write [vllm, serve,",
         engine(command=["sh", "-c"], args=["if test $A; then vllm serve M; else vllm serve N; fi"]),
     ),
-    *(
-        Mistake(
-            f"two engines in a shell, launcher {launcher or 'not named'}",
-            "FI547",
-            f"{ENGINE}.args[0]",
+    **{
+        f"two engines in a shell, launcher {launcher or 'not named'}": Mistake(
+            "FI547 engine.args[0]",
             "starts 2 engines in each pod, the service calls one: write a LeaderWorkerSet for each",
             annotated(
                 engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
@@ -457,11 +404,9 @@ _NOT_STARTED: Final = (
             ),
         )
         for launcher in ({}, {"launcher": "none"})
-    ),
-    Mistake(
-        "a launch of their own",
-        "FI518",
-        f"{ENGINE}.args",
+    },
+    "a launch of their own": Mistake(
+        "FI518 engine.args",
         "--nnodes launches the nodes already; to use a launcher, remove it",
         args(
             *("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0"),
@@ -469,96 +414,68 @@ _NOT_STARTED: Final = (
             launcher="vllm-native",
         ),
     ),
-    Mistake(
-        "a number of nodes that is not the size",
-        "FI512",
-        f"{ENGINE}.args[3]",
+    "a number of nodes that is not the size": Mistake(
+        "FI512 engine.args[3]",
         "--nnodes is 3, but the group has 2 pods: make them equal",
         args("org/M", "-tp", "16", "--nnodes", "3"),
     ),
-    Mistake(
-        "Ray for data parallelism, with vLLM's own launcher",
-        "FI526",
-        f"{ENGINE}.command",
+    "Ray for data parallelism, with vLLM's own launcher": Mistake(
+        "FI526 engine.command",
         "vllm-native starts only [vllm, serve, MODEL, ...] as list items",
         args("org/M", "-dp", "2", "--data-parallel-backend", "ray", launcher="vllm-native"),
     ),
-)
-_ANNOTATIONS: Final = (
-    Mistake("a service in capitals", "FI101", NOTE.format("service"), "lower-case", lws(service="Chat")),
-    Mistake(
-        "a misspelt annotation",
-        "FI102",
-        NOTE.format("lancher"),
-        "did you mean fusioninfer.io/launcher?",
-        lws(lancher="auto"),
+}
+_ANNOTATIONS: Final = {
+    "a service in capitals": Mistake("FI101 note:service", "lower-case", lws(service="Chat")),
+    "a misspelt annotation": Mistake(
+        "FI102 note:lancher", "did you mean fusioninfer.io/launcher?", lws(lancher="auto")
     ),
-    Mistake(
-        "a launcher without a service",
-        "FI103",
-        "metadata.annotations",
+    "a launcher without a service": Mistake(
+        "FI103 metadata.annotations",
         "fusioninfer.io/service is missing, without which fusioninfer.io/launcher has no effect: add it",
         changed(lws(launcher="auto"), "metadata.annotations.fusioninfer.io/service", None),
     ),
-    Mistake(
-        "inject: false",
-        "FI104",
-        NOTE.format("inject"),
+    "inject: false": Mistake(
+        "FI104 note:inject",
         "must be disabled, to bypass the webhooks for this object, or absent",
         lws(inject="false"),
     ),
-    Mistake("a role name with a dot", "FI105", NOTE.format("role-name"), "DNS-1123", lws(role_name="a.b")),
-    Mistake("a role twice", "FI106", NOTE.format("roles"), "each once", lws(roles="worker,worker")),
-    Mistake(
-        "an annotation as a label",
-        "FI107",
-        "metadata.labels[fusioninfer.io/launcher]",
+    "a role name with a dot": Mistake("FI105 note:role-name", "DNS-1123", lws(role_name="a.b")),
+    "a role twice": Mistake("FI106 note:roles", "each once", lws(roles="worker,worker")),
+    "an annotation as a label": Mistake(
+        "FI107 metadata.labels[fusioninfer.io/launcher]",
         "it is an annotation, not a label; move it to metadata.annotations",
         changed(lws(), "metadata.labels", {"fusioninfer.io/launcher": "auto"}),
     ),
-    Mistake(
-        "wokerTemplate",
-        "FI108",
-        f"{GROUP}.workerTemplate",
+    "wokerTemplate": Mistake(
+        "FI108 group.workerTemplate",
         "is required: rename wokerTemplate to workerTemplate",
         renamed(lws(), GROUP, "workerTemplate", "wokerTemplate"),
     ),
-    Mistake("a size in quotes", "FI108", f"{GROUP}.size", "must be a whole number", sized(lws(), "2")),  # type: ignore[arg-type] # the mistake
-    Mistake("a long name", "FI109", "metadata.name", "at most", changed(lws(), "metadata.name", "x" * 60)),
-    Mistake(
-        "a Kueue queue as an annotation",
-        "FI204",
-        "metadata.annotations[kueue.x-k8s.io/queue-name]",
+    "a size in quotes": Mistake("FI108 group.size", "must be a whole number", sized(lws(), "2")),
+    "a long name": Mistake("FI109 metadata.name", "at most", changed(lws(), "metadata.name", "x" * 60)),
+    "a Kueue queue as an annotation": Mistake(
+        "FI204 metadata.annotations[kueue.x-k8s.io/queue-name]",
         "must be absent: Kueue admits each LeaderWorkerSet apart from its service",
         changed(lws(), "metadata.annotations.kueue~x-k8s~io/queue-name", "team-a"),
     ),
-    Mistake(
-        "a Kueue queue as a label",
-        "FI204",
-        "metadata.labels[kueue.x-k8s.io/queue-name]",
+    "a Kueue queue as a label": Mistake(
+        "FI204 metadata.labels[kueue.x-k8s.io/queue-name]",
         "or set fusioninfer.io/scheduler-name: default-scheduler",
         changed(lws(), "metadata.labels", {"kueue.x-k8s.io/queue-name": "team-a"}),
     ),
-    Mistake(
-        "other roles on a worker",
-        "FI208",
-        NOTE.format("roles"),
+    "other roles on a worker": Mistake(
+        "FI208 note:roles",
         "must be worker or absent: a worker waits for no other role; for prefill and decode set",
         lws(roles="worker,decode"),
     ),
-    Mistake(
-        "a decoder that lists itself only",
-        "FI540",
-        NOTE.format("roles"),
-        "name all roles, or none",
-        decoder(roles="decode"),
+    "a decoder that lists itself only": Mistake(
+        "FI540 note:roles", "name all roles, or none", decoder(roles="decode")
     ),
-)
-_GANG: Final = (
-    Mistake(
-        "LeaderReady with a probe, without a gang",
-        "FI201",
-        "spec.startupPolicy",
+}
+_GANG: Final = {
+    "LeaderReady with a probe, without a gang": Mistake(
+        "FI201 spec.startupPolicy",
         "and the leader is not ready before the engine runs on all pods",
         changed(
             annotated(engine(readinessProbe=PROBE), scheduler_name="default-scheduler"),
@@ -566,36 +483,28 @@ _GANG: Final = (
             "LeaderReady",
         ),
     ),
-    Mistake(
-        "exclusive topology",
-        "FI202",
-        "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
+    "exclusive topology": Mistake(
+        "FI202 metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
         "together with them; or set fusioninfer.io/scheduler-name: default-scheduler",
         changed(lws(), "metadata.annotations.leaderworkerset~sigs~k8s~io/exclusive-topology", "rack"),
     ),
-    Mistake(
-        "a gang of LWS",
-        "FI203",
-        "spec.scheduling",
+    "a gang of LWS": Mistake(
+        "FI203 spec.scheduling",
         "LWS would create PodGroups beside that of service svc",
         changed(lws(), "spec.scheduling", {"policy": "gang"}),
     ),
-    *(
-        Mistake(
-            f"{name or 'no'} scheduler",
-            "FI205",
-            f"{POD}.schedulerName",
+    **{
+        f"{name or 'no'} scheduler": Mistake(
+            "FI205 pod.schedulerName",
             "must be absent, or volcano, the scheduler of service svc; or set fusioninfer.io/scheduler-name: "
             f"{name or 'default-scheduler'}",
             fields(schedulerName=name),
         )
         for name in ("another", "")
-    ),
-    *(
-        Mistake(
-            f"{key} of {'another' if value else 'no'} object",
-            code,
-            f"{GROUP}.workerTemplate.metadata.annotations[{key}]",
+    },
+    **{
+        f"{key} of {'another' if value else 'no'} object": Mistake(
+            f"{code} group.workerTemplate.metadata.annotations[{key}]",
             says,
             changed(lws(), f"{GROUP}.workerTemplate.metadata", {"annotations": {key: value}}),
         )
@@ -604,75 +513,55 @@ _GANG: Final = (
             ("scheduling.k8s.io/group-name", "FI206", "must be absent, or svc, the PodGroup of the service"),
             ("volcano.sh/task-spec", "FI207", "must be absent, or worker, the role"),
         )
-    ),
-)
-_CONTAINERS: Final = (
-    Mistake(
-        "two containers with accelerators",
-        "FI301",
-        f"{POD}.containers",
+    },
+}
+_CONTAINERS: Final = {
+    "two containers with accelerators": Mistake(
+        "FI301 pod.containers",
         "set fusioninfer.io/engine-container to one of a, b",
         lws(worker=template(container("a"), container("b"))),
     ),
-    Mistake(
-        "an engine container of another name",
-        "FI302",
-        f"{POD}.containers",
+    "an engine container of another name": Mistake(
+        "FI302 pod.containers",
         "has no container vlm, which fusioninfer.io/engine-container names; use one of vllm",
         lws(engine_container="vlm"),
     ),
-    Mistake(
-        "no accelerator",
-        "FI303",
-        f"{ENGINE}.resources.limits",
+    "no accelerator": Mistake(
+        "FI303 engine.resources.limits",
         "must request an accelerator, for example nvidia.com/gpu, since the engine spans 2 pods; or set "
         "fusioninfer.io/launcher: none",
         engine(resources=CPU),
     ),
-    Mistake("no container", "FI319", f"{POD}.containers", "at least one container", fields(containers=[])),
-    Mistake(
-        "a mount without its volume",
-        "FI331",
-        f"{ENGINE}.volumeMounts[0].name",
+    "no container": Mistake("FI319 pod.containers", "at least one container", fields(containers=[])),
+    "a mount without its volume": Mistake(
+        "FI331 engine.volumeMounts[0].name",
         "add data to spec.volumes of this template",
         engine(volumeMounts=[{"name": "data", "mountPath": "/data"}]),
     ),
-    Mistake(
-        "a mount of an init container without its volume",
-        "FI331",
-        f"{POD}.initContainers[0].volumeMounts[0].name",
+    "a mount of an init container without its volume": Mistake(
+        "FI331 pod.initContainers[0].volumeMounts[0].name",
         "add data to spec.volumes of this template",
         fields(initContainers=[MOUNTING]),
     ),
-    Mistake(
-        "a claim that the pod lacks",
-        "FI338",
-        f"{ENGINE}.resources.claims[0].name",
+    "a claim that the pod lacks": Mistake(
+        "FI338 engine.resources.claims[0].name",
         "add gpus to spec.resourceClaims of this template",
         engine(resources=CPU | {"claims": [{"name": "gpus"}]}),
     ),
-    Mistake("no image", "FI332", f"{ENGINE}.image", "is required", engine(image=None)),
-    Mistake(
-        "an empty image of a further container",
-        "FI332",
-        f"{POD}.containers[1].image",
+    "no image": Mistake("FI332 engine.image", "is required", engine(image=None)),
+    "an empty image of a further container": Mistake(
+        "FI332 pod.containers[1].image",
         "is required",
         lws(worker=template(container(), {"name": "log", "image": ""})),
     ),
-    Mistake(
-        "an empty name", "FI108", f"{POD}.containers[0]", "must be a container with a name", engine(name="")
-    ),
-    Mistake(
-        "a container named like the injected one",
-        "FI320",
-        f"{POD}.containers[1].name",
+    "an empty name": Mistake("FI108 pod.containers[0]", "must be a container with a name", engine(name="")),
+    "a container named like the injected one": Mistake(
+        "FI320 pod.containers[1].name",
         "must be another name",
         lws(worker=template(container(), {"name": "wait-for-leader", "image": "corp/x"})),
     ),
-    Mistake(
-        "a request of memory above its limit",
-        "FI327",
-        f"{ENGINE}.resources.requests[memory]",
+    "a request of memory above its limit": Mistake(
+        "FI327 engine.resources.requests[memory]",
         "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit",
         engine(
             resources={
@@ -681,17 +570,13 @@ _CONTAINERS: Final = (
             }
         ),
     ),
-    Mistake(
-        "a request of GPUs without a limit",
-        "FI325",
-        f"{ENGINE}.resources.requests[nvidia.com/gpu]",
+    "a request of GPUs without a limit": Mistake(
+        "FI325 engine.resources.requests[nvidia.com/gpu]",
         "must equal its limit, or the API server refuses the pods: write it into resources.limits",
         engine(resources={"requests": {**CPU["requests"], "nvidia.com/gpu": "8"}}),
     ),
-    Mistake(
-        "a request of GPUs that is not their limit",
-        "FI325",
-        f"{ENGINE}.resources.requests[nvidia.com/gpu]",
+    "a request of GPUs that is not their limit": Mistake(
+        "FI325 engine.resources.requests[nvidia.com/gpu]",
         "must equal its limit",
         engine(
             resources={
@@ -700,54 +585,38 @@ _CONTAINERS: Final = (
             }
         ),
     ),
-    Mistake(
-        "a misspelt accelerator",
-        "FI537",
-        f"{ENGINE}.resources.limits",
+    "a misspelt accelerator": Mistake(
+        "FI537 engine.resources.limits",
         "nvidia.com/gpus is not a known accelerator: did you mean nvidia.com/gpu?",
         engine(
             image="corp/llm:1", resources={"requests": CPU["requests"], "limits": {"nvidia.com/gpus": "8"}}
         ),
     ),
-    Mistake(
-        "an unknown device",
-        "FI537",
-        f"{ENGINE}.resources.limits",
+    "an unknown device": Mistake(
+        "FI537 engine.resources.limits",
         "aws.amazon.com/neuron is not a known accelerator: check the parallel sizes yourself",
         engine(resources={"requests": CPU["requests"], "limits": {"aws.amazon.com/neuron": "8"}}),
     ),
-    Mistake(
-        "devices of a class as a resource",
-        "FI537",
-        f"{ENGINE}.resources.limits",
+    "devices of a class as a resource": Mistake(
+        "FI537 engine.resources.limits",
         "it is a claim, for which Volcano finds no node: name a ResourceClaimTemplate",
         engine(resources=CPU | {"limits": {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "8"}}),
     ),
-    Mistake(
-        "two images",
-        "FI513",
-        f"{ENGINE}.image",
+    "two images": Mistake(
+        "FI513 engine.image",
         "use one image",
         lws(worker=template(container(image="vllm/vllm-openai:v0.17.0")), leader=template(container())),
     ),
-    Mistake(
-        "the network of the host",
-        "FI510",
-        f"{POD}.hostNetwork",
-        "remove hostNetwork",
-        fields(hostNetwork=True),
+    "the network of the host": Mistake(
+        "FI510 pod.hostNetwork", "remove hostNetwork", fields(hostNetwork=True)
     ),
-    Mistake(
-        "a probe of Ray",
-        "FI505",
-        f"{ENGINE}.livenessProbe",
+    "a probe of Ray": Mistake(
+        "FI505 engine.livenessProbe",
         "probe the API port",
         engine(livenessProbe={"tcpSocket": {"port": 6379}}),
     ),
-    Mistake(
-        "a probe of one of several servers",
-        "FI505",
-        f"{ENGINE}.readinessProbe",
+    "a probe of one of several servers": Mistake(
+        "FI505 engine.readinessProbe",
         "use path /health and port 9256",
         engine(
             image="vllm/vllm-openai:v0.30.0",
@@ -755,10 +624,8 @@ _CONTAINERS: Final = (
             readinessProbe={"httpGet": {"path": "/v1/models", "port": 8000}},
         ),
     ),
-    Mistake(
-        "a server on every node of SGLang",
-        "FI505",
-        f"{ENGINE}.env",
+    "a server on every node of SGLang": Mistake(
+        "FI505 engine.env",
         "SGLANG_RUST_SERVER opens a port on all nodes",
         engine(
             image="lmsysorg/sglang:v0.5.23",
@@ -767,10 +634,8 @@ _CONTAINERS: Final = (
             env=[{"name": "SGLANG_RUST_SERVER", "value": "1"}],
         ),
     ),
-    Mistake(
-        "Mooncake in several servers of a prefiller",
-        "FI508",
-        f"{ENGINE}.args[5]",
+    "Mooncake in several servers of a prefiller": Mistake(
+        "FI508 engine.args[5]",
         "set bootstrap_server_address",
         args(
             *("org/M", "-dp", "16", "--data-parallel-multi-port-external-lb", "--kv-transfer-config"),
@@ -779,14 +644,12 @@ _CONTAINERS: Final = (
             component_type="prefiller",
         ),
     ),
-)
-_ARGUMENTS: Final = (
-    Mistake("no model", "FI306", f"{ENGINE}.args", "names no model: add --model NAME", args("-tp", "16")),
-    *(
-        Mistake(
-            f"ranks in a template of several pods: {words[0]}",
-            "FI328",
-            f"{ENGINE}.args[{at}]",
+}
+_ARGUMENTS: Final = {
+    "no model": Mistake("FI306 engine.args", "names no model: add --model NAME", args("-tp", "16")),
+    **{
+        f"ranks in a template of several pods: {words[0]}": Mistake(
+            f"FI328 engine.args[{at}]",
             says,
             args("org/M", *words, size=size, replaced={"image": "vllm/vllm-openai:v0.28.0"}, **notes),
         )
@@ -801,12 +664,10 @@ _ARGUMENTS: Final = (
             (("-dpr", "0", "-dp", "16"), 1, 2, {"launcher": "none"}, "-dpr 0 gives the 2 pods"),
             (("-dpn=1", "-dp", "3", "-tp", "8"), 1, 3, {}, "-dpn 1 gives the 3 pods"),
         )
-    ),
-    *(
-        Mistake(
-            f"load balancing of ranks: {says}",
-            "FI329",
-            f"{ENGINE}.{where}",
+    },
+    **{
+        f"load balancing of ranks: {says}": Mistake(
+            f"FI329 engine.{where}",
             says,
             args(
                 *words.split(),
@@ -893,11 +754,9 @@ _ARGUMENTS: Final = (
                 "must be vLLM 0.28 or later, or before 0.14",
             ),
         )
-    ),
-    Mistake(
-        "ranks that span pods, of an unknown model",
-        "FI549",
-        f"{ENGINE}.image",
+    },
+    "ranks that span pods, of an unknown model": Mistake(
+        "FI549 engine.image",
         "v0.23.0 does not start data-parallel ranks that span pods, unless its model has experts",
         args(
             "org/M",
@@ -911,34 +770,26 @@ _ARGUMENTS: Final = (
             replaced={"image": "vllm/vllm-openai:v0.23.0"},
         ),
     ),
-    Mistake(
-        "more ranks in a pod than accelerators",
-        "FI316",
-        f"{ENGINE}.args[2]",
+    "more ranks in a pod than accelerators": Mistake(
+        "FI316 engine.args[2]",
         "must fit each pod: -dp 32 = 32 accelerators, 16 on each of 2 pods; one requests 8",
         args("org/M", "-dp", "32", "-dpl", "16"),
     ),
-    Mistake(
-        "too few ranks in the pods",
-        "FI316",
-        f"{ENGINE}.args[4]",
+    "too few ranks in the pods": Mistake(
+        "FI316 engine.args[4]",
         "must add up to 16 data-parallel ranks, and 4 on each of 2 pods are 8: the engine waits",
         args("org/M", "-dp", "16", "-dpl", "4"),
     ),
-    Mistake(
-        "a decoder of SGLang without its annotation",
-        "FI318",
-        f"{ENGINE}.args[5]",
+    "a decoder of SGLang without its annotation": Mistake(
+        "FI318 engine.args[5]",
         "must be absent, or with fusioninfer.io/component-type: decoder",
         args(
             *("--model-path", "org/M", "--tp", "16", "--disaggregation-mode", "decode"),
             replaced={"command": SGLANG},
         ),
     ),
-    Mistake(
-        "the mode of the other side",
-        "FI318",
-        f"{ENGINE}.args[5]",
+    "the mode of the other side": Mistake(
+        "FI318 engine.args[5]",
         "must be decode: the component type is decoder",
         args(
             *("--model-path", "org/M", "--tp", "16", "--disaggregation-mode", "prefill"),
@@ -946,46 +797,34 @@ _ARGUMENTS: Final = (
             component_type="decoder",
         ),
     ),
-    Mistake(
-        "a size that does not divide the blocks",
-        "FI503",
-        f"{ENGINE}.args[2]",
+    "a size that does not divide the blocks": Mistake(
+        "FI503 engine.args[2]",
         "-tp 32 does not divide the model's FP8 blocks of 128: use 16",
         args("deepseek-ai/DeepSeek-R1", "-tp", "32", size=4),
     ),
-    Mistake(
-        "the rank of one node in a template of several pods",
-        "FI570",
-        f"{ENGINE}.args[5]",
+    "the rank of one node in a template of several pods": Mistake(
+        "FI570 engine.args[5]",
         "--node-rank 0 gives the 2 pods of this template the same rank: write $(LWS_WORKER_INDEX)",
         args("org/M", "-tp", "16", "--nnodes", "2", "--node-rank", "0", replaced={"command": None}),
     ),
-    Mistake(
-        "tensor parallelism over nodes in a release that hangs",
-        "FI569",
-        f"{ENGINE}.args[2]",
+    "tensor parallelism over nodes in a release that hangs": Mistake(
+        "FI569 engine.args[2]",
         "-tp 16 over pods hangs at start in this vLLM: add --disable-custom-all-reduce",
         args("org/M", "-tp", "16", replaced={"image": "vllm/vllm-openai:v0.28.0"}),
     ),
-    Mistake(
-        "an image without Ray",
-        "FI504",
-        f"{ENGINE}.image",
+    "an image without Ray": Mistake(
+        "FI504 engine.image",
         "vllm-openai v0.20.2 has no Ray: ray-symmetric needs Ray 2.54 or later; "
         "set fusioninfer.io/launcher: vllm-native",
         args("org/M", replaced={"image": "vllm/vllm-openai:v0.20.2"}, launcher="ray-symmetric"),
     ),
-    Mistake(
-        "a connector of another version",
-        "FI506",
-        f"{ENGINE}.args[2]",
+    "a connector of another version": Mistake(
+        "FI506 engine.args[2]",
         "PyNcclConnector is not in vLLM 0.17.1; use NixlConnector",
         args("org/M", "--kv-transfer-config", '{"kv_connector": "PyNcclConnector", "kv_role": "kv_both"}'),
     ),
-    Mistake(
-        "a setting that was removed",
-        "FI507",
-        f"{ENGINE}.args[2]",
+    "a setting that was removed": Mistake(
+        "FI507 engine.args[2]",
         "vLLM 0.33.0 refuses kv_rank: remove them",
         args(
             *("org/M", "--kv-transfer-config"),
@@ -994,66 +833,44 @@ _ARGUMENTS: Final = (
             component_type="decoder",
         ),
     ),
-    Mistake(
-        "a pipeline on a decoder",
-        "FI508",
-        f"{ENGINE}.args[4]",
+    "a pipeline on a decoder": Mistake(
+        "FI508 engine.args[4]",
         "NixlConnector transfers nothing to a decoder with pipeline parallel size 2",
         decoder("-pp", "2"),
     ),
-    Mistake(
-        "a loopback address",
-        "FI509",
-        f"{ENGINE}.args[2]",
+    "a loopback address": Mistake(
+        "FI509 engine.args[2]",
         "which no other pod reaches; add --host 0.0.0.0",
         args("org/M", "--host", "localhost"),
     ),
-    Mistake(
-        "the model twice",
-        "FI515",
-        f"{ENGINE}.args[2]",
+    "the model twice": Mistake(
+        "FI515 engine.args[2]",
         "the model is given twice, org/A and --model org/B: keep one; org/A is served",
         args("org/A", "--model", "org/B"),
     ),
-    Mistake(
-        "a second word without a flag",
-        "FI536",
-        f"{ENGINE}.args[3]",
+    "a second word without a flag": Mistake(
+        "FI536 engine.args[3]",
         "org/N follows the model, so it is not read as the model; remove it",
         args("org/M", "-tp", "16", "org/N"),
     ),
-    Mistake(
-        "an encoder that hands nothing on",
-        "FI539",
-        ENGINE,
+    "an encoder that hands nothing on": Mistake(
+        "FI539 engine",
         "an encoder without --ec-transfer-config hands on nothing: add it",
         args("org/M", "-tp", "16", component_type="encoder"),
     ),
-    Mistake(
-        "data-parallel ranks with Ray",
-        "FI541",
-        f"{ENGINE}.args[2]",
+    "data-parallel ranks with Ray": Mistake(
+        "FI541 engine.args[2]",
         "-dp 16 starts all ranks on the leader; add --data-parallel-backend ray",
         args("org/M", "-dp", "16", launcher="ray-symmetric"),
     ),
-    Mistake(
-        "TLS to an engine without",
-        "FI567",
-        NOTE.format("sidecar"),
-        "add --ssl-certfile",
-        annotated(decoder(), sidecar="tls=decoder"),
+    "TLS to an engine without": Mistake(
+        "FI567 note:sidecar", "add --ssl-certfile", annotated(decoder(), sidecar="tls=decoder")
     ),
-    Mistake(
-        "options of a sidecar that there is not",
-        "FI568",
-        NOTE.format("sidecar"),
-        "only a decoder with",
-        annotated(lws(), sidecar="connector=nixlv2"),
+    "options of a sidecar that there is not": Mistake(
+        "FI568 note:sidecar", "only a decoder with", annotated(lws(), sidecar="connector=nixlv2")
     ),
-    Mistake(
-        "an address of a decoder", "FI851", ENGINE, "write --host 0.0.0.0", decoder("--host", "10.0.0.1")
-    ),
-)
+    "an address of a decoder": Mistake("FI851 engine", "write --host 0.0.0.0", decoder("--host", "10.0.0.1")),
+}
 _INITIALIZER: Final = {"name": "storage-initializer", "image": "kserve/storage-initializer:v0.21.0"}
 
 
@@ -1065,74 +882,50 @@ def modeled(
     return annotated(lws(worker=template(plain, **spec or {})), model=uri, **notes)
 
 
-_MODEL: Final = (
-    Mistake(
-        "a model without a scheme",
-        "FI110",
-        NOTE.format("model"),
-        "for a model of Hugging Face write hf://org/M",
-        modeled("org/M"),
+_MODEL: Final = {
+    "a model without a scheme": Mistake(
+        "FI110 note:model", "for a model of Hugging Face write hf://org/M", modeled("org/M")
     ),
-    Mistake(
-        "a variable of the kubelet in the URI of a model",
-        "FI110",
-        NOTE.format("model"),
+    "a variable of the kubelet in the URI of a model": Mistake(
+        "FI110 note:model",
         "must not contain $(KEY), which the kubelet would replace: write the text itself",
         modeled("https://host/model?token=$(KEY)"),
     ),
-    Mistake(
-        "quotes around the URI of a model",
-        "FI110",
-        NOTE.format("model"),
-        "must be without quotes: remove them",
-        modeled("'hf://org/M'"),
+    "quotes around the URI of a model": Mistake(
+        "FI110 note:model", "must be without quotes: remove them", modeled("'hf://org/M'")
     ),
-    Mistake(
-        "a path as the cache",
-        "FI111",
-        NOTE.format("model-cache"),
+    "a path as the cache": Mistake(
+        "FI111 note:model-cache",
         "must be pvc://CLAIM/PATH, a size such as 500Gi, download, or download,SIZE: /cache is no size",
         modeled("hf://org/M", model_cache="/cache"),
     ),
-    Mistake(
-        "a pull Secret for an image",
-        "FI112",
-        NOTE.format("model-secret"),
+    "a pull Secret for an image": Mistake(
+        "FI112 note:model-secret",
         "name the pull Secret in imagePullSecrets of the templates",
         modeled("oci://reg/m", model_secret="keys"),
     ),
-    Mistake(
-        "a cache for a claim",
-        "FI112",
-        NOTE.format("model-cache"),
+    "a cache for a claim": Mistake(
+        "FI112 note:model-cache",
         "must be absent: the files are in the claim of pvc+hf://",
         modeled("pvc+hf://claim/org/M", model_cache="5Gi"),
     ),
-    Mistake(
-        "a claim for each pod's own download",
-        "FI112",
-        NOTE.format("model-cache"),
+    "a claim for each pod's own download": Mistake(
+        "FI112 note:model-cache",
         "must be a size: each pod downloads s3:// for itself; to share files, use pvc://",
         modeled("s3://bucket/m", model_cache="pvc://claim"),
     ),
-    Mistake(
-        "a name without a model",
-        "FI112",
-        NOTE.format("model-name"),
+    "a name without a model": Mistake(
+        "FI112 note:model-name",
         "has no effect without fusioninfer.io/model: add it",
         annotated(lws(), model_name="chat"),
     ),
-    Mistake(
-        "an init container that downloads another model",
-        "FI321",
-        f"{POD}.initContainers",
+    "an init container that downloads another model": Mistake(
+        "FI321 pod.initContainers",
         "must have the args [s3://bucket/m, /mnt/models]",
         modeled("s3://bucket/m", spec={"initContainers": [{**_INITIALIZER, "args": ["s3://bucket/n"]}]}),
     ),
-    Mistake(
-        "a container with the name of the download",
-        "FI322",
-        f"{POD}.containers[1].name",
+    "a container with the name of the download": Mistake(
+        "FI322 pod.containers[1].name",
         "must be another name: the init container that downloads the model has this one",
         changed(
             modeled("s3://bucket/m"),
@@ -1140,24 +933,18 @@ _MODEL: Final = (
             [container(args=["-tp", "8", "-pp", "2"]), _INITIALIZER],
         ),
     ),
-    Mistake(
-        "another model in the arguments",
-        "FI324",
-        f"{ENGINE}.args[0]",
+    "another model in the arguments": Mistake(
+        "FI324 engine.args[0]",
         "org/N contradicts fusioninfer.io/model, which gives org/M: remove one of the two",
         args("org/N", "-tp", "8", "-pp", "2", model="hf://org/M"),
     ),
-    Mistake(
-        "another revision in the arguments",
-        "FI324",
-        f"{ENGINE}.args[1]",
+    "another revision in the arguments": Mistake(
+        "FI324 engine.args[1]",
         "--revision v2 contradicts v1 in hf://org/M:v1",
         args("org/M", "--revision", "v2", "-tp", "8", "-pp", "2", model="hf://org/M:v1"),
     ),
-    Mistake(
-        "another served name in the arguments",
-        "FI324",
-        f"{ENGINE}.args[1]",
+    "another served name in the arguments": Mistake(
+        "FI324 engine.args[1]",
         "--served-model-name b c contradicts a in fusioninfer.io/model-name",
         args(
             "org/M",
@@ -1172,10 +959,8 @@ _MODEL: Final = (
             model_name="a",
         ),
     ),
-    Mistake(
-        "a mount where the model would be",
-        "FI544",
-        f"{ENGINE}.volumeMounts",
+    "a mount where the model would be": Mistake(
+        "FI544 engine.volumeMounts",
         "/mnt/models is a mount of your own, which is used: pvc://claim is not mounted",
         modeled(
             "pvc://claim",
@@ -1183,108 +968,80 @@ _MODEL: Final = (
             spec={"volumes": [{"name": "data", "emptyDir": {}}]},
         ),
     ),
-    Mistake(
-        "a token beside the Secret",
-        "FI544",
-        f"{ENGINE}.env",
+    "a token beside the Secret": Mistake(
+        "FI544 engine.env",
         "HF_TOKEN is your own, which is used: the Secret of model-secret may have no effect",
         modeled("hf://org/M", fields={"env": [{"name": "HF_TOKEN", "value": "x"}]}, model_secret="keys"),
     ),
-    Mistake(
-        "a served name for an engine that is not known",
-        "FI546",
-        NOTE.format("model-name"),
+    "a served name for an engine that is not known": Mistake(
+        "FI546 note:model-name",
         "is not understood or launches the nodes itself: write --served-model-name there yourself",
         annotated(sized(command("serve-it"), 1), model="pvc://claim", model_name="chat"),
     ),
-)
-_PARALLELISM: Final = (
-    Mistake(
-        "a name of parallelism misspelt",
-        "FI115",
-        NOTE.format("parallelism"),
+}
+_PARALLELISM: Final = {
+    "a name of parallelism misspelt": Mistake(
+        "FI115 note:parallelism",
         "tensr is not a kind of parallelism; did you mean tensor?",
         args("org/M", parallelism="tensr=8"),
     ),
-    Mistake(
-        "a size of zero",
-        "FI115",
-        NOTE.format("parallelism"),
+    "a size of zero": Mistake(
+        "FI115 note:parallelism",
         "tensor must be a whole number from 1 to",
         args("org/M", parallelism="tensor=0"),
     ),
-    Mistake(
-        "a name twice",
-        "FI115",
-        NOTE.format("parallelism"),
+    "a name twice": Mistake(
+        "FI115 note:parallelism",
         "tensor is given twice: keep one",
         args("org/M", parallelism="tensor=8,tensor=4"),
     ),
-    Mistake(
-        "ranks that do not divide over the pods",
-        "FI115",
-        NOTE.format("parallelism"),
+    "ranks that do not divide over the pods": Mistake(
+        "FI115 note:parallelism",
         "data=13 must be a multiple of dataLocal=8",
         args("org/M", parallelism="data=13,dataLocal=8"),
     ),
-    Mistake(
-        "ranks of a pod without ranks",
-        "FI115",
-        NOTE.format("parallelism"),
+    "ranks of a pod without ranks": Mistake(
+        "FI115 note:parallelism",
         "dataLocal needs data, the ranks of the whole group, as in data=4",
         args("org/M", parallelism="dataLocal=2"),
     ),
-    Mistake(
-        "parallelism for a script of one's own",
-        "FI116",
-        NOTE.format("parallelism"),
+    "parallelism for a script of one's own": Mistake(
+        "FI116 note:parallelism",
         "write the flags there and remove fusioninfer.io/parallelism",
         annotated(command("/start.sh"), parallelism="tensor=8,pipeline=2", launcher="none"),
     ),
-    Mistake(
-        "a port that SGLang has no flag for",
-        "FI116",
-        NOTE.format("parallelism"),
+    "a port that SGLang has no flag for": Mistake(
+        "FI116 note:parallelism",
         "sglang has no setting for dataRPCPort: remove it",
         annotated(
             lws(worker=template(container(command=SGLANG, args=["--model-path", "M"]))),
             parallelism="tensor=8,pipeline=2,dataRPCPort=5555",
         ),
     ),
-    Mistake(
-        "a flag that the image is too old for",
-        "FI116",
-        NOTE.format("parallelism"),
+    "a flag that the image is too old for": Mistake(
+        "FI116 note:parallelism",
         "vllm 0.8.5 has no --data-parallel-size-local: remove dataLocal, or use a newer image",
         args(
             "org/M", size=1, replaced={"image": "vllm/vllm-openai:v0.8.5"}, parallelism="data=8,dataLocal=8"
         ),
     ),
-    Mistake(
-        "a size in the arguments, and another in the annotation",
-        "FI117",
-        f"{ENGINE}.args[2]",
+    "a size in the arguments, and another in the annotation": Mistake(
+        "FI117 engine.args[2]",
         "-tp 8 contradicts tensor=4 in fusioninfer.io/parallelism: remove one of the two",
         args("org/M", "-tp", "8", "-pp", "2", parallelism="tensor=4"),
     ),
-    Mistake(
-        "expert parallelism turned off in the arguments",
-        "FI117",
-        f"{ENGINE}.args[5]",
+    "expert parallelism turned off in the arguments": Mistake(
+        "FI117 engine.args[5]",
         "--no-enable-expert-parallel contradicts expert",
         args("org/M", "-tp", "8", "-pp", "2", "--no-enable-expert-parallel", parallelism="expert"),
     ),
-    Mistake(
-        "expert parallelism with a value",
-        "FI326",
-        f"{ENGINE}.args[5]",
+    "expert parallelism with a value": Mistake(
+        "FI326 engine.args[5]",
         "must be --enable-expert-parallel alone, which takes no value; to turn it off, remove it",
         args("org/M", "-tp", "8", "-pp", "2", "--enable-expert-parallel=false", parallelism="expert"),
     ),
-    Mistake(
-        "a served name with a colon",
-        "FI337",
-        NOTE.format("model-name"),
+    "a served name with a colon": Mistake(
+        "FI337 note:model-name",
         "must be without a colon",
         annotated(
             lws(worker=template(container(command=SGLANG, args=["--tp", "16", "--host", "::"]))),
@@ -1292,91 +1049,67 @@ _PARALLELISM: Final = (
             model_name="llama3:8b",
         ),
     ),
-    Mistake(
-        "sizes over pods that nothing joins",
-        "FI308",
-        NOTE.format("parallelism"),
+    "sizes over pods that nothing joins": Mistake(
+        "FI308 note:parallelism",
         "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and with fusioninfer.io/launcher: none "
         "nothing joins pods: remove fusioninfer.io/launcher: none",
         args("org/M", launcher="none", parallelism="tensor=8,pipeline=2"),
     ),
-    Mistake(
-        "a port that the API has",
-        "FI311",
-        NOTE.format("parallelism"),
+    "a port that the API has": Mistake(
+        "FI311 note:parallelism",
         "dataRPCPort=8000 is a port of the API: choose another, for example 5555",
         args("org/M", parallelism="data=2,tensor=8,dataRPCPort=8000"),
     ),
-    Mistake(
-        "ranks of a pod, and another size of the group",
-        "FI316",
-        NOTE.format("parallelism"),
+    "ranks of a pod, and another size of the group": Mistake(
+        "FI316 note:parallelism",
         f"dataLocal=8 on each of 4 pods is not data=16: set {GROUP}.size to 2",
         args("org/M", size=4, parallelism="data=16,dataLocal=8"),
     ),
-    Mistake(
-        "size is forgotten, with an annotation",
-        "FI308",
-        NOTE.format("parallelism"),
+    "size is forgotten, with an annotation": Mistake(
+        "FI308 note:parallelism",
         "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8. spec.leaderWorkerTemplate.size is 1, "
         "the default: set it to 2",
         args("org/M", size=1, parallelism="tensor=8,pipeline=2"),
     ),
-    Mistake(
-        "size is forgotten, and no accelerator requested",
-        "FI550",
-        NOTE.format("parallelism"),
+    "size is forgotten, and no accelerator requested": Mistake(
+        "FI550 note:parallelism",
         f"each pod requests 16 nvidia.com/gpu, and few nodes have more than 8: set {GROUP}.size to 2",
         args("org/M", size=1, replaced={"resources": CPU}, parallelism="tensor=8,pipeline=2"),
     ),
-)
-_LORA: Final = (
-    Mistake(
-        "an adapter without a scheme",
-        "FI118",
-        NOTE.format("lora"),
+}
+_LORA: Final = {
+    "an adapter without a scheme": Mistake(
+        "FI118 note:lora",
         "sql: the value must be a URI: for a model of Hugging Face write hf://org/sql",
         args("org/M", size=1, lora="sql=org/sql"),
     ),
-    Mistake(
-        "a rank that vLLM does not accept",
-        "FI118",
-        NOTE.format("lora"),
+    "a rank that vLLM does not accept": Mistake(
+        "FI118 note:lora",
         "maxRank=48 is no rank that vllm accepts: use 64",
         args("org/M", size=1, lora="sql=hf://org/sql,maxRank=48"),
     ),
-    Mistake(
-        "quotes around the URI of an adapter",
-        "FI118",
-        NOTE.format("lora"),
+    "quotes around the URI of an adapter": Mistake(
+        "FI118 note:lora",
         'sql="hf://org/sql" must be without quotes: remove them',
         args("org/M", size=1, lora='sql="hf://org/sql"'),
     ),
-    Mistake(
-        "no room for adapters",
-        "FI124",
-        f"{ENGINE}.args[2]",
+    "no room for adapters": Mistake(
+        "FI124 engine.args[2]",
         "--max-loras 0 is too few for fusioninfer.io/lora: use 1 or more",
         args("org/M", "--max-loras", "0", size=1, lora="sql=hf://org/sql"),
     ),
-    Mistake(
-        "a list of adapters of the author's own",
-        "FI124",
-        f"{ENGINE}.args[1]",
+    "a list of adapters of the author's own": Mistake(
+        "FI124 engine.args[1]",
         "--lora-modules lacks sql=org/sql: remove it, and write all adapters into fusioninfer.io/lora",
         args("org/M", "--lora-modules", "law=/law", size=1, lora="sql=hf://org/sql"),
     ),
-    Mistake(
-        "an adapter with the name of the model",
-        "FI125",
-        NOTE.format("lora"),
+    "an adapter with the name of the model": Mistake(
+        "FI125 note:lora",
         "chat is the name of the model too: give the adapter another name",
         args("org/M", "--served-model-name", "chat", size=1, lora="chat=hf://org/sql"),
     ),
-    Mistake(
-        "a mount where an adapter would be",
-        "FI560",
-        f"{ENGINE}.volumeMounts",
+    "a mount where an adapter would be": Mistake(
+        "FI560 engine.volumeMounts",
         "/mnt/lora/sql is a mount of your own, which is used for the adapter sql: pvc://claim is not mounted",
         args(
             "org/M",
@@ -1385,7 +1118,7 @@ _LORA: Final = (
             replaced={"volumeMounts": [{"name": "data", "mountPath": "/mnt/lora/sql"}]},
         ),
     ),
-)
+}
 
 
 def _library(*pods: Object, **spec: Any) -> Templates:
@@ -1398,70 +1131,58 @@ def _entry(**engine: Any) -> Object:
     return {"template": {"spec": {"containers": [{"name": "vllm", **engine}]}}}
 
 
-_TEMPLATES: Final = (
-    Mistake(
-        "a variable of a template without a value",
-        "FI950",
-        NOTE.format("base-refs"),
+_TEMPLATES: Final = {
+    "a variable of a template without a value": Mistake(
+        "FI950 note:base-refs",
         "$(model.name) is the name under which the model is served, which is not set: set it",
         args("org/M", base_refs="base"),
         _library(_entry(workingDir="/$(model.name)")),
     ),
-    Mistake(
-        "a misspelt variable of a template",
-        "FI950",
-        NOTE.format("base-refs"),
+    "a misspelt variable of a template": Mistake(
+        "FI950 note:base-refs",
         "$(model.nam) is no variable; did you mean model.name?",
         args("org/M", base_refs="base"),
         _library(_entry(workingDir="/$(model.nam)")),
     ),
-    Mistake(
-        "a template that does not exist",
-        "FI951",
-        NOTE.format("base-refs"),
+    "a template that does not exist": Mistake(
+        "FI951 note:base-refs",
         "InferenceTemplate bse does not exist: apply it, or correct the name",
         args("org/M", base_refs="bse"),
         _library(),
     ),
-    Mistake(
-        "templates that are too large",
-        "FI952",
-        NOTE.format("base-refs"),
+    "templates that are too large": Mistake(
+        "FI952 note:base-refs",
         "and the limit is 65536: name fewer, or make them smaller",
         args("org/M", base_refs="base"),
         _library(_entry(env=[{"name": "SCRIPT", "value": "x" * 70_000}])),
     ),
-    Mistake(
-        "a path that a template cannot remove",
-        "FI954",
-        NOTE.format("base-refs"),
+    "a path that a template cannot remove": Mistake(
+        "FI954 note:base-refs",
         "spec.pods[0].remove: containers//x must be a path such as containers/vllm/env/DEBUG",
         args("org/M", base_refs="base"),
         _library({"remove": ["containers//x"]}),
     ),
-    Mistake(
-        "a template named twice",
-        "FI104",
-        NOTE.format("base-refs"),
+    "a template named twice": Mistake(
+        "FI104 note:base-refs",
         "must be at most 8 names of InferenceTemplates, separated by commas, each once",
         args("org/M", base_refs="base,base"),
         _library(),
     ),
-)
-MISTAKES: Final = (
-    *_PARALLELISM,
-    *_SIZE_FORGOTTEN,
-    *_NO_SIZES,
-    *_IDLE_ALONE,
-    *_MISSPELT,
-    *_ABSENT,
-    *_WORDS,
-    *_NOT_STARTED,
-    *_ANNOTATIONS,
-    *_GANG,
-    *_CONTAINERS,
-    *_ARGUMENTS,
-    *_MODEL,
-    *_LORA,
-    *_TEMPLATES,
-)
+}
+MISTAKES: Final = {
+    **_PARALLELISM,
+    **_SIZE_FORGOTTEN,
+    **_NO_SIZES,
+    **_IDLE_ALONE,
+    **_MISSPELT,
+    **_ABSENT,
+    **_WORDS,
+    **_NOT_STARTED,
+    **_ANNOTATIONS,
+    **_GANG,
+    **_CONTAINERS,
+    **_ARGUMENTS,
+    **_MODEL,
+    **_LORA,
+    **_TEMPLATES,
+}

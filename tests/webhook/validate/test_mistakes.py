@@ -69,7 +69,7 @@ WAITS: Final = {"FI410": "apply the LeaderWorkerSet of the missing role"}
 APART: Final = {"engine-24-output-fed-back", "engine-34-kv-transfer-dotted", "engine-fused-short-flags"}
 """Golden cases in which a word that is named is not in the list item, or is the value of one further up."""
 each_case = pytest.mark.parametrize(
-    "case", [*MISTAKES, *CASES], ids=lambda case: case[0] if isinstance(case, Mistake) else case.name
+    "case", [*MISTAKES.values(), *CASES], ids=[*MISTAKES, *(case.name for case in CASES)]
 )
 
 
@@ -83,7 +83,7 @@ def findings(case: Mistake | Path) -> Iterator[tuple[Object, FieldError]]:
         yield from ((live, one) for one in check(live, mutated=False, templates=templates))
 
 
-@pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.written)
+@pytest.mark.parametrize("case", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_reported_with_its_field_cause_and_remedy(case: Mistake) -> None:
     reported = [(one.path, one.message) for _, one in findings(case) if one.code == case.code]
 
@@ -105,7 +105,7 @@ def test_every_code_of_a_new_leaderworkerset_has_a_mistake() -> None:
     expected = {code for code in CODES if not code.startswith(tuple(OTHERS))}
     of_cases = {one.code for case in CASES for _, one in findings(case)}
 
-    assert expected - {case.code for case in MISTAKES} - of_cases == set()
+    assert expected - {case.code for case in MISTAKES.values()} - of_cases == set()
 
 
 def quotes_the_author(error: FieldError, live: Object) -> bool:
