@@ -17,7 +17,7 @@ from tests.laws.convergence.schema import copied
 from tests.laws.convergence.server import Engine, Server
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.templates import LIBRARIES
-from tests.laws.convergence.walk import COMPARED, STALE, Sequence, Step, drawn, run
+from tests.laws.convergence.walk import COMPARED, STALE, Sequence, Step, drawn, run, sequence
 from tests.tiers import count
 
 SEQUENCES = count("CONVERGENCE_SEQUENCES")
@@ -27,171 +27,159 @@ HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
-    "the leader, which is edited by hand, is recorded as it was made": Sequence(
+    "the leader, which is edited by hand, is recorded as it was made": sequence(
         File(Pod(image="corp/llm:1")),
         CLIENT_SIDE,
-        "after",
-        (Step("replace by hand", "leader env"), Step("replace by hand", "drop our env")),
+        Step("replace by hand", "leader env"),
+        Step("replace by hand", "drop our env"),
+        other="after",
     ),
-    "arguments beside those of a block, after an apply": Sequence(
-        File(size=1, lora=LORA), APPLY, "", (Step("edit", "append to worker"),)
+    "arguments beside those of a block, after an apply": sequence(
+        File(size=1, lora=LORA), APPLY, Step("edit", "append to worker")
     ),
-    "a program that equals the injected one, when the annotations go": Sequence(
+    "a program that equals the injected one, when the annotations go": sequence(
         File(Pod(form="args"), launcher="vllm-native"),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "form", "serve"), Step(CLIENT_SIDE, "opted_in", value=False)),
+        Step(CLIENT_SIDE, "form", "serve"),
+        Step(CLIENT_SIDE, "opted_in", value=False),
     ),
-    "a launch by hand in place of the injected one": Sequence(
+    "a launch by hand in place of the injected one": sequence(
         File(Pod(probes=("readinessProbe",)), launcher="ray-symmetric"),
         APPLY,
-        "",
-        (Step(APPLY, "form", "by hand"), Step(CLIENT_SIDE, "opted_in", value=False)),
+        Step(APPLY, "form", "by hand"),
+        Step(CLIENT_SIDE, "opted_in", value=False),
     ),
-    "arguments in place of another client's": Sequence(
-        File(launcher="none", parallelism="tensor=4"), APPLY, "", (Step("json patch", "append to all"),)
+    "arguments in place of another client's": sequence(
+        File(launcher="none", parallelism="tensor=4"), APPLY, Step("json patch", "append to all")
     ),
-    "a variable of the leader that the workers had too": Sequence(
+    "a variable of the leader that the workers had too": sequence(
         File(launcher="ray-start"),
         "helm",
-        "",
-        (
-            Step("json patch", "leader env"),
-            Step("replace by hand", "env of all"),
-            Step("helm", "env", [["A", "1"]]),
-        ),
+        Step("json patch", "leader env"),
+        Step("replace by hand", "env of all"),
+        Step("helm", "env", [["A", "1"]]),
     ),
-    "a field of templates that the leader lost, when the workers' author empties its map": Sequence(
-        File(refs="base"), APPLY, "", (Step("put", "leader node selector"), Step(APPLY, "empty", value=True))
+    "a field of templates that the leader lost, when the workers' author empties its map": sequence(
+        File(refs="base"), APPLY, Step("put", "leader node selector"), Step(APPLY, "empty", value=True)
     ),
-    "the order of variables that an author and templates have, when the file is applied again": Sequence(
-        File(Pod(env=(("LOG", "debug"),)), refs="base", size=1), CLIENT_SIDE, "", (Step(CLIENT_SIDE, SAME),)
+    "the order of variables that an author and templates have, when the file is applied again": sequence(
+        File(Pod(env=(("LOG", "debug"),)), refs="base", size=1), CLIENT_SIDE, Step(CLIENT_SIDE, SAME)
     ),
-    "the place of an item that was injected, when its author writes it": Sequence(
+    "the place of an item that was injected, when its author writes it": sequence(
         File(Pod(volumes=("models",)), Pod(volumes=("models",)), lora=LORA),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "volumes", ("models", "fusioninfer-lora")),),
+        Step(CLIENT_SIDE, "volumes", ("models", "fusioninfer-lora")),
     ),
-    "the place of an injected volume beside another webhook's, when it becomes its author's": Sequence(
-        File(source="s3://bucket/m"), CLIENT_SIDE, "after", (Step("edit", "limit our download"),)
+    "the place of an injected volume beside another webhook's, when it becomes its author's": sequence(
+        File(source="s3://bucket/m"), CLIENT_SIDE, Step("edit", "limit our download"), other="after"
     ),
-    "a download with what templates say of the engine, when it becomes its author's": Sequence(
-        File(source="s3://bucket/m", refs="base"), CLIENT_SIDE, "", (Step("edit", "limit our download"),)
+    "a download with what templates say of the engine, when it becomes its author's": sequence(
+        File(source="s3://bucket/m", refs="base"), CLIENT_SIDE, Step("edit", "limit our download")
     ),
-    "the place of a variable of templates beside another webhook's, when it becomes its author's": Sequence(
+    "the place of a variable of templates beside another webhook's, when it becomes its author's": sequence(
         File(Pod(env=(("LOG", "debug"),)), Pod(), refs="base"),
         APPLY,
-        "after",
-        (Step(APPLY, "leader template", "same"),),
+        Step(APPLY, "leader template", "same"),
+        other="after",
     ),
-    "the order of variables that an apply adds to templates', behind another webhook's on A": Sequence(
-        File(refs="base"), APPLY, "after", (Step(APPLY, "env", (("LOG", "debug"), ("HF_HOME", "/models"))),)
+    "the order of variables that an apply adds to templates', behind another webhook's on A": sequence(
+        File(refs="base"),
+        APPLY,
+        Step(APPLY, "env", (("LOG", "debug"), ("HF_HOME", "/models"))),
+        other="after",
     ),
-    "the place of a variable of the leader behind those of the workers": Sequence(
+    "the place of a variable of the leader behind those of the workers": sequence(
         File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models")))),
         CLIENT_SIDE,
-        "",
-        (Step("replace by hand", "leader env"), Step(CLIENT_SIDE, SAME)),
+        Step("replace by hand", "leader env"),
+        Step(CLIENT_SIDE, SAME),
     ),
-    "the order of variables beside templates', when an injected one gets its author's value": Sequence(
+    "the order of variables beside templates', when an injected one gets its author's value": sequence(
         File(source="hf://org/M1", refs="base"),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "worker env", (("HF_HOME", "/models"),)), Step(APPLY, SAME)),
+        Step(CLIENT_SIDE, "worker env", (("HF_HOME", "/models"),)),
+        Step(APPLY, SAME),
     ),
-    "the name of a container, where nothing was injected into its template": Sequence(
+    "the name of a container, where nothing was injected into its template": sequence(
         File(),
         CLIENT_SIDE,
-        "",
-        (
-            Step("replace", "component", "worker"),
-            Step(CLIENT_SIDE, EXPORT),
-            Step(CLIENT_SIDE, "name", "engine"),
-        ),
+        Step("replace", "component", "worker"),
+        Step(CLIENT_SIDE, EXPORT),
+        Step(CLIENT_SIDE, "name", "engine"),
     ),
-    "the order of variables that an apply adds beside those of templates": Sequence(
+    "the order of variables that an apply adds beside those of templates": sequence(
         File(leader=Pod(), refs="more,base", parallelism="tensor=16,expert"),
         APPLY,
-        "",
-        (Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "debug"))),),
+        Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "debug"))),
     ),
-    "templates' fields of a map with one owner, when another webhook has an apply seen twice": Sequence(
+    "templates' fields of a map with one owner, when another webhook has an apply seen twice": sequence(
         File(refs="more,base", parallelism="tensor=16,expert"),
         APPLY,
-        "after",
-        (
-            Step(APPLY, "empty", value=True),
-            Step(APPLY, "spread", value=True),
-            Step(APPLY, "node_selector", "b"),
-        ),
+        Step(APPLY, "empty", value=True),
+        Step(APPLY, "spread", value=True),
+        Step(APPLY, "node_selector", "b"),
+        other="after",
     ),
-    "the place of an injected variable beside another webhook's, when it gets another value": Sequence(
-        File(refs="base"), CLIENT_SIDE, "after", (Step(APPLY, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),)
+    "the place of an injected variable beside another webhook's, when it gets another value": sequence(
+        File(refs="base"), CLIENT_SIDE, Step(APPLY, "env", (("VLLM_HOST_IP", "10.0.0.1"),)), other="after"
     ),
-    "empty maps that the author of a copy had, when Helm adds a template for the leader": Sequence(
+    "empty maps that the author of a copy had, when Helm adds a template for the leader": sequence(
         File(refs="base", empty=True),
         HELM,
-        "",
-        (Step(HELM, "leader template", "same"), Step(HELM, "opted_in", value=False)),
+        Step(HELM, "leader template", "same"),
+        Step(HELM, "opted_in", value=False),
     ),
-    "the order of variables of templates that an author names later": Sequence(
-        File(spread=True), CLIENT_SIDE, "", (Step(CLIENT_SIDE, "refs", "more,base"),)
+    "the order of variables of templates that an author names later": sequence(
+        File(spread=True), CLIENT_SIDE, Step(CLIENT_SIDE, "refs", "more,base")
     ),
-    "a probe that a launch removes, when another webhook has Helm's write of it seen twice": Sequence(
+    "a probe that a launch removes, when another webhook has Helm's write of it seen twice": sequence(
         File(),
         "helm",
-        "after",
-        (
-            Step("helm", "source", "oci://registry/m"),
-            Step("helm", "leader template", "other"),
-            Step("helm", "probes", ("readinessProbe",)),
-            Step("helm", "launcher", "none"),
-        ),
+        Step("helm", "source", "oci://registry/m"),
+        Step("helm", "leader template", "other"),
+        Step("helm", "probes", ("readinessProbe",)),
+        Step("helm", "launcher", "none"),
+        other="after",
     ),
-    "the launch of an ejected object, when another webhook has the apply of its file seen twice": Sequence(
+    "the launch of an ejected object, when another webhook has the apply of its file seen twice": sequence(
         File(),
         CLIENT_SIDE,
-        "after",
-        (
-            Step(CLIENT_SIDE, "leader template", "other"),
-            Step("edit", "eject"),
-            Step(CLIENT_SIDE, SAME),
-            Step("put", "skip shm"),
-        ),
+        Step(CLIENT_SIDE, "leader template", "other"),
+        Step("edit", "eject"),
+        Step(CLIENT_SIDE, SAME),
+        Step("put", "skip shm"),
+        other="after",
     ),
-    "a variable that was edited into the leader, behind those of templates": Sequence(
-        File(refs="base"), CLIENT_SIDE, "", (Step("edit", "leader env"),)
+    "a variable that was edited into the leader, behind those of templates": sequence(
+        File(refs="base"), CLIENT_SIDE, Step("edit", "leader env")
     ),
-    "an image of the leader's own template beside templates whose leader differs": Sequence(
+    "an image of the leader's own template beside templates whose leader differs": sequence(
         File(leader=Pod(), refs="more,base", parallelism="tensor=4,data=4,dataLocal=2"),
         CLIENT_SIDE,
-        "",
-        (Step("put", "leader image"),),
+        Step("put", "leader image"),
     ),
-    "an edit of arguments that an apply before it left as injected": Sequence(
+    "an edit of arguments that an apply before it left as injected": sequence(
         File(lora="sql=pvc://files/sql,law=s3://bucket/law,maxRank=64"),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "launcher", "none"), Step("put", "append to all")),
+        Step(CLIENT_SIDE, "launcher", "none"),
+        Step("put", "append to all"),
     ),
-    "an init container that a file removes after a default was filled in": Sequence(
+    "an init container that a file removes after a default was filled in": sequence(
         File(Pod(probes=("livenessProbe", "readinessProbe"), init=True)),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "volumes", ("memory",)), Step(CLIENT_SIDE, "init", value=False)),
+        Step(CLIENT_SIDE, "volumes", ("memory",)),
+        Step(CLIENT_SIDE, "init", value=False),
     ),
-    "the mount of an injected volume that an apply writes otherwise": Sequence(
+    "the mount of an injected volume that an apply writes otherwise": sequence(
         File(lora="sql=pvc://files/sql,law=s3://bucket/law,maxRank=64"),
         "replace",
-        "",
-        (Step(APPLY, "volumes", ("models", "fusioninfer-lora")),),
+        Step(APPLY, "volumes", ("models", "fusioninfer-lora")),
     ),
-    "an injected value that an apply writes, and nothing else, when the annotations go by hand": Sequence(
-        File(launcher="none"), APPLY, "", (Step(APPLY, "scheduler", "volcano"), Step("edit", "opt out"))
+    "an injected value that an apply writes, and nothing else, when the annotations go by hand": sequence(
+        File(launcher="none"), APPLY, Step(APPLY, "scheduler", "volcano"), Step("edit", "opt out")
     ),
-    "a value of a map with one owner that an apply writes as templates do": Sequence(
-        File(refs="base"), APPLY, "", (Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", ""))
+    "a value of a map with one owner that an apply writes as templates do": sequence(
+        File(refs="base"), APPLY, Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", "")
     ),
     "the order of variables of a part, one of which its author had written": Sequence(
         File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models"))), source="hf://org/M1", token="keys"),
@@ -238,92 +226,86 @@ FOUND = {
 
 
 MENDED = {
-    "an upgrade, and an apply beside another webhook, whose items were part of the input": Sequence(
-        File(), CLIENT_SIDE, "after", (Step(RELEASE, "becomes", "without memory"), Step(CLIENT_SIDE, SAME))
-    ),
-    "memory in an older expanded file, after a release that injected none": Sequence(
+    "an upgrade, and an apply beside another webhook, whose items were part of the input": sequence(
         File(),
         CLIENT_SIDE,
-        "",
-        (
-            Step(RELEASE, "becomes", "without memory"),
-            Step(CLIENT_SIDE, "refresh", "0"),
-            Step(RELEASE, "becomes", "with another launch text"),
-            Step(STALE, "of step", 0),
-        ),
+        Step(RELEASE, "becomes", "without memory"),
+        Step(CLIENT_SIDE, SAME),
+        other="after",
     ),
-    "the launch that a write past the webhooks removed, beside another webhook": Sequence(
-        File(), HELM, "after", (Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME))
+    "memory in an older expanded file, after a release that injected none": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(RELEASE, "becomes", "without memory"),
+        Step(CLIENT_SIDE, "refresh", "0"),
+        Step(RELEASE, "becomes", "with another launch text"),
+        Step(STALE, "of step", 0),
     ),
-    "what a write past the webhooks removed, when the same file is applied": Sequence(
-        File(), CLIENT_SIDE, "", (Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME))
+    "the launch that a write past the webhooks removed, beside another webhook": sequence(
+        File(), HELM, Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME), other="after"
     ),
-    "the leader, which a write past the webhooks left behind its workers": Sequence(
+    "what a write past the webhooks removed, when the same file is applied": sequence(
+        File(), CLIENT_SIDE, Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME)
+    ),
+    "the leader, which a write past the webhooks left behind its workers": sequence(
         File(launcher="ray-start"),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "sidecar", value=True, bypasses=True), Step("edit", "append to all")),
+        Step(CLIENT_SIDE, "sidecar", value=True, bypasses=True),
+        Step("edit", "append to all"),
     ),
-    "arguments of the workers that such a write changed, when both templates are edited": Sequence(
+    "arguments of the workers that such a write changed, when both templates are edited": sequence(
         File(launcher="ray-start"),
         CLIENT_SIDE,
-        "",
-        (
-            Step(CLIENT_SIDE, "length", 8192, bypasses=True),
-            Step("edit", "append to all"),
-            Step(CLIENT_SIDE, "refresh", "0"),
-        ),
+        Step(CLIENT_SIDE, "length", 8192, bypasses=True),
+        Step("edit", "append to all"),
+        Step(CLIENT_SIDE, "refresh", "0"),
     ),
-    "a volume without fields that such a write left": Sequence(
+    "a volume without fields that such a write left": sequence(
         File(source="hf://org/M1"),
         APPLY,
-        "",
-        (Step(APPLY, "note", "one", bypasses=True), Step(CLIENT_SIDE, "token", "")),
+        Step(APPLY, "note", "one", bypasses=True),
+        Step(CLIENT_SIDE, "token", ""),
     ),
-    "the whole record, which such a write lost, beside another webhook": Sequence(
+    "the whole record, which such a write lost, beside another webhook": sequence(
         File(),
         "replace",
-        "after",
-        (Step("replace", "source", "oci://registry/m", bypasses=True), Step("replace", SAME)),
+        Step("replace", "source", "oci://registry/m", bypasses=True),
+        Step("replace", SAME),
+        other="after",
     ),
-    "templates that were named past the webhooks, when nothing else changes": Sequence(
+    "a variable that another release injected, when it is removed by hand beside another webhook": sequence(
         File(),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "refs", "base", bypasses=True), Step(CLIENT_SIDE, "replicas", 3)),
+        Step(RELEASE, "becomes", "with a variable more"),
+        Step("json patch", "drop our env"),
+        other="after",
     ),
-    "a leader's template that an apply past the webhooks adds, with the arguments of its workers": Sequence(
+    "templates that were named past the webhooks, when nothing else changes": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "refs", "base", bypasses=True),
+        Step(CLIENT_SIDE, "replicas", 3),
+    ),
+    "a leader's template that an apply past the webhooks adds, with the arguments of its workers": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "leader template", "same", bypasses=True), Step(CLIENT_SIDE, SAME)),
+        Step(CLIENT_SIDE, "leader template", "same", bypasses=True),
+        Step(CLIENT_SIDE, SAME),
     ),
-    "an image that first the leader gets, and then all, while another release is there": Sequence(
+    "an image that first the leader gets, and then all, while another release is there": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
-        "",
-        (
-            Step("json patch", "leader image"),
-            Step(RELEASE, "becomes", "with another launch text"),
-            Step("edit", "image of all"),
-            Step(CLIENT_SIDE, "refresh", "4"),
-        ),
+        Step("json patch", "leader image"),
+        Step(RELEASE, "becomes", "with another launch text"),
+        Step("edit", "image of all"),
+        Step(CLIENT_SIDE, "refresh", "4"),
     ),
-    "an opt-out past the webhooks, when the file is applied on the server": Sequence(
+    "an opt-out past the webhooks, when the file is applied on the server": sequence(
         File(),
         APPLY,
-        "",
-        (
-            Step(CLIENT_SIDE, SAME),
-            Step(CLIENT_SIDE, "opted_in", value=False, bypasses=True),
-            Step(APPLY, "refresh", "1"),
-        ),
-    ),
-    "a variable that another release injected, when it is removed by hand beside another webhook": Sequence(
-        File(),
-        CLIENT_SIDE,
-        "after",
-        (Step(RELEASE, "becomes", "with a variable more"), Step("json patch", "drop our env")),
+        Step(CLIENT_SIDE, SAME),
+        Step(CLIENT_SIDE, "opted_in", value=False, bypasses=True),
+        Step(APPLY, "refresh", "1"),
     ),
 }
 """Shrunk sequences with another release, or a write past the webhooks, that violated a law before."""
@@ -382,7 +364,7 @@ def test_a_sequence_that_violated_a_law_does_not_any_more(name: str) -> None:
 
 def test_a_leader_that_is_no_copy_any_more_keeps_its_edits_over_templates() -> None:
     own = (Step("put", "leader node selector"), Step("put", "launcher none"))
-    walk = run(Sequence(File(refs="base"), CLIENT_SIDE, "after", (*own, Step(CLIENT_SIDE, "refs", ""))))
+    walk = run(sequence(File(refs="base"), CLIENT_SIDE, *own, Step(CLIENT_SIDE, "refs", ""), other="after"))
     specs = [
         taken.b["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"] for taken in walk.taken if taken.b
     ]
@@ -400,7 +382,7 @@ def test_a_leader_that_is_no_copy_any_more_keeps_its_edits_over_templates() -> N
 def test_an_edited_launch_is_its_author_s_when_another_launcher_is_named() -> None:
     steps = (Step(HELM, "volumes", ("dshm",)), Step(HELM, "form", "by hand"), Step("put", "launcher none"))
 
-    assert run(Sequence(File(), HELM, "after", steps)).violations == []
+    assert run(sequence(File(), HELM, *steps, other="after")).violations == []
 
 
 def test_what_an_earlier_call_injected_beside_a_launch_by_hand_goes_with_the_annotations() -> None:
@@ -408,7 +390,7 @@ def test_what_an_earlier_call_injected_beside_a_launch_by_hand_goes_with_the_ann
     steps = tuple(Step(CLIENT_SIDE, *edit) for edit in edits)
     file = File(worker=Pod(form="args"), launcher="ray-symmetric", named=True)
 
-    assert run(Sequence(file, CLIENT_SIDE, "after", steps)).violations == []
+    assert run(sequence(file, CLIENT_SIDE, *steps, other="after")).violations == []
 
 
 @pytest.mark.parametrize("field", ["leaderTemplate", "workerTemplate"])

@@ -14,48 +14,44 @@ from tests.laws.convergence.unknowable import (
     OWNERS,
     REMOVED,
 )
-from tests.laws.convergence.walk import Sequence, Step, run
+from tests.laws.convergence.walk import Step, run, sequence
 
 PROBED = File(worker=Pod(probes=("readinessProbe",)))
 ANNOTATED = File(worker=Pod(note="two"), leader=Pod(note="two"), launcher="vllm-native")
 
 
-def sequence(tool: str, file: File, *steps: Step) -> Sequence:
-    return Sequence(file, tool, "", steps)
-
-
 UNKNOWABLE = {
-    "a probe of another owner": (OWNERS, sequence("replace", PROBED, Step(APPLY, "probes", ()))),
+    "a probe of another owner": (OWNERS, sequence(PROBED, "replace", Step(APPLY, "probes", ()))),
     "arguments of another owner": (
         OWNERS,
-        sequence(APPLY, File(), Step("replace", "component", "worker"), Step(APPLY, "form", "command")),
+        sequence(File(), APPLY, Step("replace", "component", "worker"), Step(APPLY, "form", "command")),
     ),
     "fields of an ejected object": (
         OWNERS,
-        sequence(APPLY, File(size=1), Step("edit", "eject"), Step(APPLY, EXPORT), Step(APPLY, "note", "one")),
+        sequence(File(size=1), APPLY, Step("edit", "eject"), Step(APPLY, EXPORT), Step(APPLY, "note", "one")),
     ),
-    "an injected scheduler": (INJECTED, sequence("helm", File(), Step("helm", "scheduler", "volcano"))),
-    "an injected volume": (INJECTED, sequence("helm", File(), Step("helm", "volumes", ("dshm",)))),
-    "an empty map of templates": (INJECTED, sequence("helm", File(refs="base"), Step("helm", "empty", True))),
+    "an injected scheduler": (INJECTED, sequence(File(), "helm", Step("helm", "scheduler", "volcano"))),
+    "an injected volume": (INJECTED, sequence(File(), "helm", Step("helm", "volumes", ("dshm",)))),
+    "an empty map of templates": (INJECTED, sequence(File(refs="base"), "helm", Step("helm", "empty", True))),
     "what is left of the copy": (
         COPY,
         sequence(
-            "helm", ANNOTATED, Step("put", "drop leader template"), Step("helm", "leader template", "other")
+            ANNOTATED, "helm", Step("put", "drop leader template"), Step("helm", "leader template", "other")
         ),
     ),
     "probes beside a program without arguments": (
         REMOVED,
         sequence(
-            APPLY,
             File(worker=Pod(form="command", probes=("readinessProbe",)), launcher="vllm-native"),
+            APPLY,
             Step(APPLY, "probes", ()),
         ),
     ),
     "a container in every template": (
         EDITED,
         sequence(
-            APPLY,
             File(launcher="vllm-native"),
+            APPLY,
             Step("put", "container in all"),
             Step(APPLY, "leader template", "same"),
         ),
@@ -63,19 +59,19 @@ UNKNOWABLE = {
     "an export that was replaced": (
         NOTED,
         sequence(
-            CLIENT_SIDE, File(), Step("replace by hand", "container in all"), Step(CLIENT_SIDE, "note", "one")
+            File(), CLIENT_SIDE, Step("replace by hand", "container in all"), Step(CLIENT_SIDE, "note", "one")
         ),
     ),
 }
 COMPARED = {
-    "a probe of the same owner": sequence(APPLY, PROBED, Step(APPLY, "probes", ())),
-    "an injected scheduler, applied": sequence("helm", File(), Step(APPLY, "scheduler", "volcano")),
-    "a node selector": sequence("helm", File(), Step("helm", "node_selector", "a")),
-    "a leader without fields of the copy": sequence("helm", File(), Step("helm", "leader template", "other")),
+    "a probe of the same owner": sequence(PROBED, APPLY, Step(APPLY, "probes", ())),
+    "an injected scheduler, applied": sequence(File(), "helm", Step(APPLY, "scheduler", "volcano")),
+    "a node selector": sequence(File(), "helm", Step("helm", "node_selector", "a")),
+    "a leader without fields of the copy": sequence(File(), "helm", Step("helm", "leader template", "other")),
     "an empty map of templates, applied": sequence(
-        CLIENT_SIDE, File(refs="base"), Step(CLIENT_SIDE, "empty", True), Step(CLIENT_SIDE, "refs", "")
+        File(refs="base"), CLIENT_SIDE, Step(CLIENT_SIDE, "empty", True), Step(CLIENT_SIDE, "refs", "")
     ),
-    "the whole file, with another owner": sequence("replace", PROBED, Step(APPLY, "note", "one")),
+    "the whole file, with another owner": sequence(PROBED, "replace", Step(APPLY, "note", "one")),
 }
 
 

@@ -86,6 +86,11 @@ class Sequence:
         return "\n".join((*other, first, *map(str, self.steps)))
 
 
+def sequence(file: File, tool: str, *steps: Step, other: str = "") -> Sequence:
+    """Return a sequence of these steps, without another webhook unless one is named."""
+    return Sequence(file, tool, other, steps)
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One step that was taken: the writes to A and B, its outcome, and both objects after it."""
