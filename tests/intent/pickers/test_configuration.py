@@ -122,84 +122,69 @@ HANDLERS = (
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "message"),
+    ("given", "says"),
     [
         (
             ("b: {<<: {x: 1}}", "gie-1.5"),
-            "FI810",
-            "must be YAML or JSON: line 1, column 5: merge keys are not supported here",
+            "FI810 must be YAML or JSON: line 1, column 5: merge keys are not supported here",
         ),
-        ((config(apiVersion="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811", ""),
-        ((config(kind="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811", ""),
+        ((config(apiVersion="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811"),
+        ((config(kind="llm-d.ai/v1alpha1"), "gie-1.5"), "FI811"),
         (
             (config(schedulingProfile=[]), "gie-1.5"),
-            "FI812",
-            "schedulingProfile: gie-1.5 has no such field; did you mean schedulingProfiles?",
+            "FI812 schedulingProfile: gie-1.5 has no such field; did you mean schedulingProfiles?",
         ),
         (
             (config(saturationDetector={"queueDepthThreshold": 5}), "gie-1.5"),
-            "FI812",
-            "saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
+            "FI812 saturationDetector.queueDepthThreshold: gie-1.5 has no such field",
         ),
-        (using(SCORER | {"weight": "2"}), "FI812", f"{WHERE}.weight: must be a number"),
-        ((config(dataLayer={}), "gie-1.5"), "FI812", "dataLayer.sources: gie-1.5 needs at least one source"),
-        ((config(*QUEUE, {"type": "queue-scorer"}), "gie-1.5"), "FI813", ""),
-        ((config(plugins=[{"name": "x"}], schedulingProfiles=[]), "gie-1.5"), "FI814", ""),
-        (
-            also("que-scorer"),
-            "FI814",
-            "plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?",
-        ),
+        (using(SCORER | {"weight": "2"}), f"FI812 {WHERE}.weight: must be a number"),
+        ((config(dataLayer={}), "gie-1.5"), "FI812 dataLayer.sources: gie-1.5 needs at least one source"),
+        ((config(*QUEUE, {"type": "queue-scorer"}), "gie-1.5"), "FI813"),
+        ((config(plugins=[{"name": "x"}], schedulingProfiles=[]), "gie-1.5"), "FI814"),
+        (also("que-scorer"), "FI814 plugins[2].type: gie-1.5 has no que-scorer; did you mean queue-scorer?"),
         (
             also(ALWAYS["type"]),
-            "FI814",
-            "plugins[2].type: gie-1.5 has no always-disagg-pd-decider; use fusioninfer.io/picker: llm-d-0.10",
+            f"FI814 plugins[2].type: gie-1.5 has no {ALWAYS['type']}; use fusioninfer.io/picker: llm-d-0.10",
         ),
-        (also("prefill-filter"), "FI814", ""),
-        (also("decode-filter"), "FI814", ""),
-        (also("pd-profile-handler"), "FI814", ""),
+        (also("prefill-filter"), "FI814"),
+        (also("decode-filter"), "FI814"),
+        (also("pd-profile-handler"), "FI814"),
         (
             using({"pluginRef": "queue-scorers"}),
-            "FI815",
-            f"{WHERE}.pluginRef: queue-scorers is not among the plugins; did you mean queue-scorer?",
+            f"FI815 {WHERE}.pluginRef: queue-scorers is not among the plugins; did you mean queue-scorer?",
         ),
-        ((config(parser={}), "gie-1.5"), "FI815", "parser.pluginRef: it is not among the plugins"),
+        ((config(parser={}), "gie-1.5"), "FI815 parser.pluginRef: it is not among the plugins"),
         (
             (config(dataLayer=LISTED), "gie-1.5"),
-            "FI815",
-            "dataLayer.sources[0].pluginRef: x is not among the plugins",
+            "FI815 dataLayer.sources[0].pluginRef: x is not among the plugins",
         ),
         (
             (config(*QUEUE, {"type": "random-picker"}), "gie-1.5"),
-            "FI816",
-            "schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker",
+            "FI816 schedulingProfiles[0]: needs one picker plugin, not max-score-picker and random-picker",
         ),
-        (profiles("a", "a", handlers=("data-parallel-profile-handler",)), "FI816", ""),
-        (profiles("", "b", handlers=("data-parallel-profile-handler",)), "FI816", ""),
-        (profiles("a", "b"), "FI816", HANDLERS),
-        (profiles("a", "b", handlers=("single-profile-handler",)), "FI816", HANDLERS),
-        (profiles("a", handlers=("single-profile-handler", "data-parallel-profile-handler")), "FI816", ""),
+        (profiles("a", "a", handlers=("data-parallel-profile-handler",)), "FI816"),
+        (profiles("", "b", handlers=("data-parallel-profile-handler",)), "FI816"),
+        (profiles("a", "b"), f"FI816 {HANDLERS}"),
+        (profiles("a", "b", handlers=("single-profile-handler",)), f"FI816 {HANDLERS}"),
+        (profiles("a", handlers=("single-profile-handler", "data-parallel-profile-handler")), "FI816"),
         (
             also("prefix-cache-scorer", maxPrefixBlocksToMatch="many"),
-            "FI817",
-            "plugins[2].parameters.maxPrefixBlocksToMatch: must be a whole number",
+            "FI817 plugins[2].parameters.maxPrefixBlocksToMatch: must be a whole number",
         ),
         (
             also("prefix-cache-scorer", autoTune="no"),
-            "FI817",
-            "plugins[2].parameters.autoTune: must be true or false",
+            "FI817 plugins[2].parameters.autoTune: must be true or false",
         ),
-        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=0), "FI817", ""),
-        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=16), "FI818", ""),
-        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=0), "FI818", ""),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=0), "FI817"),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=64, blockSizeTokens=16), "FI818"),
+        (also("prefix-cache-scorer", "llm-d-0.7", blockSize=0), "FI818"),
     ],
 )
-def test_a_mistake_is_one_finding_with_its_place(
-    given: tuple[Object | str, str], code: str, message: str
-) -> None:
-    ((found, text),) = said(*given)
+def test_a_mistake_is_one_finding_with_its_place(given: tuple[Object | str, str], says: str) -> None:
+    ((code, text),) = said(*given)
 
-    assert (found, text if message else "") == (code, message)
+    assert says in {code, f"{code} {text}"}
 
 
 @pytest.mark.parametrize(
