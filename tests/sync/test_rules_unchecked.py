@@ -80,74 +80,55 @@ def has_its_rights(found: Objects, usual: Objects) -> bool:
     )
 
 
-def picker(**spec: Any) -> Object:
-    """Return a router with changes of its endpoint picker's pods."""
-    return router(template={"metadata": {"labels": {SERVICE: "r1"}}, "spec": {"containers": [], **spec}})
+def with_role(**fields: Any) -> Object:
+    """Return a service whose worker has these fields."""
+    return of_service(role("inference", **fields), router())
 
 
+def with_router(**fields: Any) -> Object:
+    """Return a service whose router has these fields."""
+    return of_service(WORKER, router(**fields))
+
+
+def with_picker(**spec: Any) -> Object:
+    """Return a service with changes of its endpoint picker's pods."""
+    return with_router(template={"metadata": {"labels": {SERVICE: "r1"}}, "spec": {"containers": [], **spec}})
+
+
+AUTOSCALED: Final = has_more(("HorizontalPodAutoscaler", "r1-inference"))
 LONG: Final = {"spec": {"containers": [{"name": "vllm", "args": ["x" * 2**20]}]}}
 GATEWAY: Final = {"gatewayClassName": "a", "listeners": [LISTENER]}
 DISABLED: Final = {"fusioninfer.io/inject": "disabled"}
 OWN: Final = of_service(annotations=DISABLED)
 SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ...]] = (
-    ("FI701", of_service(role("inference", replicas="2"), router()), is_nothing),
-    ("FI702", of_service(role("inference", replica=2), router()), is_nothing),
+    ("FI701", with_role(replicas="2"), is_nothing),
+    ("FI702", with_role(replica=2), is_nothing),
     ("FI703", of_service(WORKER, role("p", "prefiller"), router()), has_more(("LeaderWorkerSet", "r1-p"))),
     ("FI704", of_service(WORKER, router(), router(name="other", strategy="queue-size")), is_ignored),
     ("FI705", of_service(WORKER, WORKER, router()), is_ignored),  # others of one name the definition refuses
     ("FI705", of_service(WORKER, role("epp"), router()), has_more(("LeaderWorkerSet", "r1-epp"))),
-    ("FI706", of_service(role("inference", httproute={"parentRefs": [{"name": "x"}]}), router()), is_ignored),
-    ("FI706", of_service(WORKER, router(replicas=3)), is_ignored),
-    ("FI707", of_service(WORKER, router(strategy="pd-disaggregation")), has_no_routes),
-    ("FI708", of_service(role("inference", roleReplicas=3), router()), is_ignored),
+    ("FI706", with_role(httproute={"parentRefs": [{"name": "x"}]}), is_ignored),
+    ("FI706", with_router(replicas=3), is_ignored),
+    ("FI707", with_router(strategy="pd-disaggregation"), has_no_routes),
+    ("FI708", with_role(roleReplicas=3), is_ignored),
     ("FI709", of_service(annotations={"fusioninfer.io/gateway": "x/y"}), is_ignored),
-    (
-        "FI710",
-        of_service(WORKER, router(httproute={"parentRefs": [{"name": "x"}], "hostnames": ["A"]})),
-        is_copied,
-    ),
-    ("FI711", of_service(WORKER, router(ingress={"tls": [{"hosts": "x"}]})), is_ignored),
-    (
-        "FI715",
-        of_service(role("inference", scaling={"maxReplicas": 3}), router()),
-        has_more(("HorizontalPodAutoscaler", "r1-inference")),
-    ),
-    (
-        "FI716",
-        of_service(role("inference", scaling={"minReplicas": 1}, replicas=None), router()),
-        has_more(("HorizontalPodAutoscaler", "r1-inference")),
-    ),
-    ("FI717", of_service(role("inference", rolloutStrategy={"type": "X"}), router()), is_copied),
-    (
-        "FI730",
-        of_service(role("inference", acceleratorTypes={"labelKey": "a b", "labelValues": ["c"]}), router()),
-        is_copied,
-    ),
-    ("FI731", of_service(role("inference", worker=WORKER["template"]), router()), is_copied),
-    (
-        "FI732",
-        of_service(WORKER, router(configRef={"name": "x", "key": "y"}, endpointPickerConfig="z")),
-        has_no_routes,
-    ),
-    ("FI733", of_service(WORKER, picker(serviceAccountName="admin", serviceAccount="admin")), has_its_rights),
+    ("FI710", with_router(httproute={"parentRefs": [{"name": "x"}], "hostnames": ["A"]}), is_copied),
+    ("FI711", with_router(ingress={"tls": [{"hosts": "x"}]}), is_ignored),
+    ("FI715", with_role(scaling={"maxReplicas": 3}), AUTOSCALED),
+    ("FI716", with_role(scaling={"minReplicas": 1}, replicas=None), AUTOSCALED),
+    ("FI717", with_role(rolloutStrategy={"type": "X"}), is_copied),
+    ("FI730", with_role(acceleratorTypes={"labelKey": "a b", "labelValues": ["c"]}), is_copied),
+    ("FI731", with_role(worker=WORKER["template"]), is_copied),
+    ("FI732", with_router(configRef={"name": "x", "key": "y"}, endpointPickerConfig="z"), has_no_routes),
+    ("FI733", with_picker(serviceAccountName="admin", serviceAccount="admin"), has_its_rights),
+    ("FI733", with_picker(volumes=[{"name": "config", "configMap": {"name": "x"}}]), has_its_rights),
     (
         "FI733",
-        of_service(WORKER, picker(volumes=[{"name": "config", "configMap": {"name": "x"}}])),
+        with_picker(containers=[{"name": "epp", "args": ["--pool-name=x", "--config-file=x"]}]),
         has_its_rights,
     ),
-    (
-        "FI733",
-        of_service(
-            WORKER, picker(containers=[{"name": "epp", "args": ["--pool-name=x", "--config-file=x"]}])
-        ),
-        has_its_rights,
-    ),
-    (
-        "FI734",
-        of_service(WORKER, router(configRef={"name": "../../b/configmaps/x", "key": "y"})),
-        has_no_routes,
-    ),
-    ("FI734", of_service(WORKER, router(configRef={"name": "x", "key": "../y"})), has_no_routes),
+    ("FI734", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
+    ("FI734", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
     (
         "FI735",
         of_service(
@@ -157,9 +138,9 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
         ),
         has_no_routes,
     ),
-    ("FI833", of_service(WORKER, router(gateway=GATEWAY)), has_no_routes),
-    ("FI833", of_service(WORKER, router(ingress={})), is_ignored),
-    ("FI904", of_service(role("inference", template=LONG), router()), is_nothing),
+    ("FI833", with_router(gateway=GATEWAY), has_no_routes),
+    ("FI833", with_router(ingress={}), is_ignored),
+    ("FI904", with_role(template=LONG), is_nothing),
 )
 """The code of a rule, an InferenceService that violates it, and what it may lead to."""
 
