@@ -31,9 +31,19 @@ def script(text: str, **fields: Any) -> Object:
     return container(command=["sh", "-c"], args=[text], **fields)
 
 
+def pods(*containers: Object, **fields: Any) -> Object:
+    """Return an object whose pods have these containers and fields."""
+    return lws(worker=template(*containers, **fields))
+
+
+def annotated(annotations: Object) -> Object:
+    """Return an object with these annotations alone."""
+    return changed(lws(), "metadata.annotations", annotations)
+
+
 def engine(*args: str, **fields: Any) -> Object:
     """Return an object whose engine has these arguments."""
-    return lws(worker=template(container(args=["m", *args], **fields)))
+    return pods(container(args=["m", *args], **fields))
 
 
 def shell(unit: str, characters: int = budget.CHARACTERS.most, breaks: int = budget.BREAKS.most) -> Object:
@@ -41,7 +51,7 @@ def shell(unit: str, characters: int = budget.CHARACTERS.most, breaks: int = bud
     end = "\nexec vllm serve m --tensor-parallel-size 8"
     per = max(1, sum(map(unit.count, " \t\n;&|()<>")))
     count = min((characters - len(end) - 64) // len(unit), (breaks - 16) // per)
-    return lws(worker=template(script(unit * count + end)))
+    return pods(script(unit * count + end))
 
 
 def configured(text: str) -> Object:
@@ -84,7 +94,7 @@ def forged(items: int) -> str:
 
 
 def _many(count: int, *others: Object) -> Object:
-    return lws(worker=template(container(), *others, *(container(f"c{at}") for at in range(count))))
+    return pods(container(), *others, *(container(f"c{at}") for at in range(count)))
 
 
 ROWS: Final = 10
@@ -92,39 +102,23 @@ ROWS: Final = 10
 REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     # found to stop the webhook
     "YAML aliases": lambda: configured(bomb()),
-    "12,000 references in a value": lambda: lws(
-        worker=template(container(args=["m", "--kv-transfer-config", "$(A1)" * 12_000], env=env(12_000)))
+    "12,000 references in a value": lambda: engine("--kv-transfer-config", "$(A1)" * 12_000, env=env(12_000)),
+    "references in 7 flags": lambda: engine(
+        *(
+            word
+            for flag in ("port", "tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
+            for word in (f"--{flag}", "".join(f"$(A{at})" for at in range(2_000)))
+        ),
+        env=env(2_000),
     ),
-    "references in 7 flags": lambda: lws(
-        worker=template(
-            container(
-                args=[
-                    "m",
-                    *(
-                        word
-                        for flag in (
-                            "port",
-                            "tensor-parallel-size",
-                            "pipeline-parallel-size",
-                            "data-parallel-size",
-                        )
-                        for word in (f"--{flag}", "".join(f"$(A{at})" for at in range(2_000)))
-                    ),
-                ],
-                env=env(2_000),
-            )
-        )
+    "40 containers with scripts of 60 KB": lambda: pods(
+        *(script("a;" * 30_000 + "vllm serve m", name=f"c{at}") for at in range(40))
     ),
-    "40 containers with scripts of 60 KB": lambda: lws(
-        worker=template(*(script("a;" * 30_000 + "vllm serve m", name=f"c{at}") for at in range(40)))
-    ),
-    "an image of 2.4 MB": lambda: lws(worker=template(container(image="vllm/" + "x" * 2_400_000))),
+    "an image of 2.4 MB": lambda: pods(container(image="vllm/" + "x" * 2_400_000)),
     "an unhashable key": lambda: configured("? [a]: b"),
     "a template that was not rendered": lambda: configured("plugins: {{ .Values.plugins }}"),
     "a map as apiVersion": lambda: configured("apiVersion: {a: b}\nkind: [x]\nfeatureGates: [{a: b}]"),
-    "a huge exponent": lambda: lws(
-        worker=template(container(resources={"limits": {"nvidia.com/gpu": "1e999999E"}}))
-    ),
+    "a huge exponent": lambda: pods(container(resources={"limits": {"nvidia.com/gpu": "1e999999E"}})),
     "1.2 MB of variables": lambda: put(engine(env=env(2_000, "x" * 580))),
     # others, each as large as the budget allows
     "a script of commands": lambda: shell("a;"),
@@ -140,20 +134,16 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     "a script of nested braces": lambda: shell("${", breaks=10**9),
     "a script of one word": lambda: shell("abcdefgh", breaks=10**9),
     "a script of python": lambda: shell("python -x -y -z ", breaks=budget.BREAKS.most),
-    "a script that is not closed": lambda: lws(worker=template(script("vllm serve m '" + "a" * 60_000))),
+    "a script that is not closed": lambda: pods(script("vllm serve m '" + "a" * 60_000)),
     "a script of almost launches": lambda: shell(
         "ray  ray run_cluster -- --node ", breaks=budget.BREAKS.most
     ),
-    "100 containers with scripts": lambda: lws(
-        worker=template(
-            *(script("a;" * 20 + "vllm serve m", name=f"c{at}", resources=None) for at in range(100))
-        )
+    "100 containers with scripts": lambda: pods(
+        *(script("a;" * 20 + "vllm serve m", name=f"c{at}", resources=None) for at in range(100))
     ),
     "100 containers with flags": lambda: _many(99),
-    "100 containers without accelerators": lambda: lws(
-        worker=template(
-            *(container(f"c{at}", resources=None, args=["m", *["--x=1"] * 35]) for at in range(100))
-        )
+    "100 containers without accelerators": lambda: pods(
+        *(container(f"c{at}", resources=None, args=["m", *["--x=1"] * 35]) for at in range(100))
     ),
     "4,000 flags": lambda: engine(*flags(2_000, "--max-model-len")),
     "4,000 unknown flags": lambda: engine(*flags(2_000, "--option-{at}")),
@@ -185,22 +175,14 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
         f"{HEAD}plugins:\n- {{name: {'a' * 3_000}, type: x}}\n"
         f"dataLayer: {{sources: [{{pluginRef: {'a' * 2_999}}}]}}"
     ),
-    "256 unknown annotations": lambda: changed(
-        lws(),
-        "metadata.annotations",
-        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(255)},
+    "256 unknown annotations": lambda: annotated(
+        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(255)}
     ),
-    "20,000 unknown annotations": lambda: changed(
-        lws(),
-        "metadata.annotations",
-        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(20_000)},
+    "20,000 unknown annotations": lambda: annotated(
+        {"fusioninfer.io/service": "svc"} | {f"fusioninfer.io/servic-{at}": "x" for at in range(20_000)}
     ),
-    "100,000 annotations": lambda: changed(
-        lws(), "metadata.annotations", {f"a/{at}": "" for at in range(100_000)}
-    ),
-    "a key of 1 MB": lambda: changed(
-        lws(), "metadata.annotations", {"fusioninfer.io/" + "k" * 1_000_000: ""}
-    ),
+    "100,000 annotations": lambda: annotated({f"a/{at}": "" for at in range(100_000)}),
+    "a key of 1 MB": lambda: annotated({"fusioninfer.io/" + "k" * 1_000_000: ""}),
     "a name of 1 MB": lambda: lws(service="s" * 1_000_000),
     "100,000 arguments": lambda: engine(*("--flag",) * 100_000),
     "a record that is forged": lambda: lws(
@@ -212,11 +194,9 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
         component_type="decoder",
         worker=template(container(ports=[{"containerPort": at} for at in range(20_000)])),
     ),
-    "20,000 volumes named dshm": lambda: lws(
-        worker=template(
-            container(),
-            volumes=[{"name": "dshm" + (f"-{at}" if at else ""), "emptyDir": {}} for at in range(20_000)],
-        )
+    "20,000 volumes named dshm": lambda: pods(
+        container(),
+        volumes=[{"name": "dshm" + (f"-{at}" if at else ""), "emptyDir": {}} for at in range(20_000)],
     ),
     "20,000 mounts": lambda: engine(
         volumeMounts=[{"name": f"v{at}", "mountPath": f"/{at}"} for at in range(20_000)]
@@ -231,17 +211,13 @@ REVIEWED: Final[Mapping[str, Callable[[], Object]]] = {
     ),
     "20,000 roles": lambda: lws(roles=",".join(f"r{at}" for at in range(20_000))),
     "20,000 parts": lambda: lws(skip=",".join(f"r{at}" for at in range(20_000))),
-    "20,000 limits": lambda: lws(
-        worker=template(
-            container(resources={"limits": {f"nvidia.com/mig-{at}": "x" for at in range(20_000)}})
-        )
+    "20,000 limits": lambda: pods(
+        container(resources={"limits": {f"nvidia.com/mig-{at}": "x" for at in range(20_000)}})
     ),
-    "a deep container": lambda: lws(worker=template(container(x=_deep(200)))),
+    "a deep container": lambda: pods(container(x=_deep(200))),
     "6 MB of nothing of ours": lambda: changed(lws(), "metadata.annotations.x", "y" * 6_000_000),
     "6 MB in a flag": lambda: engine("y" * 6_000_000),
-    "6 MB in a probe": lambda: lws(
-        worker=template(container(readinessProbe={"exec": {"command": ["y" * 200] * 30_000}}))
-    ),
+    "6 MB in a probe": lambda: pods(container(readinessProbe={"exec": {"command": ["y" * 200] * 30_000}})),
     **{
         f"{kind}: {count:,} of {things} in {path.rpartition('.')[2]}": partial(
             tiny, kind, path, things, count
