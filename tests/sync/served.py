@@ -32,10 +32,12 @@ SETTINGS: Final = Settings()
 
 
 def admit(obj: Object) -> None:
-    """Expand LeaderWorkerSets as admission does, and default them as the API server does."""
+    """Expand LeaderWorkerSets as admission does, and set what the API server sets where it is absent."""
     if obj["kind"] == "LeaderWorkerSet":
         obj.update(expanded(obj, SETTINGS))
-        obj["spec"].setdefault("startupPolicy", "LeaderCreated")
+        obj["spec"] = {"startupPolicy": "LeaderCreated", "replicas": 1} | obj["spec"]
+    if obj["kind"] == "HorizontalPodAutoscaler":
+        obj["spec"].setdefault("minReplicas", 1)
     if obj["kind"] == "Deployment":
         obj["spec"].setdefault("progressDeadlineSeconds", 600)
 

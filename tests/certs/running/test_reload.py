@@ -37,6 +37,18 @@ def pair(not_before: datetime = NOW - DAY, not_after: datetime = NOW + 2 * DAY) 
     return issue.issue_serving(CA, ["localhost"], not_before, not_after)
 
 
+def put(source: reload.CertificateDirectory, made: issue.Pair) -> None:
+    """Write a pair, and have the source look at it."""
+    issue.write(made, source.directory)
+    reload.poll(source, NOW)
+
+
+def polled(source: reload.CertificateDirectory, now: datetime = NOW) -> str:
+    """Have the source look at its files; return what became of a change, or nothing."""
+    change = reload.poll(source, now)
+    return change.result if change else ""
+
+
 def serial(certificate: bytes) -> int:
     return x509.load_pem_x509_certificate(certificate).serial_number
 
@@ -103,12 +115,10 @@ async def served(source: reload.CertificateDirectory) -> int:
 async def test_a_new_pair_needs_no_new_listener_and_connections_survive_it(
     source: reload.CertificateDirectory,
 ) -> None:
-    issue.write(pair(), source.directory)
-    reload.poll(source, NOW)
+    put(source, pair())
     newer = pair()
     async with serving(source) as port, connected(port, client()) as (reader, writer):
-        issue.write(newer, source.directory)
-        reload.poll(source, NOW)
+        put(source, newer)
 
         handshake = await shake_hands(port, client())
         writer.write(b"still here\n")
@@ -137,16 +147,12 @@ def test_both_files_are_read_through_one_link(source: reload.CertificateDirector
     issue.write(pair(), source.directory / "..1")
     (source.directory / "..data").symlink_to("..1")
 
-    change = reload.poll(source, NOW)
-
-    assert change is not None
-    assert change.result == "loaded"
+    assert polled(source) == "loaded"
 
 
 async def test_a_client_without_sni_is_served_too(source: reload.CertificateDirectory) -> None:
     expected = pair()
-    issue.write(expected, source.directory)
-    reload.poll(source, NOW)
+    put(source, expected)
     nameless = client()
     nameless.check_hostname = False
     async with serving(source) as port:
@@ -164,8 +170,7 @@ async def test_handshakes_fail_until_there_is_a_pair(source: reload.CertificateD
     async with serving(source) as port:
         with pytest.raises(REFUSED):
             await shake_hands(port, client())
-        issue.write(pair(), source.directory)
-        reload.poll(source, NOW)
+        put(source, pair())
 
         assert (await shake_hands(port, client())).version == "TLSv1.3"
 
@@ -243,8 +248,7 @@ async def test_an_invalid_pair_does_not_replace_a_valid_one(
     source: reload.CertificateDirectory, harm: Callable[[Path], None], text: str
 ) -> None:
     valid = pair()
-    issue.write(valid, source.directory)
-    reload.poll(source, NOW)
+    put(source, valid)
     harm(source.directory)
 
     change = reload.poll(source, NOW)
@@ -259,16 +263,12 @@ def test_a_pair_is_served_once_it_is_valid(source: reload.CertificateDirectory) 
     premature(source.directory)
     reload.poll(source, NOW)
 
-    change = reload.poll(source, NOW + DAY + DAY / 2)
-
-    assert change is not None
-    assert change.result == "loaded"
+    assert polled(source, NOW + DAY + DAY / 2) == "loaded"
 
 
 def test_a_restored_pair_is_reported(source: reload.CertificateDirectory) -> None:
     valid = pair()
-    issue.write(valid, source.directory)
-    reload.poll(source, NOW)
+    put(source, valid)
     garbage(source.directory)
     reload.poll(source, NOW)
     issue.write(valid, source.directory)
@@ -299,10 +299,7 @@ def test_a_pair_that_names_the_hosts_is_served(
     rsa_pair = self_signed(rsa.generate_private_key(65537, 2048))
     issue.write(issue.issue_serving(CA, hosts, NOW - DAY, NOW + DAY) if hosts else rsa_pair, source.directory)
 
-    change = reload.poll(replace(source, names=names), NOW)
-
-    assert change is not None
-    assert change.result == "loaded"
+    assert polled(replace(source, names=names)) == "loaded"
 
 
 @pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
@@ -379,10 +376,7 @@ async def test_an_invalid_client_ca_does_not_replace_a_valid_one(
     async with serving(asking) as port:
         (source.directory / "callers.pem").write_bytes(content)
 
-        change = reload.poll(asking, NOW)
-
-        assert change is not None
-        assert change.result == "refused"
+        assert polled(asking) == "refused"
         assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
 
@@ -390,9 +384,7 @@ def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.Certificat
     issue.write(pair(), source.directory)
     asking = replace(source, client_ca=source.directory / "callers.pem")
 
-    change = reload.poll(asking, NOW)
-
-    assert reload.Reload("missing", "callers.pem does not exist") == change
+    assert reload.poll(asking, NOW) == reload.Reload("missing", "callers.pem does not exist")
     assert not reload.valid(asking, NOW)
 
 
@@ -401,8 +393,7 @@ def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.Certificat
 
 def test_a_pair_is_valid_from_when_it_is_there_until_it_expires(source: reload.CertificateDirectory) -> None:
     assert not reload.valid(source, NOW)
-    issue.write(pair(not_after=NOW + DAY), source.directory)
-    reload.poll(source, NOW)
+    put(source, pair(not_after=NOW + DAY))
 
     assert (reload.valid(source, NOW), reload.valid(source, NOW + DAY)) == (True, False)
 
@@ -426,8 +417,7 @@ async def test_the_watcher_reports_a_later_pair(source: reload.CertificateDirect
 
 @pytest.fixture
 async def port(source: reload.CertificateDirectory) -> AsyncIterator[int]:
-    issue.write(pair(), source.directory)
-    reload.poll(source, NOW)
+    put(source, pair())
     async with serving(source) as number:
         yield number
 

@@ -10,8 +10,7 @@ from sync import kinds
 from tests.builders.autoscaling import pods, scaling
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
-from tests.sync.running.test_replicas import owners, replicas, scale
-from tests.sync.samples import role, routed
+from tests.sync.running.test_replicas import asking, owners, replicas, scale
 from tests.sync.served import DECODE, HOME, SERVICE, admit, reasons, reported
 
 AUTOSCALER = kinds.AUTOSCALER.path(HOME, "r1-decode")
@@ -19,25 +18,8 @@ KUBERNETES = "kube-controller-manager"
 
 
 @pytest.fixture(autouse=True)
-def _defaults(api: Api) -> None:
-    """Admit and default as the API server does."""
-
-    def defaulted(obj: Object) -> None:
-        admit(obj)
-        if obj["kind"] == "LeaderWorkerSet":
-            obj["spec"].setdefault("replicas", 1)
-        if obj["kind"] == "HorizontalPodAutoscaler":
-            obj["spec"].setdefault("minReplicas", 1)
-
-    api.prune = defaulted
-
-
-def asking(generation: int = 1, **fields: Any) -> Object:
-    """Return a service whose decode role has these fields."""
-    decode = role("decode", "decoder", **fields)
-    if "replicas" not in fields:
-        del decode["replicas"]
-    return routed(role("prefill", "prefiller"), decode, generation=generation)
+def _admission(api: Api) -> None:
+    api.prune = admit
 
 
 def scaled(generation: int = 1, **fields: Any) -> Object:

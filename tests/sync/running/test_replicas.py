@@ -21,21 +21,14 @@ AUTOSCALER = kinds.AUTOSCALER.path(HOME, "mine")
 
 
 @pytest.fixture(autouse=True)
-def _defaults(api: Api) -> None:
-    """Admit, and default `replicas` as the CRD of LeaderWorkerSet does."""
-
-    def defaulted(obj: Object) -> None:
-        admit(obj)
-        if obj["kind"] == "LeaderWorkerSet":
-            obj["spec"].setdefault("replicas", 1)
-
-    api.prune = defaulted
+def _admission(api: Api) -> None:
+    api.prune = admit
 
 
-def asking(replicas: int | None, generation: int = 1) -> Object:
-    """Return a service whose decode role sets replicas, or omits them."""
-    decode = role("decode", "decoder", replicas=replicas)
-    if replicas is None:
+def asking(generation: int = 1, **fields: Any) -> Object:
+    """Return a service whose decode role has these fields, and no replicas besides."""
+    decode = role("decode", "decoder", **fields)
+    if "replicas" not in fields:
         del decode["replicas"]
     return routed(role("prefill", "prefiller"), decode, generation=generation)
 
@@ -75,7 +68,7 @@ def autoscaled(api: Api, target: str = "r1-decode") -> None:
 @pytest.fixture
 async def three(api: Api, start: Start) -> None:
     """Run a controller until the role has its three replicas."""
-    api.put(SERVICE, asking(3))
+    api.put(SERVICE, asking(replicas=3))
     start()
     await eventually(lambda: DECODE in api.objects and replicas(api) == 3)
     await quiet()
@@ -83,7 +76,7 @@ async def three(api: Api, start: Start) -> None:
 
 @pytest.mark.usefixtures("three")
 async def test_replicas_that_the_author_removes_keep_their_value(api: Api) -> None:
-    api.put(SERVICE, asking(None, 2))
+    api.put(SERVICE, asking(2))
     await quiet(2)
 
     assert (replicas(api), owners(api)) == (3, {"fusioninfer-let-go"})
@@ -102,7 +95,7 @@ async def test_they_keep_their_value_if_the_controller_stops_in_between(api: Api
         return status(503, "ServiceUnavailable", name="r1-decode")
 
     api.fault = stops
-    api.put(SERVICE, asking(None, 2))
+    api.put(SERVICE, asking(2))
     await quiet(2)
     half_way = replicas(api)
     api.fault = lambda _request: None
@@ -114,10 +107,10 @@ async def test_they_keep_their_value_if_the_controller_stops_in_between(api: Api
 
 @pytest.mark.usefixtures("three")
 async def test_replicas_that_are_set_again_belong_to_the_author(api: Api) -> None:
-    api.put(SERVICE, asking(None, 2))
+    api.put(SERVICE, asking(2))
     await quiet(2)
 
-    api.put(SERVICE, asking(5, 3))
+    api.put(SERVICE, asking(3, replicas=5))
 
     await eventually(lambda: replicas(api) == 5)
 
@@ -169,7 +162,7 @@ async def test_an_author_who_changes_replicas_wins_once(api: Api) -> None:
     scale(api, 8, HPA)
     await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
 
-    api.put(SERVICE, asking(5, 2))
+    api.put(SERVICE, asking(2, replicas=5))
     await eventually(lambda: replicas(api) == 5)
     scale(api, 8, HPA)
     await quiet(2)
@@ -181,7 +174,7 @@ async def test_an_author_who_changes_replicas_wins_once(api: Api) -> None:
 async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None:
     autoscaled(api)
     scale(api, 8, HPA)
-    api.put(SERVICE, asking(None, 2))
+    api.put(SERVICE, asking(2))
     await quiet(2)
 
     said: Any = condition(api, "Failed")

@@ -15,8 +15,8 @@ from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes, status
 
-Case = tuple[Observed, str] | tuple[Observed, str, str]
-"""What is observed, the status and reason of a condition, and its message if that matters."""
+Case = tuple[Observed, str]
+"""What is observed, and a condition's status and reason, with `: ` and its message if that matters."""
 NOW: Final = "2026-01-01T12:00:00Z"
 LATER: Final = "2026-01-01T12:00:05Z"
 GPUS: Final = (("nvidia.com/gpu", 8),)
@@ -135,8 +135,8 @@ def judged(kind: str, observed: Observed, said: str) -> tuple[str, str]:
 def each(**tables: dict[str, Case]) -> pytest.MarkDecorator:
     """Return a test's cases: tables by the condition that they are about."""
     rows = {
-        f"{kind}: {name}": (kind, row[0], row[1], "".join(row[2:]))
+        f"{kind}: {name}": (kind, observed, *expected.partition(": ")[::2])
         for kind, table in tables.items()
-        for name, row in table.items()
+        for name, (observed, expected) in table.items()
     }
     return pytest.mark.parametrize(("kind", "observed", "verdict", "said"), rows.values(), ids=rows)

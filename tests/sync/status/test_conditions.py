@@ -60,23 +60,20 @@ INITIALIZED: Final[dict[str, Case]] = {
     "a service with its LWS": (seen(), "True InferenceServiceCreating"),
     "a role without its LWS is named": (
         seen(sets={"prefill": lws("prefill")}),
-        "False LeaderWorkerSetMissing",
-        "no LeaderWorkerSet yet for role decode",
+        "False LeaderWorkerSetMissing: no LeaderWorkerSet yet for role decode",
     ),
-    "an unreadable service has the cause": (UNREAD, "False CannotBeRead", REPAIR),
+    "an unreadable service has the cause": (UNREAD, f"False CannotBeRead: {REPAIR}"),
 }
 READY: Final[dict[str, Case]] = {
     "one ready replica per role": (
         SHORT,
-        "True ServiceReady",
-        f"role prefill has 1 of 1 replica ready; {ONE_OF_TWO}",
+        f"True ServiceReady: role prefill has 1 of 1 replica ready; {ONE_OF_TWO}",
     ),
     "an unreadable service": (UNREAD, "False NotInitialized"),
-    "an unschedulable one": (seen(P0, waiting("decode", 0, 4)), "False NotScheduled", LACKS),
+    "an unschedulable one": (seen(P0, waiting("decode", 0, 4)), f"False NotScheduled: {LACKS}"),
     "a role without a ready replica is named": (
         seen(P0, D_STARTS),
-        "False RoleNotReady",
-        "role decode has 0 of 2 replicas ready",
+        "False RoleNotReady: role decode has 0 of 2 replicas ready",
     ),
     "a group with one unready pod": (seen(P0, D0[:3] + D_STARTS[3:]), "False RoleNotReady"),
     "a role scaled to zero": (seen(P0, service=service(*ZERO)), "False ScaledToZero"),
@@ -87,28 +84,25 @@ READY: Final[dict[str, Case]] = {
 }
 ACTIVE: Final[dict[str, Case]] = {
     "a complete service": (seen(), "True InferenceServiceAvailable"),
-    "a missing replica": (seen(P0, D0), "False InferenceServiceProcessing", ONE_OF_TWO),
+    "a missing replica": (seen(P0, D0), f"False InferenceServiceProcessing: {ONE_OF_TWO}"),
     "a rolling update": (seen(sets=UPDATING), "False InferenceServiceProcessing"),
 }
 PROGRESSING: Final[dict[str, Case]] = {
     "a complete service": (seen(), "False Complete"),
     "a service that is being applied": (
         seen(settled=False),
-        "True Applying",
-        "not all objects of generation 3 are applied yet",
+        "True Applying: not all objects of generation 3 are applied yet",
     ),
     "an LWS with an old status": (seen(sets=LATE), "True Applying"),
     "a rolling update is named": (
         seen(sets=UPDATING),
-        "True RollingUpdate",
-        "replicas of role prefill are being replaced",
+        "True RollingUpdate: replicas of role prefill are being replaced",
     ),
-    "a waiting replica and what it lacks": (SHORT, "True ReplicasNotReady", f"{ONE_OF_TWO}; {LACKS}"),
+    "a waiting replica and what it lacks": (SHORT, f"True ReplicasNotReady: {ONE_OF_TWO}; {LACKS}"),
     "an error that blocks the service": (seen(settled=False, errors=(RULE,)), "False Held"),
     "a temporary error is named": (
         seen(settled=False, errors=(TROUBLE,)),
-        "True Applying",
-        "not all objects of generation 3 are applied yet: r1-decode is not written: 500",
+        "True Applying: not all objects of generation 3 are applied yet: r1-decode is not written: 500",
     ),
     "routes that are being applied": (seen(routes=WORKS), "True Applying"),
     "refused routes": (seen(routes=replace(WORKS, errors=(RULE,))), "False Held"),
@@ -116,10 +110,10 @@ PROGRESSING: Final[dict[str, Case]] = {
 }
 FAILED: Final[dict[str, Case]] = {
     "without errors": (seen(), "False NothingFailed"),
-    "a broken rule, with a remedy": (seen(errors=(RULE,)), "True InferenceServiceFailed", REPAIR),
+    "a broken rule, with a remedy": (seen(errors=(RULE,)), f"True InferenceServiceFailed: {REPAIR}"),
     "a warning": (seen(errors=(WRONG,)), "False NothingFailed"),
     "an error that was softened": (seen(errors=(replace(RULE, softened=True),)), "False NothingFailed"),
-    "a container that crashes, with a remedy": (seen(P0, D_CRASHES), "True PodsFailing", CRASHED),
+    "a container that crashes, with a remedy": (seen(P0, D_CRASHES), f"True PodsFailing: {CRASHED}"),
     "a deleted pod that crashed": (
         seen(P0, starting("decode", 0, 4, failure=CRASH, deleting=True)),
         "True PodsFailing",

@@ -25,9 +25,7 @@ from tests.sync.status.samples import (
 
 OTHER: Final = Parent("infra", "other")
 YES: Final = ParentStatus(GATEWAY, said(), said())
-NO_LISTENER: Final = ParentStatus(
-    GATEWAY, said("False", "NotAllowedByListeners", "namespace not allowed"), said()
-)
+NO_LISTENER: Final = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners", "forbidden"), said())
 NO_PARENT: Final = ParentStatus(OTHER, said("False", "NoMatchingParent"))
 INVALID: Final = (gateway(programmed=said("False", "Invalid")),)
 POOL: Final = InferencePool("r1-pool")
@@ -59,7 +57,7 @@ OF_ROUTES: Final[dict[str, Case]] = {
         seen(routes=ObservedRoutes(picked=False, attached=False)),
         "True NoRoutesWanted",
     ),
-    "accepted": (observed(), "True RoutesAccepted", "accepted by Gateway team-a/gw, picked by llm-d-0.7"),
+    "accepted": (observed(), "True RoutesAccepted: accepted by Gateway team-a/gw, picked by llm-d-0.7"),
     "a finding is the cause of their absence": (observed(pool=None, errors=(RULE,)), "False RoutesRefused"),
     "being applied": (replace(observed(), settled=False), "Unknown NotObserved"),
     "not all stored": (observed(settled=False), "Unknown NotObserved"),
@@ -80,8 +78,7 @@ OF_ROUTES: Final[dict[str, Case]] = {
 OF_PARENTS: Final[dict[str, Case]] = {
     "a refusal is quoted": (
         observed(http_route=route(NO_LISTENER)),
-        "False RouteNotAccepted",
-        "Gateway team-a/gw refuses the HTTPRoute (NotAllowedByListeners: namespace not allowed)",
+        "False RouteNotAccepted: Gateway team-a/gw refuses the HTTPRoute (NotAllowedByListeners: forbidden)",
     ),
     "BackendNotFound": (refused("BackendNotFound"), "False RefsNotResolved"),
     "RefNotPermitted": (refused("RefNotPermitted"), "False RefsNotResolved"),
@@ -97,25 +94,21 @@ OF_PARENTS: Final[dict[str, Case]] = {
     "no parents": (observed(http_route=route(parents=())), "False RouteNotAccepted"),
     "no answer": (
         observed(http_route=route(ParentStatus(GATEWAY))),
-        "Unknown WaitingForGateway",
-        "no answer for HTTPRoute r1-httproute from Gateway team-a/gw",
+        "Unknown WaitingForGateway: no answer for HTTPRoute r1-httproute from Gateway team-a/gw",
     ),
 }
 OF_GATEWAYS: Final[dict[str, Case]] = {
     "not programmed": (
-        observed(gateways=(gateway(programmed=said("False", "AddressNotAssigned", "no address is free")),)),
-        "False GatewayNotProgrammed",
-        "Gateway team-a/gw is not programmed (AddressNotAssigned: no address is free)",
+        observed(gateways=(gateway(programmed=said("False", "AddressNotAssigned", "no address")),)),
+        "False GatewayNotProgrammed: Gateway team-a/gw is not programmed (AddressNotAssigned: no address)",
     ),
     "not yet programmed": (
         observed(gateways=(gateway(programmed=said("Unknown", "Pending")),)),
-        "Unknown WaitingForGateway",
-        "not known to be programmed: Gateway team-a/gw",
+        "Unknown WaitingForGateway: not known to be programmed: Gateway team-a/gw",
     ),
     "no condition": (
         observed(gateways=(gateway(programmed=None),)),
-        "Unknown WaitingForGateway",
-        "not known to be programmed: Gateway team-a/gw",
+        "Unknown WaitingForGateway: not known to be programmed: Gateway team-a/gw",
     ),
     "that of another route": (
         observed(gateways=(gateway(), replace(INVALID[0], name="other"))),
@@ -142,13 +135,11 @@ OF_POOLS: Final[dict[str, Case]] = {
     ),
     "the author's": (
         observed(picker=None, picked=False, own_pool="theirs"),
-        "True RoutesAccepted",
-        "accepted by Gateway team-a/gw",
+        "True RoutesAccepted: accepted by Gateway team-a/gw",
     ),
     "the author's does not exist": (
         observed(pool=None, picker=None, picked=False, own_pool="theirs"),
-        "False PoolMissing",
-        "there is no InferencePool theirs in this namespace",
+        "False PoolMissing: there is no InferencePool theirs in this namespace",
     ),
     "the author's cannot be read": (
         observed(pool=None, own_pool="theirs", unknown={"InferencePool": "it cannot be read"}),
@@ -162,15 +153,13 @@ OF_PICKERS: Final[dict[str, Case]] = {
 OF_INGRESSES: Final[dict[str, Case]] = {
     "alone": (
         alone(Ingress("r1-ingress", ("10.0.0.1",))),
-        "True IngressCreated",
-        "Ingress r1-ingress has 10.0.0.1",
+        "True IngressCreated: Ingress r1-ingress has 10.0.0.1",
     ),
     "no address": (
         alone(Ingress("r1-ingress")),
-        "True IngressCreated",
-        "Ingress r1-ingress has no address yet",
+        "True IngressCreated: Ingress r1-ingress has no address yet",
     ),
-    "missing": (alone(None), "False RouteMissing", "missing: Ingress"),
+    "missing": (alone(None), "False RouteMissing: missing: Ingress"),
     "missing beside a route": (observed(wants_ingress=True), "False RouteMissing"),
     "beside a route": (observed(wants_ingress=True, ingress=Ingress("r1-ingress")), "True RoutesAccepted"),
 }

@@ -49,44 +49,37 @@ BETWEEN: Final = group("decode", 0, 1, group_size=2) + group("decode", 0, 3, gro
 UNSCHEDULABLE: Final = PodGroup("default", "qwen", message="4/6 tasks in gang unschedulable")
 CASES: Final[dict[str, Case]] = {
     "all pods on nodes": (seen(), "True AllScheduled"),
-    "one replica per role is enough": (seen(P0, D0, MORE), "True PartlyScheduled", PARTLY % (32, 4)),
-    "a role waits for its accelerators": (seen(P0, D_WAITS, MORE), "False WaitingForResources", FOUR),
+    "one replica per role is enough": (seen(P0, D0, MORE), f"True PartlyScheduled: {PARTLY % (32, 4)}"),
+    "a role waits for its accelerators": (seen(P0, D_WAITS, MORE), f"False WaitingForResources: {FOUR}"),
     "two roles wait": (
         seen(P_WAITS, D_WAITS),
-        "False WaitingForResources",
-        f"role prefill waits for 16 more nvidia.com/gpu (2 pods); {FOUR}",
+        f"False WaitingForResources: role prefill waits for 16 more nvidia.com/gpu (2 pods); {FOUR}",
     ),
     "a group with half of its pods on nodes": (
         seen(P0, D0[:2] + D_WAITS[2:]),
-        "False WaitingForResources",
-        LACKS % (16, "2 pods"),
+        f"False WaitingForResources: {LACKS % (16, '2 pods')}",
     ),
-    "pods that do not exist yet": (seen(P0, D_WAITS[:1]), "False WaitingForResources", FOUR),
+    "pods that do not exist yet": (seen(P0, D_WAITS[:1]), f"False WaitingForResources: {FOUR}"),
     "the cheapest group counts": (
         seen(P0, D_WAITS, D1[:3] + MORE[3:]),
-        "False WaitingForResources",
-        LACKS % (8, "1 pod"),
+        f"False WaitingForResources: {LACKS % (8, '1 pod')}",
     ),
-    "a group has the size of its own revision": (RESIZED, "True PartlyScheduled", PARTLY % (40, 5)),
+    "a group has the size of its own revision": (RESIZED, f"True PartlyScheduled: {PARTLY % (40, 5)}"),
     "a group between two sizes": (
         seen(P0, BETWEEN, service=service(*decoders(replicas=1, nodes=2))),
-        "False PodsMissing",
-        THREE_OF_FOUR,
+        f"False PodsMissing: {THREE_OF_FOUR}",
     ),
     "pods without accelerators": (
         seen(P0, waiting("decode", 0, 4, accelerators=())),
-        "False WaitingForResources",
-        "role decode waits for capacity for 4 pods",
+        "False WaitingForResources: role decode waits for capacity for 4 pods",
     ),
     "the scheduler is quoted": (
         seen(P0, waiting("decode", 0, 4, held="0/6 nodes are available")),
-        "False WaitingForResources",
-        f"{FOUR}. The scheduler says: 0/6 nodes are available",
+        f"False WaitingForResources: {FOUR}. The scheduler says: 0/6 nodes are available",
     ),
     "Volcano is quoted where the pods have no message": (
         seen(P0, D_WAITS, pod_group=UNSCHEDULABLE),
-        "False WaitingForResources",
-        f"{FOUR}. The scheduler says: 4/6 tasks in gang unschedulable",
+        f"False WaitingForResources: {FOUR}. The scheduler says: 4/6 tasks in gang unschedulable",
     ),
     "a gang without its PodGroup": (seen(P_WAITS, D_WAITS, pod_group=None), "False WaitingForPodGroup"),
     "a single pod needs none": (
@@ -95,14 +88,12 @@ CASES: Final[dict[str, Case]] = {
     ),
     "a closed gate names the missing role": (
         seen(P_WAITS, pod_group=None, errors=(SHUT,)),
-        "False WaitingForRole",
-        "service r1 waits for role decode",
+        "False WaitingForRole: service r1 waits for role decode",
     ),
-    "a role without pods": (seen(P0), "False PodsMissing", "role decode has 0 of 4 pods of a replica"),
+    "a role without pods": (seen(P0), "False PodsMissing: role decode has 0 of 4 pods of a replica"),
     "a pod being deleted does not count": (
         seen(P0, group("decode", 0, 1, deleting=True) + D0[1:]),
-        "False PodsMissing",
-        THREE_OF_FOUR,
+        f"False PodsMissing: {THREE_OF_FOUR}",
     ),
     "a pod of a foreign LWS does not count": (seen(P0, group("other", 0, 4)), "False PodsMissing"),
     "a role scaled to zero": (seen(P0, service=service(*decoders(replicas=0))), "True AllScheduled"),
@@ -112,8 +103,7 @@ CASES: Final[dict[str, Case]] = {
     ),
     "pods of an earlier generation prove nothing": (
         seen(sets=LATE),
-        "Unknown NotObserved",
-        "LeaderWorkerSet r1-decode has a status of generation 1, not 2",
+        "Unknown NotObserved: LeaderWorkerSet r1-decode has a status of generation 1, not 2",
     ),
     "what is missing is so in any generation": (
         seen(P0, D_WAITS, settled=False),
