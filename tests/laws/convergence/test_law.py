@@ -181,45 +181,42 @@ FOUND = {
     "a value of a map with one owner that an apply writes as templates do": sequence(
         File(refs="base"), APPLY, Step(APPLY, "node_selector", "templates"), Step(APPLY, "refs", "")
     ),
-    "the order of variables of a part, one of which its author had written": Sequence(
+    "the order of variables of a part, one of which its author had written": sequence(
         File(Pod(env=(("LOG", "debug"), ("HF_HOME", "/models"))), source="hf://org/M1", token="keys"),
         CLIENT_SIDE,
-        "",
-        (Step(CLIENT_SIDE, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),),
+        Step(CLIENT_SIDE, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),
     ),
-    "the place of an injected variable that an apply writes behind its author's other ones": Sequence(
+    "the place of an injected variable that an apply writes behind its author's other ones": sequence(
         File(Pod(env=(("VLLM_HOST_IP", "10.0.0.1"),)), parallelism="tensor=4,data=4,dataLocal=2"),
         "replace",
-        "",
-        (Step(APPLY, "source", "hf://org/M2:v1"), Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "1")))),
+        Step(APPLY, "source", "hf://org/M2:v1"),
+        Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "1"))),
     ),
-    "the place of a variable of templates that an apply writes before another webhook's": Sequence(
+    "the place of a variable of templates that an apply writes before another webhook's": sequence(
         File(leader=Pod(), refs="base"),
         CLIENT_SIDE,
-        "before",
-        (Step(CLIENT_SIDE, "leader env", (("LOG", "debug"), ("HF_HOME", "/models"))),),
+        Step(CLIENT_SIDE, "leader env", (("LOG", "debug"), ("HF_HOME", "/models"))),
+        other="before",
     ),
-    "what is left of a leader's template that an apply removes with the annotations": Sequence(
+    "what is left of a leader's template that an apply removes with the annotations": sequence(
         File(leader=Pod()),
         CLIENT_SIDE,
-        "",
-        (
-            Step("replace", "probes", ()),
-            Step(CLIENT_SIDE, "leader template", "none"),
-            Step(APPLY, "opted_in", value=False),
-        ),
+        Step("replace", "probes", ()),
+        Step(CLIENT_SIDE, "leader template", "none"),
+        Step(APPLY, "opted_in", value=False),
     ),
-    "the place of a stored volume, which its author has got, beside a new one": Sequence(
+    "the place of a stored volume, which its author has got, beside a new one": sequence(
         File(source="s3://bucket/m"),
         CLIENT_SIDE,
-        "",
-        (Step("json patch", "limit our download"), Step(CLIENT_SIDE, "lora", "sql=hf://org/sql")),
+        Step("json patch", "limit our download"),
+        Step(CLIENT_SIDE, "lora", "sql=hf://org/sql"),
     ),
-    "templates' fields of an ejected object, into which nothing else is injected, seen twice": Sequence(
+    "templates' fields of an ejected object, into which nothing else is injected, seen twice": sequence(
         File(refs="base"),
         CLIENT_SIDE,
-        "after",
-        (Step("json patch", "eject"), Step(CLIENT_SIDE, "refresh", "")),
+        Step("json patch", "eject"),
+        Step(CLIENT_SIDE, "refresh", ""),
+        other="after",
     ),
 }
 """Shrunk sequences that violated a law before their rule was mended, or without their rule."""
