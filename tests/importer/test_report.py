@@ -13,6 +13,7 @@ from importer.account import (
     ByHand,
     Outcome,
     OutcomeRule,
+    default,
     dropped,
     kept,
     rule,
@@ -110,6 +111,15 @@ def test_each_rule_says_what_becomes_of_the_field_and_why() -> None:
     assert [
         one.path for table in tables for one in table if not (one.outcome.kind and one.outcome.reason)
     ] == []
+
+
+def test_a_rule_for_empty_values_covers_no_other() -> None:
+    account = Account()
+    account.say(0, OutcomeRule(("spec",), default("it adds nothing"), empty=True))
+
+    found = outcomes(account, {"spec": {"a": {}, "b": [], "c": None, "d": 0, "e": ""}})
+
+    assert [path for path, one in found.items() if one.is_lost] == ["spec.d", "spec.e"]
 
 
 def test_a_value_of_ours_has_no_origin() -> None:

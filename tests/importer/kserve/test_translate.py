@@ -15,7 +15,7 @@ from importer.report import described
 from importer.table import ImportResult, import_all
 from intent import Object
 from tests.builders.imported import errors
-from tests.importer.kserve.bases import PRESETS, config, service
+from tests.importer.kserve.bases import GROUP, PRESETS, config, service
 from tests.importer.test_import_laws import all_places
 from tests.tiers import some
 
@@ -418,19 +418,9 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("obj", "path", "code", "message"),
     [
-        (
-            service({"baseRefs": [{"name": "no"}]}),
-            "spec.baseRefs",
-            MISSING,
-            "needs the LLMInferenceServiceConfig no",
-        ),
+        (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", MISSING, "LLMInferenceServiceConfig no,"),
         (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
-        (
-            {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceService"},
-            "metadata.name",
-            "FI967",
-            "",
-        ),
+        ({"apiVersion": GROUP, "kind": "LLMInferenceService"}, "metadata.name", "FI967", ""),
     ],
 )
 def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, code: str, message: str) -> None:
@@ -439,6 +429,7 @@ def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, cod
 
     assert [(one.code, message in one.message) for one in errors] == [(code, True)]
     assert errors[0].path.startswith(path)
+    assert {line.outcome.code for line in found.report.lines if line.document == 0} == {code}
     assert found.objects == ()
 
 
@@ -446,11 +437,9 @@ def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, cod
 def test_a_base_without_a_name_is_named_by_no_reference(damaged: Any) -> None:
     nameless = {"apiVersion": "serving.kserve.io/v1alpha2", "kind": "LLMInferenceServiceConfig", "spec": {}}
 
-    found = run(service({"baseRefs": [{"name": "fast"}, damaged]}), nameless)
+    (problem,) = run(service({"baseRefs": [{"name": "fast"}, damaged]}), nameless).problems
 
-    assert [(one.error.path, one.error.code) for one in found.problems] == [
-        ("spec.baseRefs[1].name", "FI967")
-    ]
+    assert (problem.error.path, problem.error.code) == ("spec.baseRefs[1].name", "FI967")
 
 
 @pytest.mark.parametrize(
@@ -516,11 +505,10 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
 
 
 def test_without_presets_the_message_names_the_missing_one() -> None:
-    found = import_all([ONE])
+    (problem,) = import_all([ONE]).problems
 
-    assert "kubectl get llminferenceserviceconfig -n kserve kserve-config-llm-template" in str(
-        found.problems[0].error
-    )
+    command = "kubectl get llminferenceserviceconfig -n kserve kserve-config-llm-template"
+    assert command in problem.error.message
 
 
 @pytest.mark.parametrize("obj", ALL, ids=["one", "ranks", "split", "based", "whole"])
