@@ -114,10 +114,8 @@ def expansion(
             then = input_of(pins.author, pins.settings, concerns, decided)
     made = wishes(inputs, concerns)
     anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], inputs, then)}
-    recorded = {
-        name: in_order_of(made.get(name, {}), part.wish, part.wish)
-        for name, part in pins.recorded.parts.items()
-    }
+    stored = {name: part.wish for name, part in pins.recorded.parts.items()}
+    recorded = {name: in_order_of(made.get(name, {}), wish, wish) for name, wish in stored.items()}
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
     kept = {name: recorded.get(name, {}) for name in left if is_on(made[name], pins.lost.get(name, {}))}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
