@@ -160,8 +160,8 @@ _OF_OBJECTS: Final[Mapping[str, Outcome]] = {
 """By the key of a BaseConfig, and the path in its object."""
 OF_BASES: Final[tuple[OutcomeRule, ...]] = (
     *(rule(path, _MERGED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),
-    rule("data.*", dropped(IGNORED, "llm-d reads no such key")),
     *(rule(f"data.{path}", outcome) for path, outcome in _OF_OBJECTS.items()),
+    rule("data.*", dropped(IGNORED, "llm-d reads no such key")),
 )
 
 _USED: Final = default("the output has what llm-d makes of it")
