@@ -65,6 +65,7 @@ def test_a_template_is_rendered(source: str, text: str) -> None:
         ("{{ if .Name }}", "1:4: {{ if .Name }}: if needs an end"),
         ("{{ end }}", "1:4: {{ end }}: end without a block"),
         ("{{ .Name", "1:4: {{ .Name: the action does not end"),
+        ("{{ not }}", "1:4: {{ not }}: the function takes 1 arguments, not 0"),
         ("{{ eq 1 `a` }}", "1:4: {{ eq 1 `a` }}: values of different types cannot be compared"),
     ],
 )

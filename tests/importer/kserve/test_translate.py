@@ -225,6 +225,9 @@ def test_the_offloaded_cache_is_an_argument() -> None:
         {"name": "kv-cache-secondary-0", "emptyDir": {"sizeLimit": "2Gi"}},
         {"name": "kv-cache-secondary-1", "persistentVolumeClaim": {"claimName": "disk"}},
     ]
+    obj["spec"]["template"] = main(image="vllm/vllm-openai:v0.21.0")
+    (line,) = (one for one in run(obj).report.lines if one.path == "spec.kvCacheOffloading.cpu")
+    assert (line.outcome.kind, line.outcome.note) == ("dropped", True)
 
 
 # --- roles --------------------------------------------------------------------------------------------
