@@ -287,7 +287,11 @@ def test_a_role_is_scaled_by_the_metric_of_wva_and_wva_knows_the_leader_worker_s
     (metric,) = worker["scaling"]["metrics"]
     selector = {"matchLabels": {"variant_name": variant["metadata"]["name"]}}
     assert metric["external"]["metric"] == {"name": "wva_desired_replicas", "selector": selector}
-    assert variant["spec"]["scaleTargetRef"]["name"] == f"{own['metadata']['name']}-worker"
+    assert variant["spec"]["scaleTargetRef"] == {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "name": f"{own['metadata']['name']}-worker",
+    }
     assert (variant["spec"]["variantCost"], "replicas" in worker) == ("2.5", False)
     assert not [one.path for one in run(obj).report.lost if one.path.startswith("spec.scaling")]
 

@@ -184,6 +184,7 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
         ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 1000000 characters"),
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
         ('if [ "$C" = 1 ]; then exec a; fi', "variables of the container have more than 1000000 characters"),
+        ("A='x y'\nvllm serve --model=$A", "the value of A is not known, or is several words"),
         ("set -e\r\n", "end with a carriage return"),
         ("echo\n" * 20_000, "the script has more than 65536 characters"),
         ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
