@@ -162,7 +162,8 @@ _EXCLUDED: Final[tuple[LeafPath, ...]] = (
 )
 """The fields because of which a group cannot be a gang: an exclusive topology, and `LeaderReady`."""
 _LEFT: Final = (
-    "LWS makes the workers after the leader, and a gang waits for all of them: it is left to LWS alone"
+    "LWS makes the workers after the leader, and a gang waits for all of them: "
+    "the object stays as it is, without an annotation"
 )
 _DEADLOCK: Final = (
     "LWS would make the workers after the leader, and the gang waits for all of them; "
@@ -198,11 +199,11 @@ def _member(number: int, tree: Tree, path: LeafPath, own: Mapping[str, str], acc
     try:
         launch = _launch(tree, engines, len(indexes), integer(at(value, *GROUP, "size")))
     except StaysError as error:
+        account.by_hand.append(ByHand(number, written(group), str(error)))
         if excluded:
             account.say(number, *(OutcomeRule(field, kept(_LEFT)) for field in excluded))
             return tree
         stays = kept(str(error), KEPT_LAUNCH)
-        account.by_hand.append(ByHand(number, written(group), str(error)))
         account.say(number, *(OutcomeRule((*path, key), stays) for path in engines for key in _LAUNCHES))
         launcher = "none"
     else:

@@ -503,6 +503,7 @@ def test_what_a_gang_excludes_is_lost_with_a_launch_and_keeps_other_objects_as_t
     assert annotations(replaced) == {SERVICE: "llama"}
     assert not errors(replaced.objects)
     assert (stayed.objects[0], stayed.report.lost) == (other, ())
+    assert [one.path for one in stayed.report.by_hand] == ["spec.leaderWorkerTemplate"]
 
 
 def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:

@@ -167,16 +167,19 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
     """Compare the sizes with the accelerators of all pods."""
     there = in_group(plan, size)
     if there is not None and needed.accelerators > there:
-        pod = countable(plan.worker.engine)
-        raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
-        message = (
-            f"must fit the group: {_shown(plan.leader, needed)}, its {size} pods request {there}; "
-            f"lower a size{raised}"
-        )
+        shown = _shown(plan.leader, needed)
+        message = f"must fit the group: {shown}, its {size} pods request {there}; {_lowered(plan, needed)}"
         yield FieldError(*_first_size(plan.leader), message, "FI307")
     elif there is not None:
         yield from _idle(plan, needed, there, size)
         yield from _crossing(plan, needed, size)
+
+
+def _lowered(plan: LaunchPlan, needed: Sizes) -> str:
+    """Return what to do where the ranks need more accelerators than there are."""
+    pod = countable(plan.worker.engine)
+    raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
+    return f"lower a size{raised}"
 
 
 def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
@@ -193,7 +196,8 @@ def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     pods = [count for one in plan.launches if (count := countable(one.engine))]
     if pods and ranks > min(pods):
         shown = _shown(plan.leader, needed)
-        return f"must fit each pod: {shown}, {ranks} on each of {size} pods; one requests {min(pods)}"
+        where = f"{ranks} on each of {size} pods, and one requests {min(pods)}"
+        return f"must fit each pod: {shown}, {where}; {_lowered(plan, needed)}"
     return ""
 
 
