@@ -152,7 +152,7 @@ def _different(**keys: Any) -> FieldCheck:
     def check(items: list[Object]) -> str:
         found = [tuple(item.get(key, default) for key, default in keys.items()) for item in items]
         twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
-        return f"must not list {' '.join(map(str, twice))} twice" if twice else ""
+        return f"must not list {' '.join(map(str, twice))} twice: remove one" if twice else ""
 
     return check
 
