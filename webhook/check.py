@@ -238,7 +238,7 @@ def _about_record(
     if is_left and write.stored is records.NO_RECORD:
         yield _LOST if has_record(write.old) else _OLDER
     elif is_left and write.has_record:
-        yield from [_BYPASSED] if write.reading.intent else ()
+        yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
     elif (

@@ -35,6 +35,7 @@ from intent import Object
 from intent.annotations import INJECT, PREFIX
 from intent.errors import FieldError
 from intent.lws import Intent
+from intent.read import NOTHING
 from intent.shapes import annotations, metadata
 from intent.template import Templates
 from webhook.overlay.patch import patch
@@ -160,15 +161,15 @@ def _inspected(write: Write) -> NotOurs | Inspected:
     is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
     if filling and filling.is_unfilled and not is_same:
         return Invalid(write, is_same, is_unfilled=True)
-    may_stay = is_same and not (filling and filling.is_wrong)
+    may_stay = is_same and reading != NOTHING and not (filling and filling.is_wrong)
     if may_stay and write.again:
         return Pinned(write)
     if reading.errors:
         return Invalid(write, is_same)
-    if may_stay and write.is_left and (is_read or write.record is not NO_RECORD):
-        return Pinned(write)
     if reading.intent is None:
         return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
+    if may_stay and write.is_left:
+        return Pinned(write)
     return Fresh(write, reading.intent, is_same or is_alike)
 
 

@@ -196,16 +196,6 @@ def test_what_was_stored_past_the_webhooks_stays_while_the_rules_make_the_same(t
     assert codes(live, bypassed) == [("FI522", "warning")]
 
 
-@pytest.mark.parametrize("scheduler", ["volcano", None])
-def test_an_opt_out_past_the_webhooks_stays_until_its_author_changes_more(scheduler: str | None) -> None:
-    old = changed(without_keys(EXPANDED), SCHEDULER, scheduler)
-    live = changed(old, "metadata.annotations.kubectl~kubernetes~io/last-applied-configuration", "{}")
-    edited = put(changed(live, f"{WORKER}.metadata.annotations.note", "a"), old)
-
-    assert (expand(live, old), codes(live, old)) == ([], [])
-    assert edited["spec"] == changed(FILE, f"{WORKER}.metadata.annotations.note", "a")["spec"]
-
-
 def test_arguments_that_were_edited_past_the_webhooks_get_their_launch_with_the_next_edit() -> None:
     launch = engine(EXPANDED)["args"]
     bypassed = changed(EXPANDED, ARGS, [*launch, "--seed=1"])

@@ -27,7 +27,7 @@ from intent.shapes import mapping
 from intent.tree import by_identity, equivalent, index, is_keyed, keys_of, same
 from webhook.overlay.launch import ARGUMENTS, Launches, arguments, launch3, with_arguments
 from webhook.overlay.overlay import WHOLE
-from webhook.overlay.written import Owned, Unread
+from webhook.overlay.written import Unread
 
 
 class Sides(NamedTuple):
@@ -100,27 +100,8 @@ def _items(field: str, sides: Sides, launches: Launches) -> Any:
         found = _item(field, of_item, launches)
         if found is not None:
             made.append(found)
-    if isinstance(sides.file, Owned) and file.keys() & base.keys() - ours.keys():
-        made = _as_applied(field, made, ours, file)
     # an empty list that is left of injected items is the author's only if it was
     return None if sides.theirs and not made and sides.ours != [] else made
-
-
-def _as_applied(field: str, items: list[Any], ours: Collection[Any], file: Collection[Any]) -> list[Any]:
-    """Return the items with what a server-side apply adds in the places that it gives to new ones.
-
-    That is before the next item of the file that its author had already, else last. One that was injected
-    before, and that the file has now, kept the place of the injected one.
-    """
-    keys, placed, waiting = {at: key for key, at in index(field, items).items()}, list[Any](), list[Any]()
-    for at, item in enumerate(items):
-        if keys.get(at) not in ours:
-            waiting.append(item)
-            continue
-        if keys[at] in file:
-            placed, waiting = placed + waiting, []
-        placed.append(item)
-    return placed + waiting
 
 
 def _item(field: str, sides: Sides, launches: Launches) -> Any:

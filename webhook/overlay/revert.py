@@ -97,9 +97,8 @@ class Layer:
 
     @property
     def is_made(self) -> bool:
-        """Return whether the leader's template was made from the workers', and not replaced since."""
-        is_copy = COPY in template_of(self.put_on, LEADER) and LEADER in self.base
-        return is_copy and "written" not in self.launches.get(LEADER, {}).values()
+        """Return whether the leader's template was made from the workers', with edits of its own."""
+        return COPY in template_of(self.put_on, LEADER) and LEADER in self.base
 
 
 NO_LAYER: Final = Layer()

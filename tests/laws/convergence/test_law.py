@@ -186,18 +186,6 @@ FOUND = {
         CLIENT_SIDE,
         Step(CLIENT_SIDE, "env", (("VLLM_HOST_IP", "10.0.0.1"),)),
     ),
-    "the place of an injected variable that an apply writes behind its author's other ones": sequence(
-        File(Pod(env=(("VLLM_HOST_IP", "10.0.0.1"),)), parallelism="tensor=4,data=4,dataLocal=2"),
-        "replace",
-        Step(APPLY, "source", "hf://org/M2:v1"),
-        Step(APPLY, "env", (("HF_HOME", "/cache"), ("LOG", "1"))),
-    ),
-    "the place of a variable of templates that an apply writes before another webhook's": sequence(
-        File(leader=Pod(), refs="base"),
-        CLIENT_SIDE,
-        Step(CLIENT_SIDE, "leader env", (("LOG", "debug"), ("HF_HOME", "/models"))),
-        other="before",
-    ),
     "what is left of a leader's template that an apply removes with the annotations": sequence(
         File(leader=Pod()),
         CLIENT_SIDE,
@@ -283,12 +271,6 @@ MENDED = {
         Step(CLIENT_SIDE, "refs", "base", bypasses=True),
         Step(CLIENT_SIDE, "replicas", 3),
     ),
-    "a leader's template that an apply past the webhooks adds, with the arguments of its workers": sequence(
-        File(Pod(probes=("readinessProbe",))),
-        CLIENT_SIDE,
-        Step(CLIENT_SIDE, "leader template", "same", bypasses=True),
-        Step(CLIENT_SIDE, SAME),
-    ),
     "an image that first the leader gets, and then all, while another release is there": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
@@ -296,13 +278,6 @@ MENDED = {
         Step(RELEASE, "becomes", "with another launch text"),
         Step("edit", "image of all"),
         Step(CLIENT_SIDE, "refresh", "4"),
-    ),
-    "an opt-out past the webhooks, when the file is applied on the server": sequence(
-        File(),
-        APPLY,
-        Step(CLIENT_SIDE, SAME),
-        Step(CLIENT_SIDE, "opted_in", value=False, bypasses=True),
-        Step(APPLY, "refresh", "1"),
     ),
 }
 """Shrunk sequences with another release, or a write past the webhooks, that violated a law before."""
