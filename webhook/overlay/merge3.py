@@ -152,7 +152,7 @@ def _within(value: Any, base: Any) -> Any:
     """Return the fields of a map that another map has too."""
     if not isinstance(value, dict) or not isinstance(base, dict):
         return value
-    return {key: _within(one, base[key]) for key, one in value.items() if key in base}
+    return {key: _within(one, base[key]) for key, one in value.items() if base.get(key) is not None}
 
 
 def _is_replaced(base: Object, ours: Object, theirs: Object) -> bool:

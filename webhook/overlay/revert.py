@@ -173,7 +173,7 @@ def _replaced(field: str, was: Any, put_on: Any) -> Any:
         return [
             _replaced("", item, items[key]) for key, item in by_identity(field, was).items() if key in items
         ]
-    return was
+    return merge(NOTHING, was) if isinstance(was, dict) else was
 
 
 def _template(

@@ -279,6 +279,12 @@ MENDED = {
         Step("edit", "image of all"),
         Step(CLIENT_SIDE, "refresh", "4"),
     ),
+    "a probe that a launch removed, when its author removes it past the webhooks": sequence(
+        File(Pod(probes=("readinessProbe",))),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "probes", (), bypasses=True),
+        Step(CLIENT_SIDE, "refresh", "4"),
+    ),
 }
 """Shrunk sequences with another release, or a write past the webhooks, that violated a law before."""
 
