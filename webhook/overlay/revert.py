@@ -233,10 +233,12 @@ def _with_edited_volumes(sides: Sides) -> Sides:
         {
             **item,
             "volumeMounts": [
-                one for one in listed(item.get("volumeMounts")) if one.get("name") not in edited
+                one
+                for one in listed(item.get("volumeMounts"))
+                if text(mapping(one).get("name")) not in edited
             ],
         }
-        for item in listed(spec.get("containers"))
+        for item in map(mapping, listed(spec.get("containers")))
     ]
     return sides._replace(base={**sides.base, "spec": {**spec, "containers": containers}})
 

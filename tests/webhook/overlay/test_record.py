@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from intent.errors import FieldError
-from tests.builders.lws import changed, lws, put
+from tests.builders.lws import WORKER, changed, lws, put
 from webhook.mutate import RECORDABLE
 from webhook.overlay import record
 from webhook.overlay.record import Expansion, Part, Record
@@ -117,6 +117,15 @@ def test_a_forged_reverse_overlay_raises_nothing(was: Any) -> None:
     found = original(once, Record(record_of_it.put_on, was))
 
     assert "labels" not in found["metadata"]
+
+
+@pytest.mark.parametrize("other", [None, "x", {"name": "y", "volumeMounts": [None, {"name": {}}]}])
+def test_any_container_beside_an_edited_volume_raises_nothing(other: Any) -> None:
+    stored = put(lws())
+    stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"].append(other)
+    edited = changed(stored, f"{WORKER}.spec.volumes.0.emptyDir", {"sizeLimit": "1Gi"})
+
+    assert put(edited, stored)["spec"]["leaderWorkerTemplate"]["size"] == 2
 
 
 @pytest.mark.parametrize("items", [["x"], [7], [{"name": {}}], [["x"]]])
