@@ -772,8 +772,8 @@ _ARGUMENTS: Final = {
     ),
     "more ranks in a pod than accelerators": Mistake(
         "FI316 engine.args[2]",
-        "must fit each pod: -dp 32 = 32 accelerators, 16 on each of 2 pods, and one requests 8; lower a size, "
-        "or set spec.leaderWorkerTemplate.size to 4",
+        "must fit each pod: -dp 32 = 32 accelerators, 16 on each of 2 pods, and one requests 8; lower a size"
+        ", or set spec.leaderWorkerTemplate.size to 4",
         args("org/M", "-dp", "32", "-dpl", "16"),
     ),
     "too few ranks in the pods": Mistake(
