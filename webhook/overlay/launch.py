@@ -7,6 +7,7 @@ from intent import Object
 from intent.shapes import listed, strings
 from intent.tree import same
 from webhook.overlay.arguments import Arguments, transferred
+from webhook.overlay.written import Named
 
 LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
@@ -30,7 +31,8 @@ def launch3(
     """
     same_fields = {key: theirs.get(key) for key in ARGUMENTS if key not in launched}
     now, injected, author = (arguments({**one, **same_fields}) for one in (theirs, base, ours))
-    if now == injected:
+    is_noted = all(key in file and not isinstance(file[key], Named) for key in launched)
+    if now == injected and not is_noted:
         return author, "injected"
     mine = _written(launched, base, ours, theirs, file)
     if all(theirs.get(key) in (base.get(key), ours.get(key)) for key in launched):

@@ -45,6 +45,10 @@ class Unread(dict[str, Any]):
     """A map with one owner, as it is now: the file has the map, and all or some of these fields."""
 
 
+class Named(list[Any]):
+    """A list that the file has: in this place, but perhaps with other words."""
+
+
 def written(live: Object, old: Object | None) -> Object:
     """Return the part of the live object that the writer's file holds; empty if that is not known.
 
@@ -141,7 +145,7 @@ def _entries(lws: Object) -> list[bytes]:
 def _owned(value: Any, fields: Object, field: str = "") -> Any:
     """Return the part of a value that is in a set of fields (`fieldsV1`); `.` is the map or list itself."""
     if isinstance(value, list):
-        return list(_items(value, fields, field)) if field in LIST_KEYS else value
+        return list(_items(value, fields, field)) if field in LIST_KEYS else Named(value)
     if not isinstance(value, dict):
         return value
     if field in _ATOMIC and not fields:

@@ -206,6 +206,9 @@ FOUND = {
         Step(CLIENT_SIDE, "refresh", ""),
         other="after",
     ),
+    "the model in the arguments of a file, in place of the annotation that injected it": sequence(
+        File(size=1, source="hf://org/M1"), CLIENT_SIDE, Step(CLIENT_SIDE, "source", "")
+    ),
 }
 """Shrunk sequences that violated a law before their rule was mended, or without their rule."""
 
