@@ -8,7 +8,7 @@
 No function here changes its arguments, or raises for any JSON.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -95,22 +95,24 @@ def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:
 
     Then the stored record counts: one that a write brings may be forged, and no object shows what a launch
     replaced. A record with another launch, or without one, changes what depends on it. An earlier call of the
-    write may have made it: then it has the launch that the rules give for what it says was replaced.
+    write may have made it: then it has the launch that the rules give for what it says was replaced. A
+    template that the write removes may come back as it is stored, and not otherwise.
     """
     write = write_state.write
     if write.old is None or not write.has_record or records.find(write.live) == records.find(write.old):
         return False
-    now, then, result = map(_launches, (live, write.old, wanted))
+    now, then = (_launches(one, group_of(live)) for one in (live, write.old))
+    before, result = (_launches(one, group_of(wanted)) for one in (write.old, wanted))
     recorded = (write.record, write.stored, record_of(wanted))
     mine, stored, given = ([part for part in _launches(one.put_on) if part] for one in recorded)
     is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
     is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
-    return now == then and (now != result or is_other or isinstance(write_state, Invalid))
+    return now == then and (before != result or is_other or isinstance(write_state, Invalid))
 
 
-def _launches(lws: Object) -> list[Object]:
-    """Return the fields of the containers of both templates that a launch may replace."""
-    specs = [pod_of(template_of(lws, field)) for field in (LEADER, WORKER)]
+def _launches(lws: Object, fields: Collection[str] = (LEADER, WORKER)) -> list[Object]:
+    """Return the fields of the containers of these templates that a launch may replace."""
+    specs = [pod_of(template_of(lws, field)) for field in (LEADER, WORKER) if field in fields]
     return [
         {key: value for key, value in mapping(one).items() if key in RESTORED}
         for spec in specs

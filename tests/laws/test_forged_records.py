@@ -30,6 +30,7 @@ from webhook import review
 from webhook.check import check
 from webhook.expand import expand
 from webhook.mutate import CONCERNS, RESTORED
+from webhook.overlay.group import LEADER, group_of, with_group
 from webhook.templates.content import needed
 
 EVIL: Final = {"name": "evil", "image": "evil", "securityContext": {"privileged": True}}
@@ -109,6 +110,9 @@ WRITES: Final[dict[str, Callable[[Object], Object]]] = {
     "another setting": lambda live: changed(live, "metadata.annotations.fusioninfer.io/role-name", "other"),
     "a pod annotation": lambda live: changed(live, f"{WORKER}.metadata.annotations.now", "1"),
     "no annotation": lambda live: changed(live, "metadata.annotations.fusioninfer.io/service", None),
+    "no leader": lambda live: with_group(
+        live, {key: value for key, value in group_of(live).items() if key != LEADER}
+    ),
 }
 
 
@@ -146,12 +150,15 @@ def of_workers(probe: Object | None) -> Object:
     return {"spec": {"leaderWorkerTemplate": {"workerTemplate": worker}}}
 
 
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", [write for write in WRITES if write != "no leader"])
 @pytest.mark.parametrize("probe", PROBES)
 def test_a_probe_that_a_record_says_was_removed_counts_as_its_author_s_write_or_not_at_all(
     probe: str, write: str
 ) -> None:
-    """An earlier call of the same write may have removed it, and nothing else shows what its author wrote."""
+    """An earlier call of the same write may have removed it, and nothing else shows what its author wrote.
+
+    A leader that a write removes may come back as it is stored.
+    """
     send, there = WRITES[write], of_workers(PROBES[probe])
     stored = put(lws(leader=template(container(readinessProbe=HEALTH))))
     record = record_of(stored)
@@ -162,6 +169,17 @@ def test_a_probe_that_a_record_says_was_removed_counts_as_its_author_s_write_or_
 
     assert made in (ignored, written)
     assert pods(made) == pods(ignored)
+
+
+def test_a_leader_that_a_write_removes_gets_no_probe_of_a_forged_record() -> None:
+    stored = put(lws(worker=template(container(readinessProbe=HEALTH))))
+    record, removed = record_of(stored), WRITES["no leader"]
+    record["was"] = merge(record["was"], of_workers(HEALTH | {"exec": {"command": ["evil"]}}))
+
+    made, honest = (put(removed(one), stored) for one in (with_record(stored, record), stored))
+
+    assert "leaderTemplate" in stored["spec"]["leaderWorkerTemplate"]
+    assert pods(made) == pods(honest)
 
 
 def is_replaced(leaf: Any, live: Object) -> bool:
