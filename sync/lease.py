@@ -4,7 +4,7 @@ Rules of this file (client-go `tools/leaderelection`, and known defects of other
 1. Our deadlines use a monotonic clock, and count from before the renewal was sent.
 2. Another holder's Lease has expired when *we* saw no change of it for its whole duration, or for ours if
  that is longer: anybody may have edited it. Its timestamps are not read. A deletion is no change: the holder
- does not know of it, and continues. Who never saw the Lease waits until a holder would have noticed.
+ does not know of it, and continues. A process that never saw the Lease waits two retry periods.
 3. Every error while renewing is a failed renewal, not only an answer of the API server.
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
  After the deadline the Lease is not released either: a request may still be in flight.

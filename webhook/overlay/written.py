@@ -46,7 +46,7 @@ class Unread(dict[str, Any]):
 
 
 class Named(list[Any]):
-    """A list that the file has: in this place, but perhaps with other words."""
+    """A list that the file has, perhaps with other items: `managedFields` shows its name alone."""
 
 
 def written(live: Object, old: Object | None) -> Object:
