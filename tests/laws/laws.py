@@ -7,17 +7,14 @@ from typing import Any, Final
 
 import jsonpatch
 import orjson
-from hypothesis import strategies as st
 
 from intent import Object
-from intent.annotations import EXPANSION, SERVICE
 from intent.lws import Template
 from intent.settings import Settings
 from intent.tree import COPY, FIRST, Overlay, identity, index, is_keyed, name_of
 from tests.builders.reviews import review as sent
-from tests.laws.strategies import TOOLS, defaulted, mixtures
+from tests.laws.strategies import TOOLS, defaulted
 from webhook import review
-from webhook.check import check
 from webhook.expand import change, expand, wish
 from webhook.layout import Input
 from webhook.mutate import REPLACEABLE
@@ -30,7 +27,6 @@ from webhook.mutate.sidecar import SIDECAR
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.record import RULES
 from webhook.state import Fresh, state
 
 
@@ -88,40 +84,6 @@ def idempotent(engine: Engine, lws: Object) -> bool:
     assert engine.put(stored, stored) == stored
     assert engine.put(stored) == stored
     return once != lws
-
-
-def converges(engine: Engine, lws: Object, data: st.DataObject) -> bool:
-    """Check that applying the file again gives the same object, with every tool."""
-    once = engine.put(lws)
-
-    for apply in TOOLS.values():
-        assert engine.put(apply(once, lws), once) == once
-    mixed = engine.put(data.draw(mixtures(once, lws)), once)
-    assert _without_order(mixed) == _without_order(once)
-    assert engine.put(mixed, mixed) == mixed
-    return once != lws
-
-
-def carries_on(engine: Engine, lws: Object) -> bool:
-    """Check that the expansion of another release stays, and is accepted, while the file is the same."""
-    older = Engine(concerns=engine.concerns[1:])
-    once = defaulted(foreign(older.put(lws)), lws)
-
-    for apply in TOOLS.values():
-        again = defaulted(engine.put(apply(once, lws), once), lws)
-        assert again == once
-        assert "FI902" not in {one.code for one in (*check(again, once), *check(again))}
-    return once != lws
-
-
-def foreign(lws: Object) -> Object:
-    """Return the object with its record in another reading, if it has one."""
-    annotations = lws["metadata"]["annotations"]
-    if EXPANSION not in annotations:
-        return lws
-    record = orjson.loads(annotations[EXPANSION]) | {"by": RULES + 1}
-    text = orjson.dumps(record, option=orjson.OPT_SORT_KEYS).decode()
-    return {**lws, "metadata": {**lws["metadata"], "annotations": {**annotations, EXPANSION: text}}}
 
 
 def withdraws(engine: Engine, lws: Object) -> bool:
@@ -242,7 +204,3 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...]
     if isinstance(value, list) and value and path and is_keyed(path[-1], value):
         return [leaf for item in value for leaf in leaves(item, (*path, (name_of(path[-1], item),)))]
     return [] if value in ({}, []) else [(path, value)]
-
-
-def _without_order(lws: Object) -> list[str]:
-    return sorted(repr(leaf) for leaf in leaves(lws) if SERVICE not in leaf[0])

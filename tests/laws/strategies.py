@@ -6,7 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from intent import Object
-from intent.annotations import EXPANSION, PARTS, SERVICE
+from intent.annotations import PARTS, SERVICE
 from intent.tree import identity, is_keyed
 
 NOISE: Final = st.recursive(
@@ -277,30 +277,3 @@ def defaulted(live: Object, _file: Object) -> Object:
 
 
 TOOLS: Final = {"client-side": client_side, "server-side": server_side, "replace": replaced}
-
-
-@st.composite
-def mixtures(draw: st.DrawFn, live: Any, file: Any, field: str = "") -> Any:
-    """Draw a mixture of two objects: each value is taken from one or the other."""
-    if live == file:
-        return live
-    if isinstance(live, dict) and isinstance(file, dict):
-        mixed = {
-            key: value if value == file.get(key) else draw(mixtures(value, file.get(key), key))
-            for key, value in live.items()
-        }
-        kept = {key: value for key, value in mixed.items() if value is not None or file.get(key, "") is None}
-        if any(kept.get(key) != live.get(key) for key in ("command", "args")):
-            # a client that sends its command also sends the probes and hooks that were removed
-            kept |= {key: value for key, value in file.items() if key not in live or key == "lifecycle"}
-        lists = [key for key in live if is_keyed(key, live[key]) and live[key] != file.get(key)]
-        if lists and all(kept.get(key) == file.get(key) for key in lists):
-            # a client that replaces all lists of a container replaces the container
-            words = ("command", "args")
-            kept = {key: value for key, value in kept.items() if key not in words}
-            kept |= {key: file[key] for key in words if key in file}
-        return kept | ({EXPANSION: live[EXPANSION]} if EXPANSION in live else {})
-    if is_keyed(field, live) and is_keyed(field, file):
-        items = {identity(field, item): item for item in file}
-        return [draw(mixtures(item, items.get(identity(field, item), item))) for item in live]
-    return live if draw(st.booleans()) else file
