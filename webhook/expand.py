@@ -245,7 +245,8 @@ def foreseen_write(
 def written(write: Write, wished: Expansion, injection: Injection) -> str:
     """Return the text of the record. What is pinned keeps the text that is stored."""
     stored, is_plain = write.stored, _has_plain_leader(write, injection)
-    is_stored = wished is stored.expansion and write.base == stored.base
+    is_same = write.base == stored.base and injection.was == stored.was
+    is_stored = wished is stored.expansion and is_same
     if is_stored and (is_plain or not stored.leader):
         text: str = records.find(write.old, write.live)
         return text

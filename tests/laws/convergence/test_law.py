@@ -27,6 +27,17 @@ HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
+    "a list of ours that is emptied by hand, beside another webhook": sequence(
+        File(skip="port,dns", source="s3://bucket/m"),
+        CLIENT_SIDE,
+        Step("json patch", "drop our download"),
+        other="after",
+    ),
+    "a variable of ours that an apply takes over": sequence(
+        File(leader=Pod(env=(("HF_HOME", "/model-cache"), ("HF_TOKEN", "mine")))),
+        "replace",
+        Step(APPLY, "leader env", (("VLLM_HOST_IP", "10.0.0.1"),)),
+    ),
     "the leader, which is edited by hand, is recorded as it was made": sequence(
         File(Pod(image="corp/llm:1")),
         CLIENT_SIDE,
