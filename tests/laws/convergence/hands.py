@@ -21,6 +21,8 @@ T = TypeVar("T")
 LENGTH: Final = re.compile(r"(--max-model-len|--context-length) \d+")
 TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 LENGTHS: Final = ("--max-model-len", "--context-length")
+LISTS: Final = ("env", "initContainers", "volumeMounts", "volumes")
+"""Lists of which a removal by hand takes items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,27 @@ def engines(lws: Object, *parts: str) -> Iterator[Object]:
 
 
 def where_written(change: Change) -> Change:
-    """Map a removal: what the author wrote is removed, and what we wrote is restored."""
+    """Map a removal: what the author wrote is removed, and what we wrote is restored.
+
+    A list that has nothing else goes too: on B the author leaves what others added to it.
+    """
 
     def made(lws: Object) -> bool:
+        lists = [(owner, key) for owner in _owners(lws) for key in LISTS if owner.get(key)]
         change(lws)
+        for owner, key in lists:
+            if owner[key] == []:
+                del owner[key]
         return True
 
     return made
+
+
+def _owners(lws: Object) -> Iterator[Object]:
+    """Yield the pod specs and the engine containers."""
+    for _, template in templates(lws):
+        yield template.get("spec", {})
+        yield engine_of(template) or {}
 
 
 # --- changes of what the author wrote -----------------------------------------------------------------

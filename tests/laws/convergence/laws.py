@@ -11,13 +11,14 @@ webhooks. Compared are spec, labels and annotations, apart from the record. Not 
 Another order of the same items is a violation of its own (`order`): the pods would restart. The items of a
 list that were stored keep the stored order, unless its author's own items have another one, also where a
 CREATE would make another order (`in_order`); such steps are counted (`compared in stored order`). If the
-write changes the pods in another way too, they restart anyway, and the order of a CREATE is right as well.
+write changes the pods in another way too, they restart anyway: then the order of a CREATE is right as well,
+and volumes may have any, which means nothing.
 
 The side laws hold for B alone, unless the expected object violates them too, since its author wrote it so.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.annotations import EXPANSION
@@ -28,6 +29,8 @@ from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_
 
 OF_OTHERS: Final = frozenset({"certificates", "REGION"})
 """Items of another webhook: a CREATE of A's object, which has them, puts ours in other places beside them."""
+VOLUMES: Final = frozenset({"volumes"})
+"""Lists whose order means nothing to a pod."""
 OPTIONAL: Final = frozenset(
     {
         *("metadata", "labels", "annotations", "volumes", "initContainers"),
@@ -39,8 +42,8 @@ MARKS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_
 """Text that only a launcher writes; the generator's authors do not."""
 
 
-def compared(lws: Object, *, ordered: bool = True) -> Object:
-    """Return the part of an object that is compared, in canonical form.
+def compared(lws: Object, unordered: Collection[str] = ()) -> Object:
+    """Return the part of an object that is compared, in canonical form; some lists without their order.
 
     Without kubectl's note of its last file: one that was exported holds the record.
     """
@@ -48,18 +51,19 @@ def compared(lws: Object, *, ordered: bool = True) -> Object:
     noted = metadata.get("annotations", {})
     annotations = {key: value for key, value in noted.items() if key not in (EXPANSION, LAST_APPLIED)}
     whole = {"annotations": annotations, "labels": metadata.get("labels", {}), "spec": lws["spec"]}
-    found: Object = _canonical(whole, "", ordered=ordered)
+    found: Object = _canonical(whole, "", unordered)
     return found
 
 
-def _canonical(value: Any, field: str, *, ordered: bool) -> Any:
+def _canonical(value: Any, field: str, unordered: Collection[str]) -> Any:
     if isinstance(value, dict):
-        items = {key: _canonical(item, key, ordered=ordered) for key, item in value.items()}
+        items = {key: _canonical(item, key, unordered) for key, item in value.items()}
         return {key: item for key, item in items.items() if not (key in OPTIONAL and item in ({}, [], None))}
     if isinstance(value, list):
-        items_of = [_canonical(item, "", ordered=ordered) for item in value]
+        items_of = [_canonical(item, "", unordered) for item in value]
         if field in LIST_KEYS:
-            items_of.sort(key=_is_of_others if ordered else lambda item: repr(keys_of(field, item)))
+            is_free = field in unordered
+            items_of.sort(key=(lambda item: repr(keys_of(field, item))) if is_free else _is_of_others)
         return items_of
     return value
 
@@ -97,7 +101,7 @@ def difference(expected: Any, stored: Any, path: str = "", field: str = "") -> I
 
 def restarts(before: Object, stored: Object) -> bool:
     """Return whether a write changed the pods, apart from the order of lists."""
-    one, other = (compared(lws, ordered=False)["spec"]["leaderWorkerTemplate"] for lws in (before, stored))
+    one, other = (compared(lws, LIST_KEYS)["spec"]["leaderWorkerTemplate"] for lws in (before, stored))
     return bool(one != other)
 
 
@@ -110,31 +114,60 @@ def _short(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
-def in_order(expected: Any, before: Any, author: Any, restarted: Any = None, field: str = "") -> Any:
+class Orders(NamedTuple):
+    """The objects that decide the order of the expected one, or the values of one field in them."""
+
+    before: Any
+    """What was stored on B."""
+    author: Any
+    """What is stored on A."""
+    earlier: Any
+    """What was stored on A."""
+    sent: Any = None
+    """What was sent to B. This and the next are None unless the write changes the pods in another way too."""
+    stored: Any = None
+    """What is stored on B."""
+
+    def of(self, value: Callable[[Any], Any]) -> "Orders":
+        """Return the same with a part of each object."""
+        return Orders(*map(value, self))
+
+
+def in_order(expected: Any, orders: Orders, field: str = "") -> Any:
     """Return the expected object with the items of each list that were stored before in their order.
 
-    Another order restarts pods. The author's items have the author's order in any case; those of another
-    webhook, which A has too, are not the author's. A list that has the expected order in `restarted`, the
-    object that is stored now, keeps it.
+    Another order restarts pods. The author's items have another one if their author changed it; those of
+    another webhook, which A has too, are not the author's. A list in a template that changes in another way
+    too may also have the order of a CREATE, or that in which its items were sent.
     """
     if isinstance(expected, dict):
-        was, mine, has = (one if isinstance(one, dict) else {} for one in (before, author, restarted))
-        return {
-            key: in_order(item, was.get(key), mine.get(key), has.get(key), key)
-            for key, item in expected.items()
-        }
-    if not all(is_keyed(field, one) for one in (expected, before)):
+        maps = orders.of(lambda one: one if isinstance(one, dict) else {})
+        return {key: in_order(item, maps.of(_field(key)), key) for key, item in expected.items()}
+    if not all(is_keyed(field, one) for one in (expected, orders.before)):
         return expected
-    made, then, own, now = (
-        {keys_of(field, item): item for item in one or ()} for one in (expected, before, author, restarted)
-    )
-    found = {key: in_order(item, then.get(key), own.get(key), now.get(key)) for key, item in made.items()}
-    stored = iter([key for key in then if key in found])
-    kept = [next(stored) if key in then else key for key in found]
-    written = [key for key in _not_of_others(own) if key in found]
-    is_kept = written == [key for key in kept if key in written]
-    is_kept = is_kept and _not_of_others(now) != _not_of_others(found)
-    return [found[key] for key in (kept if is_kept else found)]
+    made = {keys_of(field, item): item for item in expected}
+    items = orders.of(lambda one: {keys_of(field, item): item for item in one or ()})
+    found = {key: in_order(item, items.of(_field(key))) for key, item in made.items()}
+    then, own, earlier, sent, now = items
+    before = iter([key for key in then if key in found])
+    kept = [next(before) if key in then else key for key in found]
+    is_reordered = _order(own, earlier) != _order(earlier, own)
+    if is_reordered or _not_of_others(now) == _not_of_others(found):
+        return [*found.values()]
+    new = [key for key in found if key not in sent]
+    as_sent = [key for key in sent if key in found]
+    if [*now] in (new + as_sent, as_sent + new):
+        return [found[key] for key in now]
+    return [found[key] for key in kept]
+
+
+def _order(items: dict[Any, Object], others: dict[Any, Object]) -> list[Any]:
+    """Return the keys of the items that are among others too, and that another webhook does not add."""
+    return [key for key in _not_of_others(items) if key in others]
+
+
+def _field(key: Any) -> Callable[[Any], Any]:
+    return lambda value: value.get(key)
 
 
 def _not_of_others(items: dict[Any, Object]) -> list[Any]:
@@ -217,12 +250,12 @@ def is_launched(engine: Object) -> bool:
     return any(mark in _words(engine) for mark in MARKS)
 
 
-def converges(expected: Object, stored: Object) -> tuple[str, str]:
+def converges(expected: Object, stored: Object, unordered: Collection[str] = ()) -> tuple[str, str]:
     """Return the violated law, `converges` or `order`, and the first differences; or nothing."""
-    one, other = compared(expected), compared(stored)
+    one, other = compared(expected, unordered), compared(stored, unordered)
     if one == other:
         return "", ""
-    is_order = compared(expected, ordered=False) == compared(stored, ordered=False)
+    is_order = compared(expected, LIST_KEYS) == compared(stored, LIST_KEYS)
     return "order" if is_order else "converges", "; ".join(list(difference(one, other))[:4])
 
 
@@ -240,7 +273,10 @@ def violated(lws: Object) -> frozenset[str]:
 
 
 def violation(
-    stored: Object, expected: Object | None, excused: frozenset[str] = frozenset()
+    stored: Object,
+    expected: Object | None,
+    excused: frozenset[str] = frozenset(),
+    unordered: Collection[str] = (),
 ) -> tuple[str, str]:
     """Return the first violated law and what is wrong; empty texts if all hold.
 
@@ -250,7 +286,7 @@ def violation(
     for name, law in SIDE_LAWS.items():
         if name not in excused and (found := law(stored)):
             return name, found
-    return converges(expected, stored) if expected else ("", "")
+    return converges(expected, stored, unordered) if expected else ("", "")
 
 
 # --- causes ---------------------------------------------------------------------------------------------

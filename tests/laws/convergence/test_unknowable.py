@@ -10,6 +10,7 @@ from tests.laws.convergence.unknowable import (
     COPY,
     EDITED,
     INJECTED,
+    LAUNCHED,
     NOTED,
     OWNERS,
     REMOVED,
@@ -33,6 +34,10 @@ UNKNOWABLE = {
     "an injected scheduler": (INJECTED, sequence(File(), "helm", Step("helm", "scheduler", "volcano"))),
     "an injected volume": (INJECTED, sequence(File(), "helm", Step("helm", "volumes", ("dshm",)))),
     "an empty map of templates": (INJECTED, sequence(File(refs="base"), "helm", Step("helm", "empty", True))),
+    "injected arguments": (
+        LAUNCHED,
+        sequence(File(size=1, source="s3://bucket/m"), "replace", Step(APPLY, EXPORT)),
+    ),
     "what is left of the copy": (
         COPY,
         sequence(

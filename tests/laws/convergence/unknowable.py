@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from intent import Object
+from intent.annotations import SERVICE
 from tests.laws.convergence.fields import NO_FIELDS, Fields, field_set, leaves, same
 from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
+from tests.laws.convergence.schema import containers, templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +25,12 @@ CLIENT_SIDE: Final = "client-side apply"
 HELM: Final = ("helm", "helm three-way")
 OWNERS: Final = "server-side apply beside another owner"
 INJECTED: Final = "Helm writes what was injected"
+LAUNCHED: Final = "server-side apply writes the arguments that were injected"
 COPY: Final = "Helm merges into the leader's copy"
 REMOVED: Final = "server-side apply leaves out what a launch removed"
 EDITED: Final = "apply merges a leader's template into edits of every template"
 NOTED: Final = "apply after the replace of an export"
-CASES: Final = (OWNERS, INJECTED, COPY, REMOVED, EDITED, NOTED)
+CASES: Final = (OWNERS, INJECTED, LAUNCHED, COPY, REMOVED, EDITED, NOTED)
 
 
 class Side(NamedTuple):
@@ -42,9 +45,13 @@ def unknowable(client: str, file: Object, a: Side, b: Side, created: Object) -> 
     is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
     adds_leader = "leaderTemplate" not in _group(a.stored) and "leaderTemplate" in _group(a.sent)
     cases: dict[str, Callable[[], bool]] = {
-        OWNERS: lambda: is_apply and (_is_removed_once(a, b) or _keeps_what_was_replaced(file, a, b)),
+        OWNERS: lambda: (
+            is_apply
+            and (_is_removed_once(a, b) or _leaves_empty(a, b) or _keeps_what_was_replaced(file, a, b))
+        ),
         REMOVED: lambda: is_apply and _leaves_out_what_was_removed(a, b),
         INJECTED: lambda: is_helm and _writes_what_was_injected(a, b),
+        LAUNCHED: lambda: is_apply and _writes_what_was_launched(a, b),
         NOTED: lambda: (is_apply or is_noted) and _noted(a.stored) != _noted(b.stored),
         COPY: lambda: is_helm and adds_leader and _leaves_of_the_copy(a, b),
         EDITED: lambda: (is_apply or is_noted) and adds_leader and _leaves_of_edits(created, a, b),
@@ -58,6 +65,12 @@ def _is_removed_once(a: Side, b: Side) -> bool:
         (had, had - field_set(_spec(one.sent))) for one in (a, b) for had in [field_set(_spec(one.stored))]
     )
     return bool(((gone_a & had_b) - gone_b) | ((gone_b & had_a) - gone_a))
+
+
+def _leaves_empty(a: Side, b: Side) -> bool:
+    """Return whether the apply leaves a map without fields on B, where A has none."""
+    had, has = (leaves(_spec(one)) for one in b)
+    return any(has[at] == {} for at in has.keys() - had.keys() - leaves(_spec(a.sent), nodes=True).keys())
 
 
 def _keeps_what_was_replaced(file: Object, a: Side, b: Side) -> bool:
@@ -95,6 +108,29 @@ def _writes_what_was_injected(a: Side, b: Side) -> bool:
     had, has = (leaves(_written(one), nodes=True) for one in b)
     written = [at for at, value in now.items() if at not in before or not same(before[at], value)]
     return any(at in had and at in has and (now[at] == {} or same(had[at], now[at])) for at in written)
+
+
+def _writes_what_was_launched(a: Side, b: Side) -> bool:
+    """Return whether the author changes arguments to those that B has already.
+
+    An apply shows which fields its file has, and of a list not the items: while the object has annotations of
+    ours, an earlier call of the same write may have written them.
+    """
+    if SERVICE not in (b.sent["metadata"].get("annotations") or {}):
+        return False
+    was, now, had, has = map(_arguments, (*a, *b))
+    changed = (at for at in now if now[at] is not None and at in was and now[at] != was[at])
+    return any(had.get(at) == has.get(at) == now[at] for at in changed)
+
+
+def _arguments(lws: Object) -> dict[tuple[str, str, str], Any]:
+    """Return command and args of all containers."""
+    return {
+        (field, one["name"], key): one.get(key)
+        for field, template in templates(with_leader(lws))
+        for one in containers(template)
+        for key in ("command", "args")
+    }
 
 
 def _leaves_of_the_copy(a: Side, b: Side) -> bool:

@@ -31,7 +31,7 @@ from tests.laws.convergence.files import (
 from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.releases import RELEASES
-from tests.laws.convergence.schema import Refused, copied
+from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
@@ -389,7 +389,7 @@ def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
         found = world.ours(world.templates).admit(clients.put(world.b, wanted) or world.b, world.b)
     except (Refused, Denied) as error:
         return "violated", "its author may opt out", str(error)
-    one, other = (laws.compared(_opted_out(lws), ordered=False) for lws in (world.a, found))
+    one, other = (laws.compared(_opted_out(lws), LIST_KEYS) for lws in (world.a, found))
     if one != other:
         return "violated", "opting out gives the author's", "; ".join([*laws.difference(one, other)][:4])
     return "side laws", "", ""
@@ -467,16 +467,18 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     """Check the laws after a write of B, of which the object before admission is given."""
     if world.a is None or world.b is None:
         return "denied", "", ""
+    is_restart = before.b is not None and laws.restarts(before.b, world.b)
+    unordered, pods = (laws.VOLUMES, (sent, world.b)) if is_restart else ((), ())
     for a in (world.a, laws.with_others_last(world.a)):
         made = expected = world.expected(a)
         if made and before.b:
-            restarted = world.b if laws.restarts(before.b, world.b) else None
-            expected = laws.in_order(made, before.b, with_leader(a), restarted)
+            earlier = with_leader(before.a) if before.a else None
+            expected = laws.in_order(made, laws.Orders(before.b, with_leader(a), earlier, *pods))
         world.wanted = expected
         if expected is None:
             world.is_loose = True
             world.excuse(sent or world.b)
-        law, detail = laws.violation(world.b, expected, world.excused)
+        law, detail = laws.violation(world.b, expected, world.excused, unordered)
         if law != "order":
             break
     if law:
