@@ -94,23 +94,6 @@ def read_head(body: bytes) -> Head:
         raise ValueError(f"this is no object of an API server: {error}") from error
 
 
-def partial_reader(fields: type) -> Callable[[bytes], Any]:
-    """Return a parser that keeps the fields of a TypedDict, and skips all others without building them.
-
-    JSON that does not match the types is parsed as a whole, as `read_object` does. The parser raises what
-    `read_object` raises, and RecursionError if the JSON is nested too deeply.
-    """
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(fields).decode
-
-    def read(body: bytes) -> Any:
-        try:
-            return decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return read_object(body)
-
-    return read
-
-
 def read_object(body: bytes) -> Any:
     """Parse any JSON. Raises ValueError, also if it is nested too deeply."""
     return orjson.loads(body)

@@ -15,7 +15,6 @@ from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING, api_path
 from intent.settings import Settings
-from kube.wire import read_object
 from sync.observed import autoscaler, pod, routes, volcano
 from sync.observed.cached import (
     AppliedObject,
@@ -30,7 +29,6 @@ from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_key
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.inferencetemplate import InferenceTemplateProjection, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
-from sync.observed.pod_fields import read_pod
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
@@ -121,8 +119,6 @@ class Kind(Generic[R]):
     project: Callable[[Object], R | None]
     """Project an object; None if it does not concern the controller."""
     ownership: Ownership[R] = field(default_factory=Ownership)
-    read: Callable[[bytes], Any] = read_object
-    """Parse an object of a list or a watch; a kind whose projection is small skips fields that it lacks."""
     most: float = 2**18
     """The longest JSON of an object that is parsed, in bytes; of a longer one only the metadata is known."""
 
@@ -326,9 +322,7 @@ ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
 APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)
 OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
 """The kinds that the controller applies, in this order, and prunes, in the reverse order."""
-POD: Final = Kind(
-    Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project), read=read_pod
-)
+POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
 
 

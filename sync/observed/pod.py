@@ -1,7 +1,4 @@
-"""Projection of a pod: its group, whether it is scheduled and ready, and why not.
-
-A field that is read here must be declared in `pod_fields`, which skips all others.
-"""
+"""Projection of a pod: its group, whether it is scheduled and ready, and why not."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ from intent.commands import named
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
 from kube.pool import BytePool
-from kube.wire import Head, read_at_any_depth, read_head
+from kube.wire import Head, read_at_any_depth, read_head, read_object
 from sync.clock import Pace
 from sync.kinds import Kind
 from sync.observed.cached import (
@@ -124,7 +124,7 @@ class Cache(Generic[R]):
         """Project an object from its JSON. Raises ValueError if it cannot be parsed."""
         if len(body) > self.kind.most:
             return self.oversized(await read_at_any_depth(read_head, body), len(body))
-        return self.project(await read_at_any_depth(self.kind.read, body))
+        return self.project(await read_at_any_depth(read_object, body))
 
     def oversized(self, head: Head, length: int) -> UnreadableObject:
         """Return the row of an object whose JSON is too long to be parsed."""

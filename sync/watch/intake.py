@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from kube.pool import BytePool
-from kube.wire import Head, WatchEvent, read_at_any_depth, read_head
+from kube.wire import Head, WatchEvent, read_at_any_depth, read_head, read_object
 from sync.clock import Pace
 from sync.observed.cached import UnreadableObject, unreadable
 from sync.turns import Turns
@@ -99,7 +99,7 @@ class Intake:
             return
         since = self.lists
         try:
-            obj = await read_at_any_depth(self.cache.kind.read, news.body)
+            obj = await read_at_any_depth(read_object, news.body)
         except ValueError as error:
             obj = error
         if self.lists != since:

@@ -1,13 +1,13 @@
 """Parsing JSON of any depth: one item of a page does not affect the others."""
 
-from typing import Any, TypedDict
+from typing import Any
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube.wire import LEVELS, partial_reader, read_at_any_depth, read_event, read_object, read_page, shallow
+from kube.wire import LEVELS, read_at_any_depth, read_event, read_object, read_page, shallow
 
 TOO_DEEP = (1000, 1025, 5000, 20_000)
 JSON = st.recursive(
@@ -72,37 +72,6 @@ async def test_an_event_with_a_deep_object_is_read(levels: int) -> None:
 async def test_a_line_that_is_no_event_is_a_value_error(line: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         await read_at_any_depth(read_event, line)
-
-
-# --- some fields ------------------------------------------------------------------------------------
-
-
-class Fields(TypedDict, total=False):
-    """Fields of an object."""
-
-    n: int
-    text: str
-
-
-READ = partial_reader(Fields)
-
-
-@pytest.mark.parametrize("levels", [1, *TOO_DEEP])
-async def test_other_fields_are_skipped_whatever_their_depth(levels: int) -> None:
-    body = b'{"n":1,"other":' + nested(levels) + b"}"
-
-    assert await read_at_any_depth(READ, body) == {"n": 1}
-
-
-@pytest.mark.parametrize("value", [{"n": "1", "other": 2}, {"text": None, "other": 2}, [1], "n", 5, None])
-def test_json_of_other_types_is_read_as_a_whole(value: Any) -> None:
-    assert READ(orjson.dumps(value)) == value
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b'{"n":', b'{"text":"\xff"}'])
-def test_invalid_json_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        READ(body)
 
 
 # --- cut texts --------------------------------------------------------------------------------------

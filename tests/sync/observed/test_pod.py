@@ -65,7 +65,7 @@ def test_a_pod_is_scheduled_by_its_node_and_ready_by_its_condition() -> None:
 def test_pods_of_a_group_share_what_they_have_in_common() -> None:
     """The controller keeps 50,000 of them."""
     text = orjson.dumps(labelled())
-    one, other = POD.projected(POD.read(text)), POD.projected(POD.read(text))
+    one, other = POD.projected(orjson.loads(text)), POD.projected(orjson.loads(text))
 
     assert one.namespace is other.namespace
     assert one.service is other.service is one.projection.service

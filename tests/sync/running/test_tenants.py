@@ -3,7 +3,6 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -16,7 +15,7 @@ from intent.settings import Settings
 from kube.client import ApiError, Client
 from kube.pool import BytePool
 from kube.request import Request
-from kube.wire import WatchEvent
+from kube.wire import WatchEvent, read_object
 from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, templates
@@ -51,15 +50,16 @@ def reads() -> Reads:
 
 
 @pytest.fixture
-def cache(reads: Reads) -> Cache[Any]:
+def cache(reads: Reads, monkeypatch: pytest.MonkeyPatch) -> Cache[Any]:
     """Return a cache of InferenceServices that notes which objects are read."""
 
     def read(body: bytes) -> Any:
-        obj = INFERENCE_SERVICE.read(body)
+        obj = read_object(body)
         reads.append((obj["metadata"]["namespace"], obj["metadata"]["name"]))
         return obj
 
-    return Cache(replace(INFERENCE_SERVICE, read=read))
+    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    return Cache(INFERENCE_SERVICE)
 
 
 @pytest.fixture
@@ -80,7 +80,9 @@ def arrived(
     return follow
 
 
-async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it() -> None:
+async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The list has no such object any more, and no event will say so again."""
     listed = asyncio.Event()
 
@@ -89,9 +91,10 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
             raise ValueError(
                 "nested too deeply"
             )  # so a thread makes it shallow, and other tasks run meanwhile
-        return INFERENCE_SERVICE.read(body)
+        return read_object(body)
 
-    cache: Cache[Any] = Cache(replace(INFERENCE_SERVICE, read=read))
+    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    cache: Cache[Any] = Cache(INFERENCE_SERVICE)
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service("team-a", "deleted", 1)))
     reading = asyncio.create_task(intake.run())
@@ -186,14 +189,15 @@ async def test_a_list_replaces_what_waits(cache: Cache[Any], background: Backgro
 
 
 async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_when_deleted(
-    background: Background,
+    background: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(body: bytes) -> Any:
         if b'"uid-s"' in body:
             raise ValueError("no JSON")
-        return INFERENCE_SERVICE.read(body)
+        return read_object(body)
 
-    intake = Intake(Cache(replace(INFERENCE_SERVICE, read=read)), BytePool(2**20))
+    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    intake = Intake(Cache(INFERENCE_SERVICE), BytePool(2**20))
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await intake.receive(event(service(*OTHER, 2)))
 
