@@ -24,7 +24,7 @@ from sync.observed.cached import AppliedObject, applies, digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.managed_fields import UNKNOWN, taken_over
 from sync.parts.desired import Refusal
-from sync.state import STATUS, ServiceState, object_path
+from sync.state import STATUS, ServiceState
 from sync.status import merged, surplus, without_messages, without_times
 from sync.watch.cache import Caches, cache_of
 
@@ -300,11 +300,9 @@ class Writer:
         Returns None if the service is paused: a withheld write is no error. Raises `LeadershipLostError`.
         """
         if self.is_paused(state):
-            if state.pause.withhold(request):
-                self.metrics.paused_writes.labels(kind, request.verb).inc()
-                log.info(
-                    "would write", service=state.key, kind=kind, verb=request.verb, path=object_path(request)
-                )
+            state.has_withheld = True
+            self.metrics.paused_writes.labels(kind, request.verb).inc()
+            log.info("would write", service=state.key, kind=kind, verb=request.verb, path=request.path)
             return None
         await self.client.limit.wait()
         seconds = min(self.permit(), at_most)
@@ -320,17 +318,17 @@ class Writer:
 
     def begin(self, state: ServiceState) -> None:
         """Begin a reconcile of a service."""
-        state.pause.begin()
-        if self._is_marked(state.key) != state.pause.is_marked:
-            self._mark(state, is_paused=not state.pause.is_marked)
+        state.has_withheld = False
+        if self._is_marked(state.key) != state.is_paused:
+            self._mark(state, is_paused=not state.is_paused)
 
     def end(self, state: ServiceState) -> None:
         """End the pause of a service that is gone."""
-        if state.pause.is_marked:
+        if state.is_paused:
             self._mark(state, is_paused=False)
 
     def _mark(self, state: ServiceState, *, is_paused: bool) -> None:
-        state.pause.is_marked = is_paused
+        state.is_paused = is_paused
         self.metrics.paused.inc(1 if is_paused else -1)
         log.info("paused" if is_paused else "resumed", service=state.key)
 
@@ -340,7 +338,7 @@ class Writer:
         A reconcile with one withheld write sends no further write: it would delete what should have been
         replaced.
         """
-        return self.observe_only or self._is_marked(state.key) or bool(state.pause.withheld)
+        return self.observe_only or self._is_marked(state.key) or state.has_withheld
 
     def _is_marked(self, key: ServiceKey) -> bool:
         """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""
