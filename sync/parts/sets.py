@@ -4,8 +4,7 @@ The replicas of a role are its author's, or an autoscaler's.
 
 Rules of this file:
 1. The controller never reverts an autoscaler: groups of GPUs would start and stop forever.
-2. Where an autoscaler scales a role that sets `replicas`, a finding says so. A change of `replicas` is
- applied once.
+2. Where an autoscaler scales a role that sets `replicas`, a finding says so.
 3. An autoscaler that is gone has no say: `replicas` is applied again. Whether one of Kubernetes' own is gone
  is known, since all of them are watched; of others only the field manager is known.
 """
@@ -122,7 +121,7 @@ def _of_scaling(snapshot: Snapshot, name: str, others: tuple[str, ...], path: st
 
 def _is_left(snapshot: Snapshot, role: RoleIntent, row: LeaderWorkerSet) -> bool:
     """Return whether the replicas of a role are those of an autoscaler, and stay."""
-    if role.replicas in (None, row.replicas) or role.name in snapshot.claimed:
+    if role.replicas in (None, row.replicas):
         return False
     is_known = row.scaler == MANAGER and AUTOSCALER.kind not in snapshot.unknown
     return bool(row.scaler) and (not is_known or bool(_others(snapshot, row.name)))
