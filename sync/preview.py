@@ -18,7 +18,6 @@ from intent.shapes import metadata, text
 from intent.template import Templates, Unavailable
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observe import ServiceMemory, observe
-from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
@@ -37,18 +36,17 @@ class Preview:
     findings: tuple[Finding, ...]
 
 
-def preview(  # noqa: PLR0913, PLR0917 - the kinds of objects that files may have
+def preview(
     members: Iterable[Member],
     settings: Settings,
     inferenceservices: Iterable[InferenceServiceIntent] = (),
-    autoscalers: Iterable[CachedObject[Autoscaler]] = (),
     config_maps: Iterable[Object] = (),
     templates: Callable[[InferenceServiceIntent], Templates] = lambda _service: {},
 ) -> Preview:
     """Plan and render every service of these members and InferenceServices, in the controller's order.
 
-    `autoscalers` are those of others; `config_maps` are those of users, to which routers may refer; and
-    `templates` returns those that a service may name.
+    `config_maps` are those of users, to which routers may refer; `templates` returns those that a service may
+    name.
     """
     members = tuple(members)
     requests = {
@@ -60,7 +58,7 @@ def preview(  # noqa: PLR0913, PLR0917 - the kinds of objects that files may hav
     kinds: tuple[Cache[Any], ...] = (
         holding(INFERENCE_SERVICE, requests.values()),
         holding(LWS, _rows(members)),
-        holding(AUTOSCALER, autoscalers),
+        holding(AUTOSCALER),
         holding(POD_GROUP),
         holding(POD),
     )

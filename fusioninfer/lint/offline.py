@@ -22,7 +22,6 @@ from intent.resource import KINDS
 from intent.service.member import Member, ServiceKey, member
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
-from sync.observed.autoscaler import is_autoscaler, watched_autoscaler
 from sync.observed.configuration import is_config_map
 from sync.preview import preview
 from webhook.expand import expanded, foreseen
@@ -217,7 +216,7 @@ def is_checked(value: Object) -> bool:
 NO_KIND: Final = "no kind"
 """Stands for the kind of objects without one, where kinds are counted."""
 CHECKED: Final = (is_lws, is_inferenceservice, is_template, is_disaggregated_set)
-PLACED: Final = (*CHECKED, is_autoscaler, is_config_map)
+PLACED: Final = (*CHECKED, is_config_map)
 """The kinds of which the namespace matters: objects of one service are in one."""
 
 
@@ -264,13 +263,10 @@ def _preview(
                 sources[one.subject] = document, part.written
     services = [one for one in each if one.service]
     sources |= {one.service.subject: (one.document, as_it_is) for one in services if one.service}
-    autoscalers = [
-        watched_autoscaler(one.document.object) for one in each if is_autoscaler(one.document.object)
-    ]
     config_maps = [one.document.object for one in each if is_config_map(one.document.object)]
     named = [one.service for one in services if one.service]
     ahead = preview(
-        *(members, settings, named, autoscalers, config_maps),
+        *(members, settings, named, config_maps),
         lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
     unclear = _unclear(each, members)

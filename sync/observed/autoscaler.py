@@ -5,14 +5,12 @@ from typing import Final
 
 from intent import Object, lws
 from intent.shapes import mapping, text
-from sync.observed.cached import CachedObject, cached_object, watched_object
+from sync.observed.cached import CachedObject, cached_object
 from sync.observed.condition import conditions
 from sync.observed.index_keys import target_keys
 
 API_VERSION: Final = "autoscaling/v2"
 KIND: Final = "HorizontalPodAutoscaler"
-KINDS: Final = {KIND: "autoscaling/", "ScaledObject": "keda.sh/"}
-"""The kinds of autoscalers, with their API groups. KEDA makes a HorizontalPodAutoscaler of a ScaledObject."""
 MANAGER: Final = "kube-controller-manager"
 """The field manager of Kubernetes' own autoscaler."""
 NEEDED: Final = ("AbleToScale", "ScalingActive")
@@ -25,8 +23,6 @@ DISABLED: Final = "ScalingDisabled"
 class Autoscaler:
     """What one autoscaler scales."""
 
-    described: str
-    """Its kind and name."""
     target: str = ""
     """The name of the LeaderWorkerSet; empty if it scales something else."""
     problem: str = ""
@@ -34,26 +30,14 @@ class Autoscaler:
 
 
 def project(obj: Object) -> Autoscaler:
-    """Project a HorizontalPodAutoscaler or a ScaledObject."""
-    name = text(mapping(obj.get("metadata")).get("name"))
-    return Autoscaler(f"{obj.get('kind') or KIND} {name}", _target(obj), _problem(obj))
+    """Project a HorizontalPodAutoscaler."""
+    return Autoscaler(_target(obj), _problem(obj))
 
 
 def cached_autoscaler(obj: Object) -> CachedObject[Autoscaler] | None:
     """Project a HorizontalPodAutoscaler; None if the controller did not apply it, and it scales no LWS."""
-    row = watched_autoscaler(obj)
-    return cached_object(obj, project, target_keys) if row.applied or row.projection.target else None
-
-
-def watched_autoscaler(obj: Object) -> CachedObject[Autoscaler]:
-    """Project an autoscaler that the controller does not write, such as one of a file."""
-    return watched_object(obj, project, target_keys)
-
-
-def is_autoscaler(obj: Object) -> bool:
-    """Return whether an object is an autoscaler, of any version."""
-    group = KINDS.get(text(obj.get("kind")))
-    return group is not None and text(obj.get("apiVersion")).startswith(group)
+    row = cached_object(obj, project, target_keys)
+    return row if row.applied or row.projection.target else None
 
 
 def _target(obj: Object) -> str:

@@ -115,7 +115,7 @@ def _of_scaling(snapshot: Snapshot, name: str, others: tuple[str, ...], path: st
         return
     for row in snapshot.of(AUTOSCALER):
         if row.name == name and row.applied and row.projection.problem:
-            message = f"{row.projection.described} does not scale: {row.projection.problem}"
+            message = f"{AUTOSCALER.kind} {row.name} does not scale: {row.projection.problem}"
             yield FieldError(path, None, message, IDLE)
 
 
@@ -131,7 +131,7 @@ def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:
     """Return the autoscalers of a LeaderWorkerSet that the controller did not make."""
     service, owners = snapshot.situation.key[1], snapshot.owners
     return tuple(
-        row.projection.described
+        f"{AUTOSCALER.kind} {row.name}"
         for row in snapshot.of(AUTOSCALER)
         if row.projection.target == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from sync.observed.autoscaler import Autoscaler, cached_autoscaler, is_autoscaler, watched_autoscaler
+from sync.observed.autoscaler import Autoscaler, cached_autoscaler
 from tests.sync.samples import APPLIED
 
 SET = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1-decode"}
@@ -34,7 +34,7 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
 def test_it_is_found_by_the_set_that_it_scales() -> None:
     row = kept(hpa())
 
-    assert row.projection == Autoscaler("HorizontalPodAutoscaler mine", "r1-decode")
+    assert row.projection == Autoscaler("r1-decode")
     assert row.index_keys == (("LeaderWorkerSet", "team-a", "r1-decode"),)
 
 
@@ -84,25 +84,3 @@ def test_a_problem_is_that_of_the_conditions_without_which_it_does_not_scale(
 
 def test_a_change_of_the_status_changes_no_fingerprint() -> None:
     assert kept(hpa()).fingerprint == kept(hpa(SET, condition("a", "b", "c"))).fingerprint
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind", "expected"),
-    [
-        ("autoscaling/v2", "HorizontalPodAutoscaler", True),
-        ("autoscaling/v1", "HorizontalPodAutoscaler", True),
-        ("keda.sh/v1alpha1", "ScaledObject", True),
-        ("other.sh/v1", "ScaledObject", False),
-        ("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", False),
-        (None, "ScaledObject", False),
-        (None, None, False),
-    ],
-)
-def test_autoscalers_in_files(api_version: Any, kind: Any, *, expected: bool) -> None:
-    assert is_autoscaler({"apiVersion": api_version, "kind": kind}) is expected
-
-
-def test_a_scaled_object_is_named_as_what_it_is() -> None:
-    scaled = hpa() | {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
-
-    assert watched_autoscaler(scaled).projection == Autoscaler("ScaledObject mine", "r1-decode")

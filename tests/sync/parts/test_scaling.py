@@ -36,7 +36,7 @@ SCALED = asking(replicas=None, scaling=scaling(pods(), minReplicas=2))
 
 def autoscaler(name: str = "mine", *, target: str = DECODE, ours: bool = False, **fields: Any) -> Any:
     """Return the row of an autoscaler."""
-    seen = Autoscaler(f"HorizontalPodAutoscaler {name}", target, fields.pop("problem", ""))
+    seen = Autoscaler(target, fields.pop("problem", ""))
     owned: dict[str, Any] = {"applied": True, "owners": (OWNER,)} if ours else {}
     return CachedObject(KEY[0], name, projection=seen, **owned, **fields)
 
@@ -170,6 +170,6 @@ def test_an_autoscaler_that_does_not_scale_is_reported_with_its_reason() -> None
 
 
 def test_one_of_another_owner_has_no_say() -> None:
-    other = replace(autoscaler(DECODE, problem="no metrics"), projection=Autoscaler("x", "", "no metrics"))
+    other = replace(autoscaler(DECODE, problem="no metrics"), projection=Autoscaler("", "no metrics"))
 
     assert said(snapshot(SCALED, other)) == []
