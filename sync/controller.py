@@ -32,7 +32,6 @@ from sync.observed import volcano
 from sync.observed.index_keys import IndexKey, Key, service_keys
 from sync.parts.desired import Desired, Refusal, refusal_finding
 from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
-from sync.parts.templates import with_stored_version
 from sync.parts.traffic import TARGET_PORTS, with_one_port
 from sync.queue import Queue
 from sync.snapshot import Snapshot
@@ -158,7 +157,7 @@ class Controller:
                 unapplied.add(obj)
                 continue
             try:
-                if found := await self._apply(state, obj, snapshot, check):
+                if found := await self._apply(state, obj, check):
                     unapplied.add(obj, *found)
             except ApiError as error:
                 unapplied.errors.append(error)
@@ -167,26 +166,20 @@ class Controller:
                 unapplied.add(obj, *([retryable(kind, name, error)] if is_finding else []))
         return unapplied
 
-    async def _apply(
-        self, state: ServiceState, obj: Object, snapshot: Snapshot, check: OwnerCheck
-    ) -> tuple[Refusal, ...]:
-        """Apply one object; a LeaderWorkerSet that is refused with changed templates, with those that it has.
+    async def _apply(self, state: ServiceState, obj: Object, check: OwnerCheck) -> tuple[Refusal, ...]:
+        """Apply one object; an InferencePool that is refused with several ports, with the first one.
 
-        An InferencePool that is refused with several ports gets the first one. Returns why it is not written
-        as desired.
+        Returns why it is not written as desired.
         """
         kind = OUTPUTS[obj["kind"]]
         refusal = await self.writer.apply(state, kind, obj, check)
         if refusal is None:
             return ()
-        earlier = with_stored_version(obj, snapshot) if kind is LWS else None
-        other = earlier or (with_one_port(obj) if TARGET_PORTS in refusal.message else None)
-        if other is None:
+        fewer = with_one_port(obj) if TARGET_PORTS in refusal.message else None
+        if fewer is None:
             return (refusal,)
-        again = await self.writer.apply(state, kind, other, check)
-        if again is None and other is not earlier:
-            return (replace(refusal, partly=True),)
-        return tuple(dict.fromkeys(one for one in (refusal, again) if one))
+        again = await self.writer.apply(state, kind, fewer, check)
+        return tuple(dict.fromkeys((refusal, again))) if again else (replace(refusal, partly=True),)
 
     async def prune(
         self, state: ServiceState, snapshot: Snapshot, desired: Desired, unapplied: Unapplied

@@ -46,17 +46,6 @@ def _version(lws: Object, stored: LeaderWorkerSet | None, named: NamedTemplates,
     return digest([list(one) for one in sources if one]).hex()[:LENGTH]
 
 
-def with_stored_version(lws: Object, snapshot: Snapshot) -> Object | None:
-    """Return a rendered LeaderWorkerSet with the templates that it has; None if it should have no other ones.
-
-    Admission may refuse a changed template. The other edits of the service do not wait for its repair.
-    """
-    name, version = lws["metadata"]["name"], annotations(lws).get(TEMPLATES_VERSION)
-    stored = snapshot.reports.get(name)
-    is_other = version and stored and stored.templates_version != version
-    return _with_version(lws, stored.templates_version) if stored and is_other else None
-
-
 def _with_version(lws: Object, version: str) -> Object:
     """Return a LeaderWorkerSet with a version of its templates; without the annotation if there is none."""
     of = lws["metadata"]

@@ -1,14 +1,12 @@
 """The controller and InferenceTemplates: status, Events, services that follow them, and routers."""
 
 import copy
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from intent import Object
-from intent.annotations import NOT_EXPANDED
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
 from tests.builders.templates import template
@@ -25,7 +23,6 @@ SERVICE = INFERENCE_SERVICE.path(*KEY)
 SET = LWS.path("team-a", "r1-inference")
 ROUTE = OUTPUTS["HTTPRoute"].path("team-a", "r1-httproute")
 VERSION = "fusioninfer.io/templates-version"
-REFUSED = "refused"
 Serve = Callable[[Object], Awaitable[None]]
 GATEWAY = {"parentRefs": [{"name": "shared", "namespace": "infra"}], "hostnames": ["a.example"]}
 
@@ -49,8 +46,6 @@ def admitted(api: Api) -> None:
         if obj["kind"] == "LeaderWorkerSet":
             there = {"base": api.objects[TEMPLATE]} if TEMPLATE in api.objects else {}
             obj.update(expanded(obj, Settings(), there))
-            if f'"priorityClassName": "{REFUSED}"' in json.dumps(obj["spec"]):
-                obj["metadata"]["labels"]["refused"] = f"{NOT_EXPANDED}the template is wrong"
         admit(obj)
 
     api.prune = prune
@@ -125,28 +120,6 @@ async def test_a_service_that_follows_takes_the_changed_template(api: Api, serve
     change(api)
 
     await eventually(lambda: [one["generation"] for one in applied(api)] == [2])
-    await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
-    assert api.objects[SET]["metadata"]["annotations"][VERSION] != before
-
-
-async def test_other_edits_do_not_wait_for_the_repair_of_a_template_that_admission_refuses(
-    api: Api, serve: Serve
-) -> None:
-    await serve(service(followTemplates=True))
-    before = api.objects[SET]["metadata"]["annotations"][VERSION]
-
-    change(api, pods=[{"for": "common", "template": {"spec": {"priorityClassName": REFUSED}}}])
-    await eventually(lambda: any("the template is wrong" in one["message"] for one in api.findings()))
-    edited = copy.deepcopy(api.objects[SERVICE]["spec"])
-    edited["roles"][0]["replicas"] = 3
-    api.edit(SERVICE, **edited)
-
-    await eventually(lambda: api.objects[SET]["spec"]["replicas"] == 3)
-    assert api.objects[SET]["metadata"]["annotations"][VERSION] == before
-    assert condition(api) == ("False", "TemplateChanged")
-
-    change(api, pods=[{"for": "common", "template": {"spec": {"priorityClassName": "newer"}}}])
-
     await eventually(lambda: condition(api) == ("True", "TemplatesCurrent"))
     assert api.objects[SET]["metadata"]["annotations"][VERSION] != before
 
