@@ -51,7 +51,7 @@ def preview(
     members = tuple(members)
     requests = {
         (one.namespace, one.name): CachedInferenceService(
-            one.namespace, one.name, one.uid, one.generation, intent=one
+            *(one.namespace, one.name, one.uid, one.name), generation=one.generation, intent=one
         )
         for one in inferenceservices
     }

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 import orjson
@@ -41,63 +41,31 @@ NOT_DIGESTED: Final = frozenset({"apiVersion", "kind", "status"})
 """Top-level fields that are not part of the digest: lists of built-in kinds omit the first two."""
 
 
-class Row(Protocol):
-    """What every projection of an object has, whatever its kind."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the object."""
-
-    @property
-    def name(self) -> str:
-        """The name of the object."""
-
-    @property
-    def uid(self) -> str:
-        """The uid of the object; empty if it is not stored."""
-
-    @property
-    def service(self) -> str:
-        """The service that the object belongs to; empty if it belongs to none."""
-
-    @property
-    def index_keys(self) -> tuple[Key, ...]:
-        """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
-
-    @property
-    def resource_version(self) -> int:
-        """The version of the object; a later version has a higher number."""
-
-    @property
-    def status_digest(self) -> bytes:
-        """The digest of a status that the controller writes; empty where it writes none."""
-
-
 @dataclass(frozen=True, slots=True)
-class ObjectVersion:
-    """Which object a row is about, and which version of it."""
+class Row:
+    """What is kept of every object, whatever its kind: which one it is, and in which version."""
 
     namespace: str
     name: str
     uid: str = ""
     service: str = ""
-    """The value of the service label."""
+    """The service that the object belongs to, by its label; empty if it belongs to none."""
     resource_version: int = field(default=0, compare=False)
     """The version of the object; a later version has a higher number."""
 
     @property
     def index_keys(self) -> tuple[Key, ...]:
-        """None, unless a kind has some."""
+        """Further keys under which a cache finds the row: none, unless a kind has some."""
         return ()
 
     @property
     def status_digest(self) -> bytes:
-        """Empty: the controller writes no status of this kind."""
+        """The digest of a status that the controller writes; empty where it writes none."""
         return b""
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadableObject(ObjectVersion):
+class UnreadableObject(Row):
     """An object that could not be projected; only its metadata is known."""
 
     why: str = ""
@@ -119,7 +87,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedObject(ObjectVersion):
+class AppliedObject(Row):
     """An object of a kind that the controller applies."""
 
     owners: tuple[Owner, ...] = ()
@@ -168,14 +136,12 @@ class ObjectTooLargeError(Exception):
 
 def unreadable(obj: Object, error: Exception) -> UnreadableObject:
     """Build the row of an object that could not be projected; every API server validates the metadata."""
+    return UnreadableObject(**_identity(obj), why=f"{type(error).__name__}: {str(error)[:LONGEST]}")
+
+
+def _identity(obj: Object) -> Object:
+    """Return the fields of `Row`."""
     metadata = mapping(obj.get("metadata"))
-    return UnreadableObject(
-        **_object_version(metadata), why=f"{type(error).__name__}: {str(error)[:LONGEST]}"
-    )
-
-
-def _object_version(metadata: Object) -> Object:
-    """Return the fields of `ObjectVersion`."""
     return {
         "namespace": shared(metadata.get("namespace")),
         "name": text(metadata.get("name")),
@@ -205,17 +171,24 @@ def watched_object(
     index_keys: Callable[[Object], tuple[Key, ...]] = no_index_keys,
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller only watches."""
-    metadata = mapping(obj.get("metadata"))
     return CachedObject(
-        **_object_version(metadata),
-        owners=owners(metadata),
-        applied=is_applied(obj),
-        replaced=is_replaced(obj),
-        deleting=bool(metadata.get("deletionTimestamp")),
-        paused=is_paused(metadata.get("annotations")),
+        **common_fields(obj),
+        paused=is_paused(mapping(obj.get("metadata")).get("annotations")),
         index_keys=index_keys(obj),
         projection=projection(obj),
     )
+
+
+def common_fields(obj: Object) -> Object:
+    """Return the fields of `AppliedObject`, without the fingerprint."""
+    metadata = mapping(obj.get("metadata"))
+    return {
+        **_identity(obj),
+        "owners": owners(metadata),
+        "applied": is_applied(obj),
+        "replaced": is_replaced(obj),
+        "deleting": bool(metadata.get("deletionTimestamp")),
+    }
 
 
 def cached_object(

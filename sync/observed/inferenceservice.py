@@ -16,7 +16,7 @@ from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.shapes import listed, mapping, number, text
-from sync.observed.cached import LONGEST, TooDeepError, canonical, digest, resource_version
+from sync.observed.cached import LONGEST, AppliedObject, TooDeepError, canonical, common_fields, digest
 from sync.observed.index_keys import IndexKey, namesake_keys
 from sync.observed.inferencetemplate import keys_of
 
@@ -34,12 +34,12 @@ Digests = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class CachedInferenceService:
-    """One InferenceService."""
+class CachedInferenceService(AppliedObject):
+    """One InferenceService; the service that it defines has the same name.
 
-    namespace: str
-    name: str
-    uid: str = ""
+    Its fingerprint is that of metadata and spec, from which `content` derives.
+    """
+
     generation: int = 0
     content: bytes = field(default=b"", compare=False)
     """Its compressed JSON; empty if it is not safe to read."""
@@ -49,16 +49,11 @@ class CachedInferenceService:
     """Why it is not safe to read."""
     status: Object = field(default_factory=dict, compare=False)
     """The stored status. A change of it alone is no change of the row: see `Cache.status_changed`."""
-    fingerprint: bytes = b""
-    """Equal for two objects with equal metadata and spec; `content` derives from these."""
     status_digest: bytes = field(default=b"", compare=False)
     """Equal for two with equal status."""
-    deleting: bool = False
     paused: bool = False
     """Whether an annotation pauses its service."""
     index_keys: tuple[IndexKey, ...] = ()
-    resource_version: int = field(default=0, compare=False)
-    """The version of the object; a later version has a higher number."""
 
     @property
     def value(self) -> InferenceServiceIntent | None:
@@ -77,11 +72,6 @@ class CachedInferenceService:
         return _parsed(self.content)[1] if self.content else self.unread
 
     @property
-    def service(self) -> str:
-        """The service that it defines has the same name."""
-        return self.name
-
-    @property
     def subject(self) -> Subject:
         """The InferenceService as the subject of a finding."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)
@@ -93,19 +83,14 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
     digests, unread = _digested(obj, metadata, status)
     return CachedInferenceService(
-        namespace=namespace,
-        name=name,
-        uid=text(metadata.get("uid")),
+        **common_fields(obj) | {"service": name, "fingerprint": digests[0]},
         generation=number(metadata.get("generation")),
         content=b"" if unread else _packed(obj),
         unread=unread,
         status=status if any(digests) else {},
-        fingerprint=digests[0],
         status_digest=digests[1],
-        deleting=bool(metadata.get("deletionTimestamp")),
         paused=is_paused(metadata.get("annotations")),
         index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, () if unread else _base_refs(obj))),
-        resource_version=resource_version(metadata),
     )
 
 

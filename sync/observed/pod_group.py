@@ -7,15 +7,7 @@ from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.gang import revision_of
 from intent.shapes import listed, mapping, number, text
-from sync.observed.cached import (
-    AppliedObject,
-    Owner,
-    digest,
-    is_applied,
-    is_replaced,
-    owners,
-    resource_version,
-)
+from sync.observed.cached import AppliedObject, Owner, common_fields, digest, owners
 from sync.observed.condition import conditions
 from sync.observed.index_keys import POD_GROUP, IndexKey, Key, pod_group_key
 
@@ -80,19 +72,14 @@ class PodGroup(AppliedObject):
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, either stored or desired."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
-    name = text(metadata.get("name"))
-    applied = is_applied(obj)
+    common = common_fields(obj)
     return PodGroup(
-        namespace=text(metadata.get("namespace")),
-        name=name,
-        uid=text(metadata.get("uid")),
-        service=_service(metadata, name) if applied else "",
-        resource_version=resource_version(metadata),
-        owners=_owners(metadata),
-        applied=applied,
-        replaced=is_replaced(obj),
-        deleting=bool(metadata.get("deletionTimestamp")),
-        fingerprint=_fingerprint(metadata, spec),
+        **common
+        | {
+            "service": _service(metadata, common["name"]) if common["applied"] else "",
+            "owners": _owners(metadata),
+            "fingerprint": _fingerprint(metadata, spec),
+        },
         roles=_roles(metadata),
         policies=_policies(spec),
         queue=text(spec.get("queue")),

@@ -90,7 +90,7 @@ def seen(
 ) -> Snapshot:
     """Return the snapshot of a service with these members; `pods` are None where they are not known."""
     key = members[0].key if members else (service.namespace, service.name) if service else KEY
-    row = CachedInferenceService(*key, service.uid, intent=service) if service else None
+    row = CachedInferenceService(*key, service.uid, key[1], intent=service) if service else None
     of_pods = {POD.kind: tuple(CachedObject(one.namespace, one.name, projection=one) for one in pods or ())}
     unknown = {POD.kind: "not known"} if pods is None else {}
     by_gang = gangs(members)

@@ -158,7 +158,7 @@ def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
         router=Router("router", routing) if routing.wanted else None,
         scheduler=next((one.scheduler for one in live if one.scheduler), NO_GANG),
     )
-    return replace(snapshot, service=CachedInferenceService(namespace, name, intent=value))
+    return replace(snapshot, service=CachedInferenceService(namespace, name, service=name, intent=value))
 
 
 def _roles(snapshot: Snapshot, sets: tuple[Object, ...]) -> list[tuple[RoleIntent, str]]:

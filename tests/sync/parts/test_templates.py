@@ -50,7 +50,7 @@ def stored(version: str) -> CachedObject[LeaderWorkerSetProjection]:
 
 def snapshot(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> Snapshot:
     rows = {"LeaderWorkerSet": (stored(version),)} if version else {}
-    cached = CachedInferenceService("team-a", "svc", value.uid, intent=value)
+    cached = CachedInferenceService("team-a", "svc", value.uid, "svc", intent=value)
     return Snapshot(Situation(("team-a", "svc"), ()), cached, rows, templates=templates)
 
 
