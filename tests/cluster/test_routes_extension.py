@@ -4,7 +4,7 @@ One cluster starts with 1.6, gets 1.5, goes on to 1.6 and back, and gets llm-d's
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -52,11 +52,9 @@ KEPT: Final = [one for one in MADE if one not in {"inferenceobjectives", "destin
 GONE: Final = ("inferenceobjectives", "inferencemodelrewrites")
 """What 1.6 does not define."""
 ENGINE: Final = template(container(args=["org/M"], resources=None))
-APPLIED: Final = ("True", "RoutesAccepted")
-NOT_APPLIED: Final = ("True", "PriorityNotApplied")
+ACCEPTED: Final = {"RoutesReady": ("True", "RoutesAccepted")}
 PICKERS: Final = {"labelSelector": "app.kubernetes.io/name=endpoint-picker"}
 SECONDS: Final = 300.0
-"""The controller asks each minute what is served."""
 
 
 def name_of(row: str) -> str:
@@ -142,18 +140,10 @@ def kept(cluster: Cluster, namespace: str) -> dict[str, tuple[str, int]]:
     }
 
 
-def say(cluster: Cluster, namespace: str, expected: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Wait until services say this of their routes; return the messages by picker."""
-    found = {}
-    for row, state in expected.items():
-        name = name_of(row)
-        conditions = says(cluster, namespace, name, {"RoutesReady": state}, SECONDS)["conditions"]
-        found[row] = next(one["message"] for one in conditions if one["type"] == "RoutesReady")
-    return found
-
-
-def all_say(cluster: Cluster, namespace: str, state: tuple[str, str]) -> dict[str, str]:
-    return say(cluster, namespace, dict.fromkeys(ROWS, state))
+def accepted(cluster: Cluster, namespace: str) -> None:
+    """Wait until gateways accept the routes of all services."""
+    for row in ROWS:
+        says(cluster, namespace, name_of(row), ACCEPTED, SECONDS)
 
 
 def objectives(cluster: Cluster, namespace: str) -> set[str]:
@@ -164,6 +154,12 @@ def objectives(cluster: Cluster, namespace: str) -> set[str]:
 def codes(cluster: Cluster, namespace: str, row: str) -> str:
     """Return the messages of the Events about a service."""
     return "\n".join(one["message"] for one in told(cluster, namespace, name_of(row)))
+
+
+def are_told(cluster: Cluster, namespace: str) -> bool:
+    """Return whether an Event says of each service what its priority needs."""
+    needs = "install the CRDs of InferenceObjective"
+    return all(needs in codes(cluster, namespace, row) for row in ROWS)
 
 
 def checked(cluster: Cluster) -> dict[str, tuple[str, str]]:
@@ -188,15 +184,12 @@ def test_an_endpoint_picker_starts_with_pools_alone_unless_it_needs_more(extende
 
 def test_releases_come_and_go_and_routes_stay(extended: Network, namespace: str) -> None:
     there = extended.cluster
-    messages = all_say(there, namespace, NOT_APPLIED)
+    accepted(there, namespace)
     before = kept(there, namespace)
     for name in NAMES:
         assert {f"inferencepools/{name}-pool", f"deployments/{name}-epp"} <= before.keys()
         assert {f"httproutes/{name}-httproute", f"services/{name}-api"} <= before.keys()
-    assert all("install the CRDs of InferenceObjective" in one for one in messages.values())
-    until(lambda: "choose gie-1.5" in codes(there, namespace, "gie-1.2"), "gie-1.2 is told")
-    until(lambda: "choose llm-d-0.10" in codes(there, namespace, "llm-d-0.4"), "llm-d-0.4 is told")
-    assert "FI826" not in codes(there, namespace, "gie-1.5")
+    until(lambda: are_told(there, namespace), "the CRDs of InferenceObjective are asked for")
 
     lines = checked(there)
     assert lines["inference-extension-known"][0] == "ok"
@@ -206,20 +199,18 @@ def test_releases_come_and_go_and_routes_stay(extended: Network, namespace: str)
     assert "gie-1-2: gie-1.2 does not start" in detail
 
     install(there, ROUTE_CRDS[1])
-    all_say(there, namespace, APPLIED)
     until(lambda: objectives(there, namespace) == set(NAMES), "each service has its InferenceObjective")
+    accepted(there, namespace)
     assert kept(there, namespace) == before
     assert checked(there)["priorities"] == ("ok", "")
 
     install(there, LATER_ROUTE_CRDS[1])
-    all_say(there, namespace, NOT_APPLIED)
+    accepted(there, namespace)
     assert kept(there, namespace) == before
 
     install(there, ROUTE_CRDS[1])
     install_those_of_llm_d(there)
-    say(there, namespace, dict.fromkeys(ROWS[:3], APPLIED))
     until(lambda: objectives(there, namespace) == set(NAMES), "the InferenceObjectives are there again")
     assert "llm-d-0-10: llm-d-0.10 reads llm-d.ai/v1alpha2 alone" in checked(there)["priorities"][1]
-    alone = "reads the InferenceObjectives of llm-d.ai/v1alpha2 alone"
-    until(lambda: alone in say(there, namespace, {"llm-d-0.10": NOT_APPLIED})["llm-d-0.10"], alone)
+    accepted(there, namespace)
     assert kept(there, namespace) == before
