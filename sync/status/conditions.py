@@ -13,7 +13,7 @@ from intent.gang import needs_gang
 from sync.status import failures
 from sync.status.components import phase
 from sync.status.groups import RoleView, Wait, absent, group_size
-from sync.status.inputs import Observed, behind, unapplied
+from sync.status.inputs import Observed, behind
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
 from sync.status.templates import templates_applied
@@ -52,7 +52,7 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
     if waits_for := failures.waiting_for_role(seen):
         return Verdict("WaitingForRole", waits_for)
-    missing = waits(roles)
+    missing = [role.wait for role in roles if role.wait]
     if not missing:
         return Verdict("PodsMissing", "; ".join(map(_short_of_pods, roles)))
     scheduler, parts = seen.service.scheduler, [one.role for one in roles]
@@ -61,11 +61,6 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
             "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
     return Verdict("WaitingForResources", _with_quote(missing, seen))
-
-
-def waits(roles: Iterable[RoleView]) -> list[Wait]:
-    """Return what each of these roles waits for, if it waits."""
-    return [role.wait for role in roles if role.wait]
 
 
 def _with_quote(missing: list[Wait], seen: Observed) -> str:
@@ -147,24 +142,7 @@ def active(seen: Observed) -> Verdict:
     return Verdict("InferenceServiceAvailable", _replicas(seen.roles))
 
 
-# --- Progressing, Failed ----------------------------------------------------------------------------
-
-
-def progressing(seen: Observed) -> Verdict:
-    """Judge `Progressing`: objects are being applied, or pods start."""
-    cause = failures.cause(seen)
-    if cause and unapplied(seen):
-        return Verdict("Held", f"not all objects are applied; repair first: {cause}")
-    if late := unapplied(seen) or behind(seen):
-        return Verdict("Applying", late)
-    rolling = [role.name for role in seen.roles if role.is_updating]
-    if rolling:
-        return Verdict("RollingUpdate", f"replicas of {_named(rolling)} are being replaced")
-    unready = [role for role in seen.roles if role.ready < role.desired]
-    if unready:
-        text = (_replicas(unready), *map(str, waits(unready)))
-        return Verdict("ReplicasNotReady", "; ".join(text))
-    return Verdict("Complete", _replicas(seen.roles))
+# --- Failed -----------------------------------------------------------------------------------------
 
 
 def failed(seen: Observed) -> Verdict:
@@ -186,7 +164,6 @@ JUDGES: Final[dict[str, Callable[[Observed], Verdict | None]]] = {
     "TemplatesApplied": templates_applied,
     "Ready": is_ready,
     "Active": active,
-    "Progressing": progressing,
     "Failed": failed,
 }
 """By type of condition, in the order of the list; None: it does not concern the service."""

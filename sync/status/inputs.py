@@ -70,8 +70,6 @@ class Observed:
     """Findings about it, warnings included; those about its routes are in `routes`."""
     settled: bool = True
     """Whether everything that serves, routes aside, is stored as this generation desires it, and observed."""
-    is_scaled: bool = True
-    """Whether all desired autoscalers are stored; nothing serves less without them."""
     templates: NamedTemplates = NONE_NAMED
     """The InferenceTemplates that it names."""
 
@@ -95,15 +93,8 @@ class Observed:
 
 def unstored(seen: Observed) -> str:
     """Return that a desired object that serves is not stored, routes included; empty if all are."""
-    return "" if seen.settled and (seen.routes is None or seen.routes.settled) else _not_all_applied(seen)
-
-
-def unapplied(seen: Observed) -> str:
-    """Return that any desired object is not stored; empty if all are."""
-    return unstored(seen) or ("" if seen.is_scaled else _not_all_applied(seen))
-
-
-def _not_all_applied(seen: Observed) -> str:
+    if seen.settled and (seen.routes is None or seen.routes.settled):
+        return ""
     problem = f"not all objects of generation {seen.service.generation} are applied yet"
     errors = (*seen.errors, *(seen.routes.errors if seen.routes else ()))
     return next((f"{problem}: {error.message}" for error in errors if error.softened), problem)

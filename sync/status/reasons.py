@@ -19,7 +19,6 @@ CONDITIONS: Final = {
     "Ready": "requests are served: `Initialized`, `Scheduled` and `RoutesReady`, "
     "and at least one complete replica of every role is ready",
     "Active": "the service is complete: every replica of every role is ready",
-    "Progressing": "objects are being applied, pods are starting, or a rolling update is in progress",
     "Failed": "something is wrong that does not resolve with time",
 }
 """Conditions in their order, and what `True` means."""
@@ -181,13 +180,6 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str, *tuple[E
             "check `status.components`, then `Scheduled` and `Failed`",
         ),
         "NotObserved": ("Unknown", _EARLIER, _WAIT),
-    },
-    "Progressing": {
-        "Applying": ("True", "the objects of this generation are being applied", ""),
-        "RollingUpdate": ("True", "replicas are being replaced, one by one", ""),
-        "ReplicasNotReady": ("True", "replicas are starting, or wait for nodes", ""),
-        "Held": ("False", "not all objects are applied, and an error must be repaired first", _READ_MESSAGE),
-        "Complete": ("False", "everything is applied and ready", ""),
     },
     "Failed": {
         "InferenceServiceFailed": ("True", "a rule is broken, or an object is refused", _READ_MESSAGE),

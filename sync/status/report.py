@@ -65,7 +65,6 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
         api=_api(snapshot, desired),
         errors=_errors(desired.findings),
         settled=snapshot.unapplied <= ASIDE and snapshot.value is not None and not snapshot.is_deleting,
-        is_scaled=AUTOSCALER.kind not in snapshot.unapplied,
         templates=snapshot.templates,
     )
 

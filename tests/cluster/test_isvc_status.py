@@ -27,7 +27,6 @@ COMPLETE: Final = {
     "Scheduled": ("True", "AllScheduled"),
     "Ready": READY,
     "Active": ("True", "InferenceServiceAvailable"),
-    "Progressing": ("False", "Complete"),
 }
 FIRST_IMAGE: Final = "vllm/vllm-openai:v0.11.0"
 IMAGE: Final = "vllm/vllm-openai:v0.11.1"

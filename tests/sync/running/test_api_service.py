@@ -86,7 +86,7 @@ async def test_a_service_that_cannot_have_it_works_as_before(api: Api, start: St
 
     assert condition(api, "Failed")["status"] == "False"
     assert "r1-api" not in str(condition(api, "RoutesReady"))
-    assert reported(api, "Progressing") != "Applying"
+    assert reported(api, "Active") != "NotObserved"
 
 
 async def test_a_refused_service_stops_nothing_else(api: Api, start: Start) -> None:

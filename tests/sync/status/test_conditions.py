@@ -86,27 +86,10 @@ ACTIVE: Final[dict[str, Case]] = {
     "a complete service": (seen(), "True InferenceServiceAvailable"),
     "a missing replica": (seen(P0, D0), f"False InferenceServiceProcessing: {ONE_OF_TWO}"),
     "a rolling update": (seen(sets=UPDATING), "False InferenceServiceProcessing"),
-}
-PROGRESSING: Final[dict[str, Case]] = {
-    "a complete service": (seen(), "False Complete"),
     "a service that is being applied": (
-        seen(settled=False),
-        "True Applying: not all objects of generation 3 are applied yet",
-    ),
-    "an LWS with an old status": (seen(sets=LATE), "True Applying"),
-    "a rolling update is named": (
-        seen(sets=UPDATING),
-        "True RollingUpdate: replicas of role prefill are being replaced",
-    ),
-    "a waiting replica and what it lacks": (SHORT, f"True ReplicasNotReady: {ONE_OF_TWO}; {LACKS}"),
-    "an error that blocks the service": (seen(settled=False, errors=(RULE,)), "False Held"),
-    "a temporary error is named": (
         seen(settled=False, errors=(TROUBLE,)),
-        "True Applying: not all objects of generation 3 are applied yet: r1-decode is not written: 500",
+        "Unknown NotObserved: not all objects of generation 3 are applied yet: r1-decode is not written: 500",
     ),
-    "routes that are being applied": (seen(routes=WORKS), "True Applying"),
-    "refused routes": (seen(routes=replace(WORKS, errors=(RULE,))), "False Held"),
-    "an autoscaler that is not stored yet": (seen(is_scaled=False), "True Applying"),
 }
 FAILED: Final[dict[str, Case]] = {
     "without errors": (seen(), "False NothingFailed"),
@@ -131,7 +114,7 @@ def test_a_reason_is_one_word_of_a_known_condition(row: Reason) -> None:
     assert re.fullmatch("[A-Z][A-Za-z]+", row.reason)
 
 
-@each(Initialized=INITIALIZED, Ready=READY, Active=ACTIVE, Progressing=PROGRESSING, Failed=FAILED)
+@each(Initialized=INITIALIZED, Ready=READY, Active=ACTIVE, Failed=FAILED)
 def test_a_condition_has_the_reason_of_its_cause(
     kind: str, observed: Observed, verdict: str, said: str
 ) -> None:
@@ -185,21 +168,9 @@ def test_a_crash_hidden_by_an_error_is_reported_again_without_its_message() -> N
     )
 
 
-def test_a_service_serves_without_its_autoscaler() -> None:
-    refused = FieldError("spec", None, "HorizontalPodAutoscaler r1-decode is refused", "FI872")
-    without = seen(is_scaled=False, errors=(refused,))
-
-    others = [name for name in CONDITIONS if name not in {"Progressing", "Failed", *OPTIONAL}]
-    assert {name: reason(name, without) for name in others} == {name: reason(name, seen()) for name in others}
-    assert reason("Progressing", without) == ("False", "Held")
-    assert reason("Failed", without) == ("True", "InferenceServiceFailed")
-
-
 def test_every_false_condition_has_a_remedy() -> None:
-    """`Progressing` is neither good nor bad."""
     good = {**dict.fromkeys(CONDITIONS, "True"), "Failed": "False"}
-    judged = [row for row in REASONS if row.condition not in {"", "Progressing"}]
-    rows = [row for row in judged if row.status != good.get(row.condition)]
+    rows = [row for row in REASONS if row.condition and row.status != good.get(row.condition)]
 
     assert rows
     assert [row for row in rows if not row.remedy] == []

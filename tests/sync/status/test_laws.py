@@ -98,7 +98,6 @@ OBSERVED = st.builds(
     routes=ROUTES,
     errors=ERRORS,
     settled=st.booleans(),
-    is_scaled=st.booleans(),
 )
 STORED = OBJECTS | OBSERVED.map(lambda seen: status(seen, {}, NOW))
 """What may be stored: anything, or the status of other rows."""
