@@ -13,7 +13,7 @@ from typing import Final
 from intent import Object
 from intent.errors import printable
 from intent.shapes import mapping, text
-from sync.status.addresses import addresses, served
+from sync.status.addresses import addresses
 from sync.status.compare import by_type, dated, differs, merged, surplus, without_messages, without_times
 from sync.status.components import components, ready_counts
 from sync.status.conditions import JUDGES, state
@@ -46,7 +46,7 @@ def status(seen: Observed, before: Object, now: str) -> Object:
         **_filled(
             components=components(seen, mapping(before.get("components")), now), ready=ready_counts(seen)
         ),
-        **addresses(served(seen)),
+        **addresses(seen),
         **applied_templates(seen),
     }
 

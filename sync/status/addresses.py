@@ -4,7 +4,6 @@ First the listeners that accept the route, then the Ingress, last the Service fo
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
@@ -15,37 +14,20 @@ from sync.status.routes import accepted_by
 
 SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
 """Scheme and default port, by the protocol of a listener; an HTTPRoute attaches to no other."""
+Address = tuple[str, str]
+"""The object that serves a URL, and the URL."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedAddress:
-    """A URL, and the object that serves it."""
-
-    name: str
-    url: str
-    is_internal: bool = False
-    """Whether only clients in the cluster reach it."""
-
-    @property
-    def address(self) -> Object:
-        """The item of `status.addresses`."""
-        return {"name": self.name, "url": self.url}
+def addresses(seen: Observed) -> Object:
+    """Return `status.addresses`, and `status.url`: the first one for clients outside of the cluster."""
+    outside = tuple(_outside(seen))
+    found = tuple(dict.fromkeys((*outside, *_of_service(seen))))[:MOST_ADDRESSES]
+    listed = [{"name": name, "url": url} for name, url in found]
+    first = {"url": outside[0][1]} if outside else {}
+    return {**first, **({"addresses": listed} if listed else {})}
 
 
-def served(seen: Observed) -> tuple[ServedAddress, ...]:
-    """Return the addresses of the service: of gateways that accept its route, of its Ingress, its Service."""
-    found = (*_outside(seen), *_of_service(seen))
-    return tuple({(one.name, one.url): one for one in found}.values())[:MOST_ADDRESSES]
-
-
-def addresses(found: tuple[ServedAddress, ...]) -> Object:
-    """Return `status.url`, the first address outside of the cluster, and `status.addresses`, if any."""
-    first = next((one.url for one in found if not one.is_internal), "")
-    listed = [one.address for one in found]
-    return {**({"url": first} if first else {}), **({"addresses": listed} if listed else {})}
-
-
-def _outside(seen: Observed) -> Iterator[ServedAddress]:
+def _outside(seen: Observed) -> Iterator[Address]:
     routes = seen.routes
     if routes is None:
         return
@@ -55,19 +37,18 @@ def _outside(seen: Observed) -> Iterator[ServedAddress]:
         yield from _of_ingress(routes.ingress)
 
 
-def _of_service(seen: Observed) -> Iterator[ServedAddress]:
+def _of_service(seen: Observed) -> Iterator[Address]:
     """Yield the address of the Service on the leaders; every DNS of a cluster resolves this short form."""
     if seen.api:
-        url = f"http://{seen.api}.{seen.service.namespace}.svc"
-        yield ServedAddress(f"Service {seen.api}", url, is_internal=True)
+        yield f"Service {seen.api}", f"http://{seen.api}.{seen.service.namespace}.svc"
 
 
-def _of_ingress(ingress: Ingress) -> Iterator[ServedAddress]:
+def _of_ingress(ingress: Ingress) -> Iterator[Address]:
     """Yield the URLs of an Ingress that has an address: of its hosts, else of its addresses."""
     scheme = "https" if ingress.tls else "http"
     for host, path in ingress.entries if ingress.addresses else ():
         for name in (host,) if host else ingress.addresses:
-            yield ServedAddress(f"Ingress {ingress.name}", f"{scheme}://{_authority(name)}{path}")
+            yield f"Ingress {ingress.name}", f"{scheme}://{_authority(name)}{path}"
 
 
 def _authority(host: str) -> str:
@@ -75,13 +56,13 @@ def _authority(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _of_gateways(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[ServedAddress]:
+def _of_gateways(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[Address]:
     by_name = {gateway.key: gateway for gateway in gateways}
     for parent in accepted_by(route):
         gateway = by_name.get(parent.gateway)
         for listener in gateway.listeners if gateway and parent.kind == "Gateway" else ():
             for host in _hosts(route, listener, gateway) if gateway and _is_meant(listener, parent) else ():
-                yield ServedAddress(str(gateway), f"{_origin(listener, host)}{route.prefix}")
+                yield str(gateway), f"{_origin(listener, host)}{route.prefix}"
 
 
 def _is_meant(listener: Listener, parent: Parent) -> bool:

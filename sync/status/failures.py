@@ -8,7 +8,7 @@ from catalog.codes import CODES
 from intent.errors import FieldError
 from sync.observed.pod import Failure, ObservedPod
 from sync.status.groups import RoleView
-from sync.status.inputs import Observed, ObservedRoutes
+from sync.status.inputs import Observed
 
 CRASHED: Final = "FI412"
 NO_IMAGE: Final = "FI413"
@@ -29,17 +29,16 @@ CODE_OF: Final = {
 WAITING: Final = "FI410"
 
 
+def first(errors: Iterable[FieldError]) -> str:
+    """Return the first of these errors by code, then by path, with its remedy; empty if there is none."""
+    wrong = (error for error in errors if error.severity == "error")
+    found = sorted(wrong, key=lambda error: (error.code, error.path, error.message))
+    return f"{found[0]}. To repair it: {CODES[found[0].code].remedy}" if found else ""
+
+
 def cause(seen: Observed) -> str:
-    """Return the first error among the findings, with its remedy; empty if there is none.
-
-    The order is by code, then by path, and so the same in every reconcile.
-    """
-    return _first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
-
-
-def route_cause(routes: ObservedRoutes) -> str:
-    """Return the first error about routes; empty if there is none."""
-    return _first(routes.errors)
+    """Return the first error among all findings (`first`)."""
+    return first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
 
 
 def waiting_for_role(seen: Observed) -> str:
@@ -78,9 +77,3 @@ def _described(pod: str, failure: Failure) -> str:
     message = f": {failure.message}" if failure.message else ""
     remedy = CODES[code].remedy.replace("POD", pod)
     return f"pod {pod}{container}: {failure.reason}{message} ({code}: {remedy})"
-
-
-def _first(errors: Iterable[FieldError]) -> str:
-    wrong = (error for error in errors if error.severity == "error")
-    found = sorted(wrong, key=lambda error: (error.code, error.path, error.message))
-    return f"{found[0]}. To repair it: {CODES[found[0].code].remedy}" if found else ""

@@ -17,8 +17,7 @@ def routes_ready(seen: Observed) -> Verdict:
     """Judge `RoutesReady`: requests can come in through the routes."""
     if seen.routes is None:
         return Verdict("NoRoutesWanted") if seen.service.roles else Verdict("NotObserved", behind(seen))
-    refused = failures.route_cause(seen.routes)
-    if refused:
+    if refused := failures.first(seen.routes.errors):
         return Verdict("RoutesRefused", refused)
     verdicts = (check(seen.routes) for check in CHECKS)
     return next((verdict for verdict in verdicts if verdict), _accepted(seen, seen.routes))
@@ -55,8 +54,10 @@ def _picked_by(routes: ObservedRoutes) -> str:
 
 
 def _missing(routes: ObservedRoutes) -> Verdict | None:
+    """Return which objects do not exist, or that it is not known; the author's InferencePool comes first."""
+    is_own = bool(routes.own_pool) and routes.pool is None
     parts = {
-        "InferencePool": routes.picked and routes.pool is None,
+        "InferencePool": is_own or (routes.picked and routes.pool is None),
         "Deployment of the endpoint picker": routes.picked and routes.picker is None,
         "HTTPRoute": routes.attached and routes.http_route is None,
         "Ingress": routes.wants_ingress and routes.ingress is None,
@@ -65,16 +66,9 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
     unknown = [why for name in missing if (why := routes.unknown.get(name.partition(" ")[0]))]
     if unknown:
         return Verdict("NotObserved", unknown[0])
+    if is_own:
+        return Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
     return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None
-
-
-def _pool_missing(routes: ObservedRoutes) -> Verdict | None:
-    """Return that the author's InferencePool does not exist."""
-    if not routes.own_pool or routes.pool is not None:
-        return None
-    if why := routes.unknown.get("InferencePool"):
-        return Verdict("NotObserved", why)
-    return Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
 
 
 def _route_refused(routes: ObservedRoutes) -> Verdict | None:
@@ -92,7 +86,8 @@ def _pool_refused(routes: ObservedRoutes) -> Verdict | None:
     if routes.pool is None:
         return None
     answers = _of_gateways(routes.pool, routes.http_route if routes.attached else None)
-    return next((verdict for one in answers if (verdict := _pool_verdict(one))), None)
+    refusals = (_refusal(one, "InferencePool", "PoolNotAccepted") for one in answers)
+    return next((verdict for verdict in refusals if verdict), None)
 
 
 def _gateway_refused(routes: ObservedRoutes) -> Verdict | None:
@@ -156,7 +151,6 @@ def _gone(route: HTTPRoute, routes: ObservedRoutes) -> Iterator[Parent]:
 
 
 CHECKS: Final[tuple[Callable[[ObservedRoutes], Verdict | None], ...]] = (
-    _pool_missing,
     _missing,
     _route_refused,
     _pool_refused,
@@ -193,30 +187,22 @@ def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
     answers = _to(parent, route.answers)
     if any(map(_takes, answers)):
         return None
-    return next((verdict for one in answers if (verdict := _route_verdict(one))), None)
+    refusals = (_refusal(one, "HTTPRoute", "RouteNotAccepted") for one in answers)
+    return next((verdict for verdict in refusals if verdict), None)
 
 
-def _route_verdict(answer: ParentStatus) -> Verdict | None:
+def _refusal(answer: ParentStatus, kind: str, not_accepted: str) -> Verdict | None:
+    """Return why a controller refuses an object of a kind; None if it does not."""
     accepted, resolved = answer.accepted, answer.resolved
     if accepted and accepted.status == "False":
-        return Verdict("RouteNotAccepted", _message(answer.parent, "refuses the HTTPRoute", accepted))
-    if resolved and resolved.status == "False" and resolved.reason == UNKNOWN_KIND:
+        return Verdict(not_accepted, _message(answer.parent, f"refuses the {kind}", accepted))
+    if resolved is None or resolved.status != "False":
+        return None
+    if resolved.reason == UNKNOWN_KIND:
         problem = "does not know InferencePool: this gateway lacks the inference extension"
         return Verdict("GatewayWithoutInferencePool", _message(answer.parent, problem, resolved))
-    if resolved and resolved.status == "False":
-        problem = "cannot resolve a reference of the HTTPRoute"
-        return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
-    return None
-
-
-def _pool_verdict(answer: ParentStatus) -> Verdict | None:
-    accepted, resolved = answer.accepted, answer.resolved
-    if accepted and accepted.status == "False":
-        return Verdict("PoolNotAccepted", _message(answer.parent, "refuses the InferencePool", accepted))
-    if resolved and resolved.status == "False":
-        problem = "cannot resolve a reference of the InferencePool"
-        return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
-    return None
+    problem = f"cannot resolve a reference of the {kind}"
+    return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
 
 
 def _gateway_verdict(gateway: Gateway) -> Verdict | None:
