@@ -79,7 +79,7 @@ class OwnerCheck:
                 if not isinstance(row, CachedObject):
                     message = f"{AUTOSCALER.kind} {row.name} may scale it and cannot be read: {row.why}"
                     raise ApiError(CONFLICT, {"reason": "Unreadable", "message": message})
-                if row.projection.target == stored.name and not row.deleting:
+                if row.projection == stored.name and not row.deleting:
                     cache.put(row)
                     raise BehindError(AUTOSCALER.kind, row.name)
 

@@ -13,7 +13,6 @@ from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
-from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Row
 from sync.observed.index_keys import IndexKey, gang_keys
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
@@ -25,7 +24,7 @@ from sync.watch.cache import Cache, Caches, cache_of
 
 Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
 SetCache = Cache[CachedObject[LeaderWorkerSetProjection]]
-Autoscalers = tuple[CachedObject[Autoscaler], ...]
+Autoscalers = tuple[CachedObject[str], ...]
 Pools = tuple[CachedObject[InferencePool], ...]
 
 

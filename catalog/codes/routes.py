@@ -270,12 +270,6 @@ ROWS: Final[dict[str, Code]] = {
         "another HorizontalPodAutoscaler or ScaledObject has the same target: neither scales it",
         event="ScaledTwice",
     ),
-    "FI879": Warn(
-        "the autoscaler of a role does not scale",
-        "read the cause in the message; kubectl describe hpa shows its conditions",
-        "the metrics API is missing or has no value yet, or the pods request none of the resource",
-        event="NotScaling",
-    ),
     "FI880": Warn(
         "the controller cannot list a kind that the service needs",
         "grant the controller the permission in the message, or repair the API that serves the kind",

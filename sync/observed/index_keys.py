@@ -110,13 +110,6 @@ def parent_keys(route: Object) -> tuple[IndexKey, ...]:
     return tuple(dict.fromkeys(index_keys))
 
 
-def target_keys(autoscaler: Object) -> tuple[IndexKey, ...]:
-    """Return the index key of the LeaderWorkerSet of this name as the one that an autoscaler scales."""
-    namespace = text(mapping(autoscaler.get("metadata")).get("namespace"))
-    name = text(mapping(mapping(autoscaler.get("spec")).get("scaleTargetRef")).get("name"))
-    return (IndexKey(lws.KIND, namespace, name),)
-
-
 def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[Key, ...]:
     """Return the index keys of a LeaderWorkerSet: its own, and those of its service's Services.
 

@@ -28,7 +28,6 @@ from sync.snapshot import Snapshot
 
 CONTESTED: Final = "FI875"
 TWICE: Final = "FI878"
-IDLE: Final = "FI879"
 SETS: Final = frozenset({LWS.kind, AUTOSCALER.kind})
 """Users manage LeaderWorkerSets of their own, and the autoscalers of these."""
 
@@ -91,13 +90,15 @@ def left_alone(snapshot: Snapshot, service: InferenceServiceIntent) -> frozenset
 
 
 def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Iterator[FieldError]:
-    """Report roles that two parties scale (FI875, FI878), and autoscalers that do not scale (FI879)."""
+    """Report roles that two parties scale (FI875, FI878)."""
     reports = snapshot.reports
     for role in service.roles:
         name, path = member_name(service, role), f"spec.roles[{role.index}]"
         others, row = _others(snapshot, name), reports.get(name)
         if role.scaling is not None:
-            yield from _of_scaling(snapshot, name, others, f"{path}.scaling")
+            if others:
+                message = f"{others[0]} scales LeaderWorkerSet {name} too: Kubernetes scales it by neither"
+                yield FieldError(f"{path}.scaling", None, message, TWICE)
         elif row and _is_left(snapshot, role, row):
             by = others[0] if others else row.scaler
             message = f"{by} scaled LeaderWorkerSet {name} to {row.replicas} and keeps control"
@@ -105,18 +106,6 @@ def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Itera
         elif role.replicas is not None and others:
             message = f"{others[0]} scales LeaderWorkerSet {name} too"
             yield FieldError(f"{path}.replicas", role.replicas, message, CONTESTED)
-
-
-def _of_scaling(snapshot: Snapshot, name: str, others: tuple[str, ...], path: str) -> Iterator[FieldError]:
-    """Report other autoscalers, or else why that of the role does not scale."""
-    if others:
-        message = f"{others[0]} scales LeaderWorkerSet {name} too: Kubernetes scales it by neither"
-        yield FieldError(path, None, message, TWICE)
-        return
-    for row in snapshot.of(AUTOSCALER):
-        if row.name == name and row.applied and row.projection.problem:
-            message = f"{AUTOSCALER.kind} {row.name} does not scale: {row.projection.problem}"
-            yield FieldError(path, None, message, IDLE)
 
 
 def _is_left(snapshot: Snapshot, role: RoleIntent, row: LeaderWorkerSet) -> bool:
@@ -133,5 +122,5 @@ def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:
     return tuple(
         f"{AUTOSCALER.kind} {row.name}"
         for row in snapshot.of(AUTOSCALER)
-        if row.projection.target == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
+        if row.projection == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
     )

@@ -1,13 +1,11 @@
 """Whose the replicas of a role are, and the autoscalers of a service."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from intent import Object
 from sync.kinds import AUTOSCALER, LWS
-from sync.observed.autoscaler import Autoscaler
 from sync.observed.cached import CachedObject, Owner
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
@@ -36,9 +34,8 @@ SCALED = asking(replicas=None, scaling=scaling(pods(), minReplicas=2))
 
 def autoscaler(name: str = "mine", *, target: str = DECODE, ours: bool = False, **fields: Any) -> Any:
     """Return the row of an autoscaler."""
-    seen = Autoscaler(target, fields.pop("problem", ""))
     owned: dict[str, Any] = {"applied": True, "owners": (OWNER,)} if ours else {}
-    return CachedObject(KEY[0], name, projection=seen, **owned, **fields)
+    return CachedObject(KEY[0], name, projection=target, **owned, **fields)
 
 
 def stored(replicas: int = 5, scaler: str = KUBERNETES) -> Any:
@@ -154,22 +151,7 @@ def test_a_role_without_replicas_may_have_any_autoscaler() -> None:
 
 
 def test_a_second_autoscaler_is_reported_and_changes_nothing() -> None:
-    seen = snapshot(SCALED, autoscaler(DECODE, ours=True, problem="ambiguous"), autoscaler())
+    seen = snapshot(SCALED, autoscaler(DECODE, ours=True), autoscaler())
 
     assert said(seen) == [("spec.roles[1].scaling", "FI878")]
     assert decided(seen).objects == decided(snapshot(SCALED)).objects
-
-
-def test_an_autoscaler_that_does_not_scale_is_reported_with_its_reason() -> None:
-    seen = snapshot(SCALED, autoscaler(DECODE, ours=True, problem="no metrics returned"))
-    (finding,) = decided(seen).findings
-
-    assert str(finding.error) == (
-        "spec.roles[1].scaling: HorizontalPodAutoscaler r1-decode does not scale: no metrics returned (FI879)"
-    )
-
-
-def test_one_of_another_owner_has_no_say() -> None:
-    other = replace(autoscaler(DECODE, problem="no metrics"), projection=Autoscaler("", "no metrics"))
-
-    assert said(snapshot(SCALED, other)) == []
