@@ -174,9 +174,9 @@ ROWS: Final[dict[str, Code]] = {
         event="NotAllowed",
     ),
     "FI834": Error(
-        "routes, or the Services on the leaders, are switched off",
-        "remove the router, annotation or Service; or have the operator set what the message names",
-        "routes or apiServices is off in the settings: what exists stays; a decoder gets its sidecar",
+        "routes are switched off",
+        "remove the router or the annotation, or have the operator switch routes on",
+        "routes is off in the settings: what exists stays; a decoder gets its sidecar",
         event="RoutesSwitchedOff",
     ),
     "FI835": Error(

@@ -20,13 +20,11 @@ from intent.service.member import Member
 from intent.service.routes import is_split
 from intent.settings import Settings
 from intent.shapes import listed, mapping
-from sync.kinds import INGRESS, OUTPUTS, SERVICE_KIND
+from sync.kinds import INGRESS, SERVICE_KIND
 from sync.parts.desired import Desired, combined, metadata, owners
 from sync.parts.endpoints import Endpoints, endpoints
 from sync.snapshot import Snapshot
 
-SERVICES: Final = OUTPUTS[SERVICE_KIND]
-SWITCHED_OFF: Final = "these Services off (apiServices)"
 PORT: Final = 80
 """The port of the Service: `curl http://<service>-api/v1/models` needs none. Further ranks have the next."""
 PORT_NAME: Final = "http"
@@ -46,9 +44,8 @@ def api(snapshot: Snapshot, settings: Settings) -> Desired:
     if not (live or service):
         return Desired()
     if not settings.api_services:
-        left = tuple(_switched_off(name, live, service)) if snapshot.ours(SERVICES, api_name(name)) else ()
-        impossible = _impossible("", f"the operator has switched {SWITCHED_OFF}", live, service)
-        return replace(impossible, held_objects=both, findings=left)
+        off = "the operator has switched these Services off (apiServices)"
+        return replace(_impossible("", off, live, service), held_objects=both)
     if problem := _name_problem(name, snapshot.namesakes):
         return _impossible(*problem, live, service)
     serving = _serving(snapshot.fitting)
@@ -154,17 +151,6 @@ def _port_problem(service: str, serving: tuple[Member, ...]) -> tuple[str, str] 
     ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
     message = f"Service {api_name(service)} stays as it is: its leaders serve on different ports ({ports})"
     return "FI832", f"{message}; use the same --port"
-
-
-def _switched_off(
-    name: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
-) -> Iterator[Finding]:
-    """FI834: a warning, since clients reach the Service while it fits the pods."""
-    message = (
-        f"Service {api_name(name)} is neither changed nor deleted: the operator has switched {SWITCHED_OFF}"
-    )
-    for one in _reported("FI834", message, live, service):
-        yield replace(one, error=replace(one.error, softened=True))
 
 
 def _reported(

@@ -10,7 +10,6 @@ from intent.errors import Subject
 from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.service.member import Member
 from intent.settings import Settings
-from sync.observed.cached import CachedObject
 from sync.parts.api import api
 from sync.parts.desired import Desired
 from sync.preview import preview
@@ -20,7 +19,6 @@ LEADERS = "leaderworkerset.sigs.k8s.io/worker-index"
 ISVC = InferenceServiceIntent(*KEY, uid="uid-isvc")
 
 
-MADE: Final = {"Service": (CachedObject(KEY[0], "r1-api", applied=True, projection=None),)}
 KEPT: Final = {("Service", "r1-api"), ("Ingress", "r1-ingress")}
 
 
@@ -126,7 +124,6 @@ def test_the_operator_can_switch_it_off() -> None:
     off = Settings(api_services=False)
 
     assert plan(member("w"), settings=off) == Desired(held_objects=frozenset(KEPT))
-    assert said(plan(member("w"), settings=off, rows=MADE)) == {("w", "FI834", "warning")}
 
 
 # --- the Ingress ------------------------------------------------------------------------------------
