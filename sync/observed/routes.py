@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intent import Object
-from intent.annotations import COMPONENT_TYPE, PICKER
+from intent.annotations import PICKER
 from intent.shapes import listed, mapping, number, strings, text
 from sync.observed.condition import ObservedCondition, conditions, current, generation
 
@@ -111,8 +111,6 @@ class InferencePool:
 
     name: str
     answers: tuple[ParentStatus, ...] = ()
-    kind: str = ""
-    """The component type that it selects; empty: any."""
     split: bool = False
     """Whether prefillers and decoders share it: without its endpoint picker it is closed."""
 
@@ -121,11 +119,8 @@ def project_pool(obj: Object) -> InferencePool:
     """Project an InferencePool."""
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     found = answers(status.get("parents"), text(metadata.get("namespace")), generation(obj))
-    labels = mapping(mapping(spec.get("selector")).get("matchLabels"))
     mode = mapping(spec.get("endpointPickerRef")).get("failureMode")
-    return InferencePool(
-        text(metadata.get("name")), found, text(labels.get(COMPONENT_TYPE)), split=mode == "FailClose"
-    )
+    return InferencePool(text(metadata.get("name")), found, split=mode == "FailClose")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,11 @@ from intent.service.routes import (
     waiting,
 )
 from intent.settings import Settings
-from sync.kinds import DEPLOYMENT, DESTINATION_RULE, OUTPUTS, POOL, ROUTES, SERVICE_KIND
+from sync.kinds import DEPLOYMENT, DESTINATION_RULE, POOL, ROUTES, SERVICE_KIND
 from sync.observed.configuration import Configuration, reference
 from sync.observed.pod import ObservedPod
 from sync.observed.routes import Deployment
-from sync.parts.desired import Desired, member_reference, owners
+from sync.parts.desired import Desired, owners
 from sync.parts.endpoints import endpoints
 from sync.parts.picker import USER
 from sync.parts.templates import not_routed
@@ -76,7 +76,7 @@ def _off(snapshot: Snapshot) -> Desired:
 
 def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire what the router asks for, or the members."""
-    service, live, pods = snapshot.routed, snapshot.live, snapshot.pods
+    service, live, pods, name = snapshot.routed, snapshot.live, snapshot.pods, snapshot.situation.key[1]
     router, fitting, read = service.router if service else None, snapshot.fitting, snapshot.configuration
     served, picks = serving_members(fitting), _present_picker(snapshot).picker
     routing = _router_routing(service, read) if service else merged_routing(live)
@@ -90,7 +90,7 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
         *_unread(service, read),
         *disagreements(live),
         *contradictions(served, routing, settings),
-        *_taken_name(snapshot.namesakes, snapshot.situation.key[1]),
+        *_taken_name(snapshot.namesakes, name),
         *_forbidden(service, settings),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
@@ -106,7 +106,8 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
     later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
-    kept = _switched_off_rule(snapshot, settings) | (_of_picker(snapshot) if keeps else frozenset())
+    of_picker = {(DEPLOYMENT.kind, picker_name(name)), ("ConfigMap", config_name(name))}
+    kept = _switched_off_rule(snapshot, settings) | (of_picker if keeps else frozenset())
     found = _routes(snapshot, settings, routing, picker)
     return Desired(
         tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
@@ -137,26 +138,19 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     """Leave the routes as they are, but for the pool.
 
     It goes on to select the pods that serve: what they serve is no part of what an author got wrong. Other
-    halves of a service need another picker. One that selects a component type goes on to do so: pods of
-    others may come. Owners that were ejected stay: its other routes have them too.
+    halves of a service need another picker. While members are ejected it keeps its owners, which its other
+    routes have too.
     """
     held = Desired(held=ROUTES, of_routes=_on_the_router(findings, snapshot.routed))
     fitting = snapshot.fitting
     stored = snapshot.ours(POOL, pool_name(snapshot.situation.key[1]))
     served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
-    if stored is None or stored.projection.split is not is_split(fitting):
+    if stored is None or snapshot.ejected or stored.projection.split is not is_split(fitting):
         return held
     errors = (one for one in unlike_ports(served, picker) if one.error.severity == "error")
     if not served or any(waiting(served)) or any(errors):
         return held
-    found = _routes(snapshot, settings, NO_ROUTING, picker)
-    left = (member_reference(one.name, one.uid) for one in stored.owners if one.uid in snapshot.ejected)
-    of_pool = found.endpoints._replace(kind=found.endpoints.kind or stored.projection.kind)
-    if snapshot.value is None:
-        known = {(one["name"], one["uid"]): one for one in (*found.owners, *left)}
-        found = replace(found, owners=tuple(known[at] for at in sorted(known)))
-    found = replace(found, endpoints=of_pool)
-    return replace(held, objects=(inference_pool(found),))
+    return replace(held, objects=(inference_pool(_routes(snapshot, settings, NO_ROUTING, picker)),))
 
 
 # --- the endpoint picker ------------------------------------------------------------------------------
@@ -195,17 +189,6 @@ def _later(served: tuple[Member, ...], picker: Picker, wanted: Picker) -> Iterat
         message = coming if picker is not wanted else other if one.sidecar not in {"", picker.name} else ""
         if message and one.component_type == "decoder":
             yield Finding(one.subject, FieldError(path(PICKER), None, message, "FI823", softened=True))
-
-
-def _of_picker(snapshot: Snapshot) -> frozenset[tuple[str, str]]:
-    """Return the workload and the configuration of the endpoint picker, as far as they are there.
-
-    Without its configuration no pod of it starts again: one that was deleted is made anew.
-    """
-    name = snapshot.situation.key[1]
-    names = {DEPLOYMENT.kind: picker_name(name), "ConfigMap": config_name(name)}
-    rows = ((kind, row.name) for kind in names for row in snapshot.of(OUTPUTS[kind]))
-    return frozenset((kind, found) for kind, found in rows if found == names[kind])
 
 
 def _switched_off_rule(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:
