@@ -1,7 +1,7 @@
 """Projection of a pod: its group, whether it is scheduled and ready, and why not."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -25,15 +25,16 @@ from sync.observed.condition import shortened
 AcceleratorCounts = tuple[tuple[str, int], ...]
 """Resources and their amounts, sorted by name."""
 
-FAILURES: Final = frozenset(
-    {
-        *("CrashLoopBackOff", "RunContainerError", "PostStartHookError"),
-        *("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"),
-        *("CreateContainerConfigError", "CreateContainerError"),
-    }
-)
-"""Reasons of a waiting container that do not resolve with time (kubelet `pkg/kubelet/images/types.go`,
-`pkg/kubelet/container/sync_result.go`, `pkg/kubelet/kuberuntime/kuberuntime_container.go`)."""
+CRASHED: Final = "FI412"
+FAILURES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("CrashLoopBackOff", "RunContainerError", "PostStartHookError"), CRASHED),
+    **dict.fromkeys(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"), "FI413"),
+    **dict.fromkeys(("ErrImageNeverPull", "ImageInspectError"), "FI413"),
+    **dict.fromkeys(("CreateContainerConfigError", "CreateContainerError"), "FI414"),
+}
+"""Reasons of a waiting container that do not resolve with time, with their codes (kubelet
+`pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go`,
+`pkg/kubelet/kuberuntime/kuberuntime_container.go`)."""
 CRASHES: Final = 2
 """Restarts from which a container that runs again, and is not ready, still counts as crashing.
 
@@ -50,6 +51,11 @@ class Failure:
     reason: str
     """The kubelet's reason, such as `CrashLoopBackOff`."""
     message: str = ""
+
+    @property
+    def code(self) -> str:
+        """The code of its reason; a pod that failed as a whole has that of a crash."""
+        return FAILURES.get(self.reason, CRASHED)
 
 
 @dataclass(frozen=True, slots=True)

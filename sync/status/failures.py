@@ -10,22 +10,6 @@ from sync.observed.pod import Failure, ObservedPod
 from sync.status.groups import RoleView
 from sync.status.inputs import Observed
 
-CRASHED: Final = "FI412"
-NO_IMAGE: Final = "FI413"
-NOT_MADE: Final = "FI414"
-CODE_OF: Final = {
-    "CrashLoopBackOff": CRASHED,
-    "RunContainerError": CRASHED,
-    "PostStartHookError": CRASHED,
-    "ImagePullBackOff": NO_IMAGE,
-    "ErrImagePull": NO_IMAGE,
-    "InvalidImageName": NO_IMAGE,
-    "ErrImageNeverPull": NO_IMAGE,
-    "ImageInspectError": NO_IMAGE,
-    "CreateContainerConfigError": NOT_MADE,
-    "CreateContainerError": NOT_MADE,
-}
-"""By the reason of a pod's failure; a pod that failed as a whole has `CRASHED`."""
 WAITING: Final = "FI410"
 
 
@@ -72,8 +56,7 @@ def _first_crash(pods: Iterable[ObservedPod]) -> str:
 
 
 def _described(pod: str, failure: Failure) -> str:
-    code = CODE_OF.get(failure.reason, CRASHED)
     container = f", container {failure.container}" if failure.container else ""
     message = f": {failure.message}" if failure.message else ""
-    remedy = CODES[code].remedy.replace("POD", pod)
-    return f"pod {pod}{container}: {failure.reason}{message} ({code}: {remedy})"
+    remedy = CODES[failure.code].remedy.replace("POD", pod)
+    return f"pod {pod}{container}: {failure.reason}{message} ({failure.code}: {remedy})"

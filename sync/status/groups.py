@@ -98,18 +98,17 @@ def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod
     groups = tuple(tuple(found[index]) for index in sorted(found))
     whole = [group for group in groups if not absent(group, role)]
     placed = {group[0].group for group in whole if all(pod.scheduled for pod in group)}
-    waits = [
-        _wait(group, role)
-        for group in groups
-        if group[0].group not in placed and any(not pod.scheduled for pod in group)
+    waiting = [
+        group for group in groups if group[0].group not in placed and any(not pod.scheduled for pod in group)
     ]
+    cheapest = min((_wait([group], role) for group in waiting), key=_cost, default=None)
     scaled = lws.replicas if lws and (lws.scaler or role.replicas is None) else role.replicas
     return RoleView(
         *(role, lws, pods, groups),
         desired=1 if scaled is None else scaled,
         placed=len(placed),
         ready=sum(all(pod.ready for pod in group) for group in whole),
-        wait=(_together(waits) if placed else min(waits, key=_cost)) if waits else None,
+        wait=_wait(waiting, role) if placed and waiting else cheapest,
     )
 
 
@@ -123,24 +122,16 @@ def group_size(group: Group, role: RoleIntent) -> int:
     return max((pod.group_size for pod in group), default=0) or role.nodes
 
 
-def _wait(group: Group, role: RoleIntent) -> Wait:
-    """Return the sum that a group lacks; pods that do not exist yet will request what the others do."""
-    held = [pod for pod in group if not pod.scheduled]
-    missing = absent(group, role)
+def _wait(groups: list[Group], role: RoleIntent) -> Wait:
+    """Return the sum that groups lack; pods that do not exist yet will request what the others do."""
+    held = [pod for group in groups for pod in group if not pod.scheduled]
+    missing = [group[-1] for group in groups for _ in range(absent(group, role))]
     total: Counter[str] = Counter()
-    for amounts in (*(pod.accelerators for pod in held), *([group[-1].accelerators] * missing)):
-        total.update(dict(amounts))
+    for pod in (*held, *missing):
+        total.update(dict(pod.accelerators))
     message = next((pod.held for pod in held if pod.held), "")
-    return Wait(role.name, len(held) + missing, tuple(sorted(total.items())), message)
+    return Wait(role.name, len(held) + len(missing), tuple(sorted(total.items())), message)
 
 
 def _cost(one: Wait) -> tuple[int, int]:
     return sum(amount for _, amount in one.accelerators), one.pods
-
-
-def _together(waits: list[Wait]) -> Wait:
-    total: Counter[str] = Counter()
-    for one in waits:
-        total.update(dict(one.accelerators))
-    message = next((one.message for one in waits if one.message), "")
-    return Wait(waits[0].role, sum(one.pods for one in waits), tuple(sorted(total.items())), message)

@@ -13,8 +13,7 @@ from intent.annotations import LEADER_LABELS, LWS_NAME
 from intent.errors import counted
 from intent.shapes import labels, listed, mapping, number, text
 from sync.observed.condition import shortened
-from sync.observed.pod import ObservedPod, project
-from sync.status.failures import CODE_OF, CRASHED
+from sync.observed.pod import CRASHED, ObservedPod, project
 
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of Events about a pod whose containers are not started."""
@@ -34,7 +33,7 @@ def pods(case: Case) -> Iterator[Cause]:
 
 def _precedence(pod: Object, seen: ObservedPod) -> tuple[bool, str, str]:
     """Return the order of failures: a container that never ran, then the one that ended first."""
-    code = CODE_OF.get(seen.failure.reason if seen.failure else "", CRASHED)
+    code = seen.failure.code if seen.failure else CRASHED
     ended = min((text(one.get("finishedAt")) for one in _ends(pod) if one.get("finishedAt")), default="")
     return code == CRASHED, ended, seen.name
 
@@ -57,7 +56,7 @@ def _failed(pod: Object, seen: ObservedPod, case: Case) -> Cause:
     """Return the cause of a failing pod, with the telling line of its log."""
     failure = seen.failure
     assert failure is not None  # noqa: S101 - the caller chose the failing ones
-    code, name = CODE_OF.get(failure.reason, CRASHED), seen.name
+    code, name = failure.code, seen.name
     about = f"Pod {name}"
     status = next((one for one in _containers(pod) if one.get("name") == failure.container), {})
     kind = "init container" if status in _containers(pod, "initContainerStatuses") else "container"

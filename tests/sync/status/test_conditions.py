@@ -8,10 +8,8 @@ import pytest
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
-from sync.observed.pod import FAILURES
 from sync.status import Observed, status
 from sync.status.conditions import JUDGES
-from sync.status.failures import CODE_OF
 from sync.status.reasons import CONDITIONS, OPTIONAL, REASONS, Reason
 from tests.sync.status.samples import (
     CRASH,
@@ -143,10 +141,6 @@ def test_the_first_of_several_errors_by_code_is_reported_in_any_order() -> None:
     other = FieldError("metadata", None, "members disagree", "FI404")
 
     assert message("Failed", seen(errors=(other, RULE))) == message("Failed", seen(errors=(RULE, other)))
-
-
-def test_every_failure_of_a_container_has_a_code() -> None:
-    assert CODE_OF.keys() == FAILURES
 
 
 def test_a_crash_is_reported_until_its_role_is_complete_or_of_another_generation() -> None:
