@@ -13,7 +13,7 @@ from intent.service.member import Member, ejected, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
 from sync.observed.cached import CachedObject, ObjectTooLargeError, cached_object, is_applied
-from sync.observed.condition import ObservedCondition, conditions, generation
+from sync.observed.condition import conditions, generation
 from sync.observed.index_keys import leader_worker_set_keys
 
 KUBECTL: Final = "kubectl"
@@ -115,7 +115,7 @@ def project(obj: Object) -> LeaderWorkerSet:
         name=text(mapping(obj.get("metadata")).get("name")),
         replicas=max(0, replicas) if type(replicas) is int else 1,
         generation=generation(obj),
-        observed=_observed_generation(status, found, generation(obj)),
+        observed=number(status.get("observedGeneration")),
         updating=any(one.type == "UpdateInProgress" and one.status == "True" for one in found),
         scaler=_scaler(mapping(obj.get("metadata"))),
         templates=recorded(notes.get(EXPANSION)),
@@ -134,13 +134,3 @@ def _scaler(metadata: Object) -> str:
 
 def _has_replicas(entry: Object) -> bool:
     return "f:replicas" in mapping(mapping(entry.get("fieldsV1")).get("f:spec"))
-
-
-def _observed_generation(status: Object, found: tuple[ObservedCondition, ...], current: int) -> int:
-    """Return the generation that the status is of.
-
-    Older LeaderWorkerSets have no `status.observedGeneration`. Their conditions may have one; if they have
-    none either, the status counts as current.
-    """
-    observed = max((number(status.get("observedGeneration")), *(one.observed for one in found)))
-    return observed or (current if status else 0)

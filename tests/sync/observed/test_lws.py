@@ -31,10 +31,8 @@ def test_replicas_are_those_of_the_spec_or_one(spec: Object, replicas: int) -> N
         ({"observedGeneration": 3}, 3, True),
         ({"observedGeneration": 2}, 2, False),
         ({}, 0, False),
-        ({"conditions": [condition("Available", "True", observedGeneration=2)]}, 2, False),
-        ({"replicas": 1}, 3, True),
     ],
-    ids=["current", "earlier", "none", "of conditions", "without a generation"],
+    ids=["current", "earlier", "none"],
 )
 def test_a_status_is_of_the_generation_that_it_names(status: Object, observed: int, *, current: bool) -> None:
     row = lws.project(leader_worker_set({}, **status))
