@@ -21,11 +21,9 @@ from sync.observed.cached import (
     CachedObject,
     Row,
     cached_object,
-    is_orphaned,
-    nothing,
     watched_object,
 )
-from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key, route_keys
+from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.inferencetemplate import InferenceTemplateProjection, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
@@ -164,9 +162,12 @@ def is_ours(kind: Kind[Any], row: AppliedObject, service: str, owners: frozenset
     """Return whether the controller made an object for a service: the one rule of ownership (ADR 53).
 
     `owners` are the uids of the service's InferenceService and of its members. Whoever may patch an object
-    writes entry and owner, so the name limits which objects these are. A label is no proof.
+    writes entry and owner, so the name limits which objects these are. A label is no proof, save for an
+    object that lost its owners (`kubectl delete --cascade=orphan`): the controller makes none without one. If
+    another field manager has rewritten its spec, it is that manager's.
     """
-    of_service = is_orphaned(row, service) or any(one.uid in owners for one in row.owners)
+    is_orphan = not row.owners and not row.replaced and row.service == service
+    of_service = is_orphan or any(one.uid in owners for one in row.owners)
     return row.applied and kind.names(service, row.name) and of_service
 
 
@@ -224,9 +225,8 @@ def _plain(
 ) -> Kind[CachedObject[None]]:
     """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
     resource = Resource(api_version, kind, plural, SERVICE, source)
-    return replace(
-        _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, nothing)), most=inf
-    )
+    row = _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, lambda _obj: None))
+    return replace(row, most=inf)
 
 
 INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
@@ -264,7 +264,7 @@ GATEWAYS: Final = _applied(
 HTTP_ROUTE: Final = _applied(
     Resource(GATEWAY_API, "HTTPRoute", "httproutes", SERVICE, source="the Gateway API"),
     *("-httproute", INFERENCE_POOL, GATEWAY),
-    project=lambda obj: cached_object(obj, routes.project_http_route, route_keys),
+    project=lambda obj: cached_object(obj, routes.project_http_route, routes.route_keys),
 )
 POOL: Final = _applied(
     Resource(

@@ -142,8 +142,14 @@ class Snapshot:
 
     @cached_property
     def is_deleting(self) -> bool:
-        """Whether the garbage collector is about to delete the service's objects."""
-        return bool((self.service and self.service.deleting) or self._left_over)
+        """Whether the garbage collector is about to delete the service's objects.
+
+        So it is where an InferenceService of this name is gone or replaced, and its LeaderWorkerSets are not.
+        """
+        uid, name = self.service.uid if self.service else "", self.situation.key[1]
+        owners = (owner for row in self.of(LWS) for owner in row.owners if owner.controller)
+        is_left_over = any((one.kind, one.name) == (KIND, name) and one.uid != uid for one in owners)
+        return is_left_over or bool(self.service and self.service.deleting)
 
     @cached_property
     def owners(self) -> frozenset[str]:
@@ -203,13 +209,3 @@ class Snapshot:
     def reports(self) -> dict[str, LeaderWorkerSet]:
         """What the LeaderWorkerSets of InferenceServices report, by name."""
         return {row.name: row.projection.report for row in self.of(LWS) if row.projection.report}
-
-    @cached_property
-    def _left_over(self) -> bool:
-        """Whether there are LeaderWorkerSets of an InferenceService of this name that is gone or replaced."""
-        uid, name = self.service.uid if self.service else "", self.situation.key[1]
-        return any(
-            owner.controller and (owner.kind, owner.name) == (KIND, name) and owner.uid != uid
-            for row in self.of(LWS)
-            for owner in row.owners
-        )

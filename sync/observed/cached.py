@@ -156,19 +156,10 @@ def shared(value: Any) -> str:
     return sys.intern(text(value))
 
 
-def nothing(_obj: Object) -> None:
-    """Project nothing: the common fields are enough."""
-
-
-def no_index_keys(_obj: Object) -> tuple[Key, ...]:
-    """Return no keys: the service label is enough to find the object."""
-    return ()
-
-
 def watched_object(
     obj: Object,
     projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[Key, ...]] = no_index_keys,
+    index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller only watches."""
     return CachedObject(
@@ -194,7 +185,7 @@ def common_fields(obj: Object) -> Object:
 def cached_object(
     obj: Object,
     projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[Key, ...]] = no_index_keys,
+    index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller applies, either stored or desired."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
@@ -266,15 +257,6 @@ def _applied(obj: Object) -> list[Object]:
         if (entry.get("manager"), entry.get("operation")) == (FIELD_MANAGER, "Apply")
         and not entry.get("subresource")
     ]
-
-
-def is_orphaned(row: AppliedObject, service: str) -> bool:
-    """Return whether the controller made an object that lost its owners (`kubectl delete --cascade=orphan`).
-
-    The controller makes no object without an owner. An object whose spec was rewritten by another field
-    manager belongs to that manager: adopting it would replace that spec.
-    """
-    return row.applied and not row.replaced and not row.owners and row.service == service
 
 
 def row_keys(row: Row) -> tuple[Key, ...]:

@@ -1,6 +1,6 @@
 """Index keys relate objects that share no label, so that a change of one reconciles the other's service."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from intent import Object, lws
@@ -11,7 +11,7 @@ from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.lws import read_revision
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey
-from intent.shapes import listed, mapping, text
+from intent.shapes import mapping, text
 
 GATEWAY: Final = "Gateway"
 INFERENCE_POOL: Final = "InferencePool"
@@ -83,31 +83,6 @@ def own_key(kind: str, obj: Object) -> tuple[IndexKey, ...]:
     """Return the index key of an object itself."""
     metadata = mapping(obj.get("metadata"))
     return (IndexKey(kind, text(metadata.get("namespace")), text(metadata.get("name"))),)
-
-
-def route_keys(route: Object) -> tuple[IndexKey, ...]:
-    """Return the index keys of an HTTPRoute's Gateways and InferencePools."""
-    return tuple(dict.fromkeys((*parent_keys(route), *_pool_keys(route))))
-
-
-def _pool_keys(route: Object) -> Iterator[IndexKey]:
-    home = text(mapping(route.get("metadata")).get("namespace"))
-    rules = map(mapping, listed(mapping(route.get("spec")).get("rules")))
-    for backend in (mapping(one) for rule in rules for one in listed(rule.get("backendRefs"))):
-        if backend.get("kind") == INFERENCE_POOL:
-            yield IndexKey(INFERENCE_POOL, text(backend.get("namespace")) or home, text(backend.get("name")))
-
-
-def parent_keys(route: Object) -> tuple[IndexKey, ...]:
-    """Return the index keys of an HTTPRoute's Gateways; the default namespace is the route's own."""
-    home = text(mapping(route.get("metadata")).get("namespace"))
-    references = map(mapping, listed(mapping(route.get("spec")).get("parentRefs")))
-    index_keys = (
-        IndexKey(GATEWAY, text(reference.get("namespace")) or home, text(reference.get("name")))
-        for reference in references
-        if reference.get("kind", GATEWAY) == GATEWAY
-    )
-    return tuple(dict.fromkeys(index_keys))
 
 
 def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[Key, ...]:

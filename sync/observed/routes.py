@@ -13,6 +13,7 @@ from intent import Object
 from intent.annotations import PICKER
 from intent.shapes import listed, mapping, number, strings, text
 from sync.observed.condition import ObservedCondition, conditions, current, generation
+from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, IndexKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,20 @@ def project_http_route(obj: Object) -> HTTPRoute:
         hostnames=strings(spec.get("hostnames")),
         prefix=_prefix(spec),
     )
+
+
+def route_keys(obj: Object) -> tuple[IndexKey, ...]:
+    """Return the index keys of an HTTPRoute's Gateways and InferencePools, each once."""
+    spec, namespace = mapping(obj.get("spec")), text(mapping(obj.get("metadata")).get("namespace"))
+    parents = (one for one in references(spec.get("parentRefs"), namespace) if one.kind == GATEWAY)
+    rules = map(mapping, listed(spec.get("rules")))
+    backends = (mapping(one) for rule in rules for one in listed(rule.get("backendRefs")))
+    pools = (
+        IndexKey(INFERENCE_POOL, text(one.get("namespace")) or namespace, text(one.get("name")))
+        for one in backends
+        if one.get("kind") == INFERENCE_POOL
+    )
+    return tuple(dict.fromkeys((*(IndexKey(GATEWAY, *one.gateway) for one in parents), *pools)))
 
 
 def _prefix(spec: Object) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from intent import Object
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, is_ours
-from sync.observed.cached import CachedObject, is_orphaned, nothing, row_keys
+from sync.observed.cached import CachedObject, row_keys
 from sync.observed.cached import cached_object as cached_object_with
 from tests.sync.samples import lws
 
@@ -18,7 +18,7 @@ REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
 
 def cached_object(obj: Object) -> CachedObject[None]:
     """Project the common fields of an object."""
-    return cached_object_with(obj, nothing)
+    return cached_object_with(obj, lambda _obj: None)
 
 
 def deployment(**metadata: Any) -> Object:
@@ -108,9 +108,8 @@ def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label
     row = cached_object(deployment(managedFields=OURS))
     other = cached_object(deployment(managedFields=OURS, name="of-another-team"))
 
-    assert (is_orphaned(row, "r1"), is_orphaned(row, "r2")) == (True, False)
-    ours = [is_ours(DEPLOYMENT, one, "r1", frozenset()) for one in (row, other)]
-    assert ours == [True, False]
+    assert [is_ours(DEPLOYMENT, one, "r1", frozenset()) for one in (row, other)] == [True, False]
+    assert not is_ours(DEPLOYMENT, row, "r2", frozenset())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label
     ids=["not applied", "owned", "another spec"],
 )
 def test_no_other_object_is_an_orphan(metadata: Object) -> None:
-    assert not is_orphaned(cached_object(deployment(**metadata)), "r1")
+    assert not is_ours(DEPLOYMENT, cached_object(deployment(**metadata)), "r1", frozenset())
 
 
 def test_an_lws_without_a_record_is_kept_if_an_inference_service_controls_it() -> None:
