@@ -37,10 +37,6 @@ COLUMNS: Final = (
     ("Replicas", "string", ".status.ready.replicas", 0),
     ("Reason", "string", '.status.conditions[?(@.type=="Ready")].reason', 0),
     ("URL", "string", ".status.url", 0),
-    ("Prefillers", "string", ".status.ready.prefillers", 1),
-    ("Decoders", "string", ".status.ready.decoders", 1),
-    ("Encoders", "string", ".status.ready.encoders", 1),
-    ("Picker", "string", ".status.ready.endpointPicker", 1),
     ("Scheduler", "string", ".spec.schedulingStrategy.schedulerName", 1),
     ("Age", "date", ".metadata.creationTimestamp", 0),
 )

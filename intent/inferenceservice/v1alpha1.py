@@ -400,16 +400,6 @@ class ReadyCounts(ApiModel):
 
     replicas: str = ""
     """Of all engine roles."""
-    workers: str = ""
-    """Of the worker."""
-    prefillers: str = ""
-    """Of all prefillers."""
-    decoders: str = ""
-    """Of all decoders."""
-    encoders: str = ""
-    """Of all encoders."""
-    endpoint_picker: str = ""
-    """Of the endpoint picker; of several, one leads and is ready."""
 
 
 class InferenceServiceStatus(ApiModel):

@@ -208,10 +208,6 @@ class Deployment:
     """Whether its status is of the present generation."""
     picker: str = ""
     """The generation of the endpoint picker that it runs."""
-    replicas: int = 0
-    """The desired pods."""
-    ready: int = 0
-    """The ready pods."""
     user: int = 0
     """The uid of its pods; 0 if the image gives it, or the platform."""
 
@@ -227,8 +223,6 @@ def project_deployment(obj: Object) -> Deployment:
         message=_message(found),
         current=number(status.get("observedGeneration")) >= generation(obj),
         picker=text(mapping(mapping(obj.get("metadata")).get("labels")).get(PICKER)),
-        replicas=number(spec.get("replicas")),
-        ready=number(status.get("readyReplicas")),
         user=number(mapping(pod.get("securityContext")).get("runAsUser")),
     )
 

@@ -1,10 +1,9 @@
 """`status.components` and `status.ready`: the replica counts and the phase of every role."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from intent import Object
-from intent.annotations import ComponentType
 from intent.inferenceservice.v1alpha1 import Phase
 from intent.shapes import mapping
 from sync.status.compare import dated
@@ -36,13 +35,6 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleView], bool]], ...
     ("Running", "every replica is ready", lambda _seen, _role: True),
 )
 """Phases, their meaning and their predicate; the first that holds is the phase of the role."""
-OF_TYPES: Final[Mapping[str, ComponentType]] = {
-    "workers": "worker",
-    "prefillers": "prefiller",
-    "decoders": "decoder",
-    "encoders": "encoder",
-}
-"""The fields of `status.ready` by component type."""
 
 
 def components(seen: Observed, before: Object, now: str) -> Object:
@@ -51,13 +43,8 @@ def components(seen: Observed, before: Object, now: str) -> Object:
 
 
 def ready_counts(seen: Observed) -> Object:
-    """Return `status.ready`: counts of all roles, of each component type, and of the picker."""
-    counts = {"replicas": _ratio(seen.roles)} if seen.roles else {}
-    for word, kind in OF_TYPES.items():
-        if roles := [one for one in seen.roles if one.role.component_type == kind]:
-            counts[word] = _ratio(roles)
-    picker = seen.routes.picker if seen.routes else None
-    return {**counts, **({"endpointPicker": f"{picker.ready}/{picker.replicas}"} if picker else {})}
+    """Return `status.ready`: ready and desired replicas of all roles."""
+    return {"replicas": _ratio(seen.roles)} if seen.roles else {}
 
 
 def _ratio(roles: Sequence[RoleView]) -> str:

@@ -1,13 +1,11 @@
 """The counts and the phase of every role."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from intent import Object
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.observed.routes import Deployment
 from sync.status import Observed, status
 from tests.sync.status.samples import (
     CRASH,
@@ -18,7 +16,6 @@ from tests.sync.status.samples import (
     P0,
     PREFILL,
     lws,
-    routes,
     seen,
     service,
     starting,
@@ -102,22 +99,8 @@ def test_a_removed_role_is_not_listed() -> None:
     assert set(status(seen(P0, service=service(PREFILL)), before, LATER)["components"]) == {"prefill"}
 
 
-def ready(observed: Observed) -> Any:
-    """Return the counts for the columns of kubectl."""
-    return status(observed, {}, NOW)["ready"]
-
-
-def test_replicas_are_counted_by_component_type_and_together() -> None:
-    assert ready(SHORT) == {"replicas": "2/3", "prefillers": "1/1", "decoders": "1/2"}
-    two = service(*decoders(replicas=2).roles, replace(PREFILL, name="long"))
-    assert ready(seen(service=two))["prefillers"] == "1/2"
-
-
-def test_the_endpoint_picker_is_counted_while_it_has_a_deployment() -> None:
-    picker = Deployment(available=True, current=True, replicas=2, ready=1)
-
-    assert ready(seen(routes=routes(picker=picker)))["endpointPicker"] == "1/2"
-    assert "endpointPicker" not in ready(seen(routes=routes(picker=None)))
+def test_replicas_of_all_roles_are_counted_together() -> None:
+    assert status(SHORT, {}, NOW)["ready"] == {"replicas": "2/3"}
 
 
 def test_a_service_that_cannot_be_read_has_no_counts_and_no_empty_maps() -> None:

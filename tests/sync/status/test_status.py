@@ -82,12 +82,12 @@ def test_a_removed_address_changes_the_status(old: Object) -> None:
     assert surplus(after, before) == dict.fromkeys(old)
 
 
-def test_a_count_of_a_component_type_that_is_gone_is_removed() -> None:
+def test_a_role_that_is_gone_is_removed() -> None:
     before = status(seen(), {}, NOW)
 
     after = status(seen(service=service(PREFILL)), before, LATER)
 
-    assert surplus(after, before) == {"components": {"decode": None}, "ready": {"decoders": None}}
+    assert surplus(after, before) == {"components": {"decode": None}}
 
 
 def calls(pods: int) -> int:
