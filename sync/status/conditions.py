@@ -5,7 +5,7 @@ of the present generation is `NotObserved` instead; `Initialized` depends only o
 checked.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from intent.errors import counted
@@ -17,8 +17,6 @@ from sync.status.inputs import Observed, behind
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
 from sync.status.templates import templates_applied
-
-Obstacle = Callable[[Observed], Verdict | None]
 
 
 def initialized(seen: Observed) -> Verdict:
@@ -88,48 +86,29 @@ def _partly(role: RoleView) -> str:
 
 def is_ready(seen: Observed) -> Verdict:
     """Judge `Ready`: requests are served. The message names the first thing that is missing."""
-    found = next((verdict for ask in OBSTACLES if (verdict := ask(seen))), None)
-    return found or Verdict("ServiceReady", _replicas(seen.roles))
+    return next(_obstacles(seen), Verdict("ServiceReady", _replicas(seen.roles)))
 
 
-def _if_false(condition: str, judge: Callable[[Observed], Verdict], reason: str) -> Obstacle:
-    """Return the obstacle that another condition is false."""
-
-    def ask(seen: Observed) -> Verdict | None:
-        verdict = judge(seen)
-        return Verdict(reason, verdict.message) if STATES[condition, verdict.reason] == "False" else None
-
-    return ask
-
-
-def _scaled_to_zero(seen: Observed) -> Verdict | None:
-    empty = [role.name for role in seen.roles if not role.desired]
-    return Verdict("ScaledToZero", f"scaled to zero: {_named(empty)}") if empty else None
-
-
-def _role_not_ready(seen: Observed) -> Verdict | None:
-    missing = [role for role in seen.roles if not role.ready]
-    return Verdict("RoleNotReady", _replicas(missing)) if missing else None
-
-
-def _not_observed(seen: Observed) -> Verdict | None:
-    late = behind(seen)
-    if late:
-        return Verdict("NotObserved", late)
+def _obstacles(seen: Observed) -> Iterator[Verdict]:
+    """Yield what keeps a service from being ready, in the order of its start."""
+    yield from _if_false("Initialized", initialized(seen), "NotInitialized")
+    yield from _if_false("Scheduled", scheduled(seen), "NotScheduled")
+    if empty := [role.name for role in seen.roles if not role.desired]:
+        yield Verdict("ScaledToZero", f"scaled to zero: {_named(empty)}")
+    if missing := [role for role in seen.roles if not role.ready]:
+        yield Verdict("RoleNotReady", _replicas(missing))
     routes = routes_ready(seen)
-    unsure = STATES["RoutesReady", routes.reason] == "Unknown"
-    return Verdict("NotObserved", routes.message) if unsure else None
+    yield from _if_false("RoutesReady", routes, "RoutesNotReady")
+    if late := behind(seen):
+        yield Verdict("NotObserved", late)
+    if state("RoutesReady", routes) == "Unknown":
+        yield Verdict("NotObserved", routes.message)
 
 
-OBSTACLES: Final[tuple[Obstacle, ...]] = (
-    _if_false("Initialized", initialized, "NotInitialized"),
-    _if_false("Scheduled", scheduled, "NotScheduled"),
-    _scaled_to_zero,
-    _role_not_ready,
-    _if_false("RoutesReady", routes_ready, "RoutesNotReady"),
-    _not_observed,
-)
-"""What keeps a service from being ready, in the order of its start."""
+def _if_false(condition: str, verdict: Verdict, reason: str) -> Iterator[Verdict]:
+    """Yield the message of a condition that is false, under another reason."""
+    if state(condition, verdict) == "False":
+        yield Verdict(reason, verdict.message)
 
 
 def active(seen: Observed) -> Verdict:

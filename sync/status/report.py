@@ -6,7 +6,7 @@ from intent import Object
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import member_name
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.names import picker_name
+from intent.names import api_name, picker_name
 from sync.kinds import (
     API,
     AUTOSCALER,
@@ -16,13 +16,13 @@ from sync.kinds import (
     INGRESS,
     LWS,
     OBJECTIVE,
+    OUTPUTS,
     POD,
     POD_GROUP,
     POOL,
     ROUTES,
     SERVICE_KIND,
     Kind,
-    part_of,
 )
 from sync.observed.cached import CachedObject
 from sync.parts.api import ingress_name
@@ -111,11 +111,12 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
 
 def _api(snapshot: Snapshot, desired: Desired) -> str:
     """Return the name of the Service on the leaders, if it is desired and stored as it is desired."""
-    if API in snapshot.unapplied:
-        return ""
-    stored = {row.name for row in snapshot.rows.get(SERVICE_KIND, ())}
-    names = (obj["metadata"]["name"] for obj in desired.objects if obj["kind"] == SERVICE_KIND)
-    return next((name for name in names if part_of(SERVICE_KIND, name) == API and name in stored), "")
+    name = api_name(snapshot.situation.key[1])
+    is_desired = any(
+        (one["kind"], one["metadata"]["name"]) == (SERVICE_KIND, name) for one in desired.objects
+    )
+    is_stored = API not in snapshot.unapplied and snapshot.ours(OUTPUTS[SERVICE_KIND], name) is not None
+    return name if is_desired and is_stored else ""
 
 
 def _projection(snapshot: Snapshot, kind: Kind[CachedObject[P]], name: str) -> P | None:
