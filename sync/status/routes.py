@@ -1,10 +1,10 @@
 """`RoutesReady`: the answers of the gateways, and whether the endpoint picker runs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sync.observed.condition import ObservedCondition
-from sync.observed.routes import Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
+from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
 from sync.status import failures
 from sync.status.inputs import Observed, ObservedRoutes, behind, unstored
 from sync.status.reasons import Verdict
@@ -19,8 +19,7 @@ def routes_ready(seen: Observed) -> Verdict:
         return Verdict("NoRoutesWanted") if seen.service.roles else Verdict("NotObserved", behind(seen))
     if refused := failures.first(seen.routes.errors):
         return Verdict("RoutesRefused", refused)
-    verdicts = (check(seen.routes) for check in CHECKS)
-    return next((verdict for verdict in verdicts if verdict), _accepted(seen, seen.routes))
+    return next(_problems(seen.routes), None) or _accepted(seen, seen.routes)
 
 
 def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
@@ -50,11 +49,31 @@ def _picked_by(routes: ObservedRoutes) -> str:
     return f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
 
 
-# --- possible problems, the most telling first -----------------------------------------------------
+# --- possible problems ------------------------------------------------------------------------------
 
 
-def _missing(routes: ObservedRoutes) -> Verdict | None:
-    """Return which objects do not exist, or that it is not known; the author's InferencePool comes first."""
+def _problems(routes: ObservedRoutes) -> Iterator[Verdict]:
+    """Yield what is wrong, the most telling first."""
+    yield from _missing(routes)
+    route, pool = routes.http_route if routes.attached else None, routes.pool
+    named = {parent.gateway for parent in route.parents if parent.kind == "Gateway"} if route else set()
+    gateways = [gateway for gateway in routes.gateways if gateway.key in named]
+    if route:
+        yield from _route_refused(route)
+    for answer in _of_gateways(pool, route) if pool else ():
+        yield from _refusal(answer, "InferencePool", "PoolNotAccepted")
+    for gateway in gateways:
+        yield from _not_programmed(gateway)
+    if routes.picker:
+        yield from _picker_down(routes.picker)
+    if route and pool:
+        yield from _unanswered(route, pool, {gateway.key for gateway in gateways})
+    if unsaid := [str(gateway) for gateway in gateways if not _says(gateway.programmed, "True")]:
+        yield Verdict("WaitingForGateway", f"not known to be programmed: {', '.join(unsaid)}")
+
+
+def _missing(routes: ObservedRoutes) -> Iterator[Verdict]:
+    """Yield which objects do not exist, or that it is not known; the author's InferencePool comes first."""
     is_own = bool(routes.own_pool) and routes.pool is None
     parts = {
         "InferencePool": is_own or (routes.picked and routes.pool is None),
@@ -63,102 +82,73 @@ def _missing(routes: ObservedRoutes) -> Verdict | None:
         "Ingress": routes.wants_ingress and routes.ingress is None,
     }
     missing = [name for name, absent in parts.items() if absent]
-    unknown = [why for name in missing if (why := routes.unknown.get(name.partition(" ")[0]))]
-    if unknown:
-        return Verdict("NotObserved", unknown[0])
+    for name in missing:
+        if why := routes.unknown.get(name.partition(" ")[0]):
+            yield Verdict("NotObserved", why)
     if is_own:
-        return Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
-    return Verdict("RouteMissing", f"missing: {', '.join(missing)}") if missing else None
+        yield Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
+    if missing:
+        yield Verdict("RouteMissing", f"missing: {', '.join(missing)}")
 
 
-def _route_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Return the first parent for which no controller accepts the route, and why."""
-    route = routes.http_route
-    if route is None or not routes.attached:
-        return None
+def _route_refused(route: HTTPRoute) -> Iterator[Verdict]:
+    """Yield the parents for which no controller accepts the route, and why; one that has not answered may."""
     if not route.parents:
-        return Verdict("RouteNotAccepted", f"HTTPRoute {route.name} has no parentRefs; name a Gateway there")
-    return next((verdict for parent in route.parents if (verdict := _of_parent(parent, route))), None)
+        yield Verdict("RouteNotAccepted", f"HTTPRoute {route.name} has no parentRefs; name a Gateway there")
+    for parent in route.parents:
+        answers = _to(parent, route.answers)
+        for answer in () if any(map(_takes, answers)) else answers:
+            yield from _refusal(answer, "HTTPRoute", "RouteNotAccepted")
 
 
-def _pool_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Return why a gateway of the route refuses the pool."""
-    if routes.pool is None:
-        return None
-    answers = _of_gateways(routes.pool, routes.http_route if routes.attached else None)
-    refusals = (_refusal(one, "InferencePool", "PoolNotAccepted") for one in answers)
-    return next((verdict for verdict in refusals if verdict), None)
+def _refusal(answer: ParentStatus, kind: str, not_accepted: str) -> Iterator[Verdict]:
+    """Yield why a controller refuses an object of a kind, if it does."""
+    accepted, resolved = answer.accepted, answer.resolved
+    if accepted and accepted.status == "False":
+        yield Verdict(not_accepted, _message(answer.parent, f"refuses the {kind}", accepted))
+    if resolved and resolved.status == "False" and resolved.reason == UNKNOWN_KIND:
+        problem = "does not know InferencePool: this gateway lacks the inference extension"
+        yield Verdict("GatewayWithoutInferencePool", _message(answer.parent, problem, resolved))
+    if resolved and resolved.status == "False":
+        problem = f"cannot resolve a reference of the {kind}"
+        yield Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
 
 
-def _gateway_refused(routes: ObservedRoutes) -> Verdict | None:
-    """Return the first Gateway of the route that its controller does not accept, or has not programmed."""
-    verdicts = (_gateway_verdict(gateway) for gateway in _gateways(routes))
-    return next((verdict for verdict in verdicts if verdict), None)
+def _not_programmed(gateway: Gateway) -> Iterator[Verdict]:
+    """Yield that the controller of a Gateway does not accept it, or cannot program it."""
+    for condition in (gateway.accepted, gateway.programmed):
+        if condition and condition.status == "False":
+            yield Verdict("GatewayNotProgrammed", _message(gateway, "is not programmed", condition))
 
 
-def _picker_down(routes: ObservedRoutes) -> Verdict | None:
-    picker = routes.picker
-    if picker is None or (picker.available and picker.current and not picker.replacing):
-        return None
+def _picker_down(picker: Deployment) -> Iterator[Verdict]:
+    """Yield that the endpoint picker does not run, or only the previous one."""
     if not picker.current:
-        return Verdict(
-            "NotObserved", "the status of the endpoint picker's Deployment is of an earlier generation"
-        )
+        late = "the status of the endpoint picker's Deployment is of an earlier generation"
+        yield Verdict("NotObserved", late)
     if not picker.available:
         why = picker.message or "no pod of it is ready"
-        return Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
-    problem = f"the endpoint picker is being replaced, and the previous one serves: {picker.message}"
-    return Verdict("PickerNotAvailable" if picker.message else "NotObserved", problem.removesuffix(": "))
+        yield Verdict("PickerNotAvailable", f"the endpoint picker is not available: {why}")
+    if picker.replacing:
+        problem = f"the endpoint picker is being replaced, and the previous one serves: {picker.message}"
+        yield Verdict("PickerNotAvailable" if picker.message else "NotObserved", problem.removesuffix(": "))
 
 
-def _unanswered(routes: ObservedRoutes) -> Verdict | None:
-    """Return the gateways without an answer for the present generation of the route, or of the pool."""
-    route, pool = routes.http_route, routes.pool
-    if route is None or pool is None or not routes.attached:
-        return None
-    gone = [str(parent) for parent in _gone(route, routes)]
-    if gone:
-        return Verdict("WaitingForGateway", f"missing: {', '.join(gone)}")
-    silent = [str(parent) for parent in route.parents if not any(map(_takes, _to(parent, route.answers)))]
-    if silent:
-        return Verdict("WaitingForGateway", f"no answer for HTTPRoute {route.name} from {', '.join(silent)}")
+def _unanswered(route: HTTPRoute, pool: InferencePool, there: set[tuple[str, str]]) -> Iterator[Verdict]:
+    """Yield the gateways without an answer for the present generation of the route, or of the pool.
+
+    `there` are those that exist: old answers of others may still be in the status of the route.
+    """
+    gateways = (parent for parent in route.parents if parent.kind == "Gateway")
+    if gone := [str(parent) for parent in gateways if parent.gateway not in there]:
+        yield Verdict("WaitingForGateway", f"missing: {', '.join(gone)}")
+    if silent := [
+        str(parent) for parent in route.parents if not any(map(_takes, _to(parent, route.answers)))
+    ]:
+        yield Verdict("WaitingForGateway", f"no answer for HTTPRoute {route.name} from {', '.join(silent)}")
     if not any(_says(one.accepted, "True") for one in _of_gateways(pool, route)):
-        return Verdict(
-            "WaitingForGateway", f"no answer for InferencePool {pool.name} from any of its gateways"
-        )
-    return None
-
-
-def _unprogrammed(routes: ObservedRoutes) -> Verdict | None:
-    """Return the Gateways of the route that are not known to be programmed in their present generation."""
-    unsaid = [str(gateway) for gateway in _gateways(routes) if not _says(gateway.programmed, "True")]
-    if not unsaid:
-        return None
-    return Verdict("WaitingForGateway", f"not known to be programmed: {', '.join(unsaid)}")
-
-
-def _gateways(routes: ObservedRoutes) -> Iterator[Gateway]:
-    """Yield the existing Gateways that the route names."""
-    route = routes.http_route if routes.attached else None
-    named = {parent.gateway for parent in route.parents if parent.kind == "Gateway"} if route else set()
-    return (gateway for gateway in routes.gateways if gateway.key in named)
-
-
-def _gone(route: HTTPRoute, routes: ObservedRoutes) -> Iterator[Parent]:
-    """Yield the Gateways of the route that do not exist; their old answers may still be in its status."""
-    there = {gateway.key for gateway in routes.gateways}
-    return (parent for parent in route.parents if parent.kind == "Gateway" and parent.gateway not in there)
-
-
-CHECKS: Final[tuple[Callable[[ObservedRoutes], Verdict | None], ...]] = (
-    _missing,
-    _route_refused,
-    _pool_refused,
-    _gateway_refused,
-    _picker_down,
-    _unanswered,
-    _unprogrammed,
-)
+        problem = f"no answer for InferencePool {pool.name} from any of its gateways"
+        yield Verdict("WaitingForGateway", problem)
 
 
 # --- answers ----------------------------------------------------------------------------------------
@@ -180,36 +170,6 @@ def _takes(answer: ParentStatus) -> bool:
 
 def _says(condition: ObservedCondition | None, status: str) -> bool:
     return condition is not None and condition.status == status
-
-
-def _of_parent(parent: Parent, route: HTTPRoute) -> Verdict | None:
-    """Return why no controller accepts the route for this parent; None if one does, or none has refused."""
-    answers = _to(parent, route.answers)
-    if any(map(_takes, answers)):
-        return None
-    refusals = (_refusal(one, "HTTPRoute", "RouteNotAccepted") for one in answers)
-    return next((verdict for verdict in refusals if verdict), None)
-
-
-def _refusal(answer: ParentStatus, kind: str, not_accepted: str) -> Verdict | None:
-    """Return why a controller refuses an object of a kind; None if it does not."""
-    accepted, resolved = answer.accepted, answer.resolved
-    if accepted and accepted.status == "False":
-        return Verdict(not_accepted, _message(answer.parent, f"refuses the {kind}", accepted))
-    if resolved is None or resolved.status != "False":
-        return None
-    if resolved.reason == UNKNOWN_KIND:
-        problem = "does not know InferencePool: this gateway lacks the inference extension"
-        return Verdict("GatewayWithoutInferencePool", _message(answer.parent, problem, resolved))
-    problem = f"cannot resolve a reference of the {kind}"
-    return Verdict("RefsNotResolved", _message(answer.parent, problem, resolved))
-
-
-def _gateway_verdict(gateway: Gateway) -> Verdict | None:
-    for condition in (gateway.accepted, gateway.programmed):
-        if condition and condition.status == "False":
-            return Verdict("GatewayNotProgrammed", _message(gateway, "is not programmed", condition))
-    return None
 
 
 def _of_gateways(pool: InferencePool, route: HTTPRoute | None) -> Iterator[ParentStatus]:
