@@ -93,6 +93,7 @@ def project(obj: Object) -> ObservedPod:
     labels = mapping(metadata.get("labels"))
     found = {text(one.get("type")): one for one in map(mapping, listed(status.get("conditions")))}
     ready, placed = found.get("Ready", EMPTY), found.get("PodScheduled", EMPTY)
+    deleting = bool(metadata.get("deletionTimestamp"))
     return ObservedPod(
         namespace=shared(metadata.get("namespace")),
         name=text(metadata.get("name")),
@@ -104,8 +105,8 @@ def project(obj: Object) -> ObservedPod:
         scheduled=bool(text(spec.get("nodeName"))),
         held=shortened(placed.get("message")) if placed.get("status") == "False" else "",
         accelerators=accelerators(spec),
-        failure=_crash_of_deleted_pod(status) if metadata.get("deletionTimestamp") else _failure(status),
-        deleting=bool(metadata.get("deletionTimestamp")),
+        failure=_failure(status, deleting=deleting),
+        deleting=deleting,
         component_type=shared(labels.get(COMPONENT_TYPE)),
         everywhere=SERVING_LABELS.items() <= labels.items(),
         ports=shared(mapping(metadata.get("annotations")).get(ACTIVE_PORTS[0])),
@@ -138,46 +139,30 @@ def _one(amounts: AcceleratorCounts) -> AcceleratorCounts:
 # --- what keeps it from running ---------------------------------------------------------------------
 
 
-def _failure(status: Object) -> Failure | None:
-    """Return the first failing container; for a pod that failed as a whole, its reason."""
-    found = next(_failures(status), None)
-    if found is None and status.get("phase") == "Failed":
-        return Failure("", text(status.get("reason")) or "Failed", shortened(status.get("message")))
-    return found
-
-
-def _failures(status: Object) -> Iterator[Failure]:
-    for container in _containers(status):
-        yield from _waits(container)
-        yield from _crashes(container, CRASHES)
-
-
-def _crash_of_deleted_pod(status: Object) -> Failure | None:
-    """Return how a container crashed in a pod that is being deleted.
+def _failure(status: Object, *, deleting: bool) -> Failure | None:
+    """Return the first failing container; for a pod that failed as a whole, its reason.
 
     LeaderWorkerSet deletes the group of a pod at its first restart (`pkg/controllers/pod_controller.go`,
-    `handleRestartPolicy`): there is no other sign of the crash.
+    `handleRestartPolicy`). There is no other sign of the crash, so in a pod that is being deleted one restart
+    is enough, and nothing else counts.
     """
-    found = (crash for container in _containers(status) for crash in _crashes(container, 1))
-    return next(found, None)
+    lists = (listed(status.get(key)) for key in ("initContainerStatuses", "containerStatuses"))
+    containers = (mapping(one) for found in lists for one in found)
+    failures = (one for container in containers for one in _failures(container, deleting=deleting))
+    first = next(failures, None)
+    if first is None and not deleting and status.get("phase") == "Failed":
+        return Failure("", text(status.get("reason")) or "Failed", shortened(status.get("message")))
+    return first
 
 
-def _containers(status: Object) -> Iterator[Object]:
-    for key in ("initContainerStatuses", "containerStatuses"):
-        yield from map(mapping, listed(status.get(key)))
-
-
-def _waits(container: Object) -> Iterator[Failure]:
-    waiting = mapping(mapping(container.get("state")).get("waiting"))
+def _failures(container: Object, *, deleting: bool) -> Iterator[Failure]:
+    """Yield why a container waits, and how it ended last if it has restarted often enough."""
+    name, waiting = text(container.get("name")), mapping(mapping(container.get("state")).get("waiting"))
     reason = text(waiting.get("reason"))
-    if reason in FAILURES:
-        yield Failure(text(container.get("name")), reason, shortened(waiting.get("message")))
-
-
-def _crashes(container: Object, restarts_from: int) -> Iterator[Failure]:
-    """Return how a container ended last, if it has restarted often enough, whatever its present state."""
+    if reason in FAILURES and not deleting:
+        yield Failure(name, reason, shortened(waiting.get("message")))
     ended = mapping(mapping(container.get("lastState")).get("terminated"))
     restarts, code = number(container.get("restartCount")), number(ended.get("exitCode"))
-    if restarts >= restarts_from and code and container.get("ready") is not True:
+    if restarts >= (1 if deleting else CRASHES) and code and container.get("ready") is not True:
         message = f"ended with code {code} ({text(ended.get('reason')) or 'Error'})"
-        yield Failure(text(container.get("name")), "CrashLoopBackOff", message)
+        yield Failure(name, "CrashLoopBackOff", message)
