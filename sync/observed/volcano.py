@@ -5,11 +5,12 @@ Earlier versions prune or ignore the field silently.
 """
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from catalog.versions import VOLCANO
 from intent import Object
 from intent.image import read_image
+from sync.observed.pod_group import pod_group
 
 SCHEDULER: Final = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
@@ -27,20 +28,9 @@ def too_old(version: str) -> str:
 
 def pruned_fields(desired: Object, answer: Object) -> str:
     """Return why the API server's answer to a dry run is not the desired PodGroup; empty if it is."""
-    kept = answer.get("spec", {}).get("subGroupPolicy")
-    if contains(kept, desired["spec"]["subGroupPolicy"]):
+    if pod_group(answer).policies == pod_group(desired).policies:
         return ""
     return "this cluster's PodGroup does not keep spec.subGroupPolicy; Volcano 1.14.1 or later is needed"
-
-
-def contains(value: Any, part: Any) -> bool:
-    """Return whether `value` has everything in `part`; maps may have further keys, lists no further items."""
-    if isinstance(part, dict):
-        return isinstance(value, dict) and all(contains(value.get(key), part[key]) for key in part)
-    if isinstance(part, list):
-        same_length = isinstance(value, list) and len(value) == len(part)
-        return same_length and all(contains(one, other) for one, other in zip(value, part, strict=True))
-    return bool(value == part)
 
 
 def scheduler_version(deployment: Object) -> str:
