@@ -28,7 +28,6 @@ from yaml import YAMLError
 from intent import Object
 from intent.names import is_api_path, is_label
 from intent.shapes import mapping
-from kube.limit import RateLimit
 from kube.pool import NOBODY, BytePool
 from kube.request import PAGE, Request, page, within
 from kube.server_time import ServerTime
@@ -132,8 +131,6 @@ class Client:
     refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
-    limit: RateLimit = field(default_factory=RateLimit)
-    """Delays reads and dry runs. Before a write, `limit.wait` is for the caller: a write has a deadline."""
     server_time: ServerTime = field(default_factory=ServerTime)
     pool: BytePool = field(default_factory=lambda: BytePool(IN_TRANSIT))
     """The memory for what was received and is not yet read."""
@@ -143,25 +140,19 @@ class Client:
 
         Raises `AnswerTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
         """
-        await self.limit.wait()
-        return await self._call(request, seconds, at_most)
+        limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
+        async with self._send(request, limits) as response:
+            return _as_object(await read_at_any_depth(read_object, await _body(response, at_most)))
 
     async def text(self, request: Request, seconds: float = TIMEOUT) -> str:
         """Send a request and return the answer as text: a log is no JSON. Raises as `call` does."""
-        await self.limit.wait()
         async with self._send(request, aiohttp.ClientTimeout(total=seconds)) as response:
             return (await response.read()).decode(errors="replace")
 
     async def warnings(self, request: Request) -> tuple[str, ...]:
         """Send a request and return the warnings of the answer. Raises as `call` does."""
-        await self.limit.wait()
         async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
             return tuple(response.headers.getall("Warning", ()))
-
-    async def _call(self, request: Request, seconds: float, at_most: float = math.inf) -> Object:
-        limits = aiohttp.ClientTimeout(total=seconds, ceil_threshold=seconds)  # above it, aiohttp rounds up
-        async with self._send(request, limits) as response:
-            return _as_object(await read_at_any_depth(read_object, await _body(response, at_most)))
 
     async def page(self, request: Request, at_most: float = math.inf) -> Page:
         """Read one page of a list, of at most so many bytes.
@@ -203,7 +194,7 @@ class Client:
         If the caller is cancelled, wait for the answer first: the write may still take effect.
         """
         seconds = min(seconds, TIMEOUT)
-        sent = asyncio.create_task(self._call(within(request, seconds), seconds))
+        sent = asyncio.create_task(self.call(within(request, seconds), seconds))
         try:
             return await asyncio.shield(sent)
         except asyncio.CancelledError:

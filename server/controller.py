@@ -6,7 +6,7 @@ import socket
 import time
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,6 @@ from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube.client import NONE, Client, connect
-from kube.limit import RateLimit
 from kube.pool import BytePool
 from server import probes
 from server.certificates import Certificates, keep
@@ -68,7 +67,6 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
     workers: int = WORKERS,
-    qps: float = 0.0,
 ) -> int:
     """Reconcile a cluster until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1).
 
@@ -76,11 +74,10 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
     With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
     /metrics is plain HTTP on `metrics_port`, or has TLS on `secure_metrics_port` for tokens that may read it.
-    `workers` services of one namespace are reconciled at once, with at most `qps` requests a second.
+    `workers` services of one namespace are reconciled at once.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
     client = await connect(kubeconfig, context, timing.between)
-    client.limit = RateLimit(qps)
     try:
         return await until_stopped(
             _serve(
@@ -111,31 +108,27 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     measured, leadership = metrics(VERSION), Leadership(timing)
     answers = Answers(measured)
     client.timed = answers.note
-    unlimited = replace(client, limit=RateLimit())  # nothing may delay a renewal of the Lease
     space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     controller = Controller(settings, measured, caches, writer, Queue(workers))
-    elector = Elector(
-        unlimited, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
-    )
+    elector = Elector(client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc)
     _measure(measured, caches, controller.queue)
 
     def ill() -> str:
-        begun = {} if client.limit.delays else controller.queue.begun  # a limit makes reconciles long
-        return unhealthy(caches, begun, answers.last, time.monotonic())
+        return unhealthy(caches, controller.queue.begun, answers.last, time.monotonic())
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(controller.run())
             if certificates:
-                tasks.create_task(keep(unlimited, namespace, certificates, leadership.check, measured))
+                tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
 
     plain, secure = ports
     scrapes = None
     if secure is not None:
         context = made_context(f"fusioninfer-sync.{namespace}.svc")
-        scrapes = probes.Scrapes(_bind(secure), context, by_token(unlimited))
+        scrapes = probes.Scrapes(_bind(secure), context, by_token(client))
     async with (
         probes.serving(
             _bind(plain), measured.registry, lambda: _unready(caches), unhealthy=ill, scrapes=scrapes

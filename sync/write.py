@@ -304,7 +304,6 @@ class Writer:
             self.metrics.paused_writes.labels(kind, request.verb).inc()
             log.info("would write", service=state.key, kind=kind, verb=request.verb, path=request.path)
             return None
-        await self.client.limit.wait()
         seconds = min(self.permit(), at_most)
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", kind=kind, verb=request.verb, path=request.path)

@@ -245,14 +245,6 @@ def webhook(  # noqa: PLR0913 - each is a flag
     show_default=True,
     help="The number of services of one namespace that are reconciled at once, and an eighth of all.",
 )
-@click.option(
-    "--qps",
-    type=click.FloatRange(min=0.0),
-    default=0.0,
-    show_default=True,
-    help="The maximum number of requests a second to the API server, without lists, watches and the Lease; "
-    "0 is no limit.",
-)
 @LOG_LEVEL
 @METRICS_PORT
 @click.option(

@@ -284,13 +284,6 @@ VALUES: Final = (
         {"type": "integer", "minimum": 1},
         "the number of services of one namespace that are reconciled at once, and an eighth of all",
     ),
-    Value(
-        "sync.qps",
-        int(_SYNC["qps"]),
-        {"type": "number", "minimum": 0},
-        "the maximum number of requests a second to the API server, without lists, watches and the Lease; "
-        "0 is no limit",
-    ),
     Value("sync.logLevel", _SYNC["log_level"], _LEVELS, "the lowest level of its log lines"),
     Value("settings", {}, _ref("settings"), "the settings file (`manifests/base/settings.yaml`)"),
     Value(

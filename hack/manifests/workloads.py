@@ -64,7 +64,6 @@ ANY_CALLER: Final = f"(and {TEMPLATES} {value('templates.anyCaller')})"
 _SWITCHES: Final = "".join(
     (
         f"        - --workers={{{{ int {value('sync.workers')} }}}}\n",
-        f"        - --qps={{{{ {value('sync.qps')} }}}}\n",
         f"        - --log-level={{{{ {value('sync.logLevel')} }}}}\n",
         when(value("sync.observeOnly"), "        - --observe-only\n"),
         when(value("sync.gangsOnly"), "        - --gangs-only\n"),
@@ -78,7 +77,7 @@ _SWITCHES: Final = "".join(
 SYNC: Final = (
     *_deployment("sync"),
     Rule(
-        r"^        - --workers=.*\n        - --qps=.*\n        - --log-level=.*\n"
+        r"^        - --workers=.*\n        - --log-level=.*\n"
         r"        - --secure-metrics-port=.*\n",
         _SWITCHES,
     ),

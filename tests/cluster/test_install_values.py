@@ -182,7 +182,6 @@ EFFECTS: Final = (
     Effect({"sync.gangsOnly": True}, SYNC, f"{CONTAINER} args", "--gangs-only"),
     Effect({"sync.namespaces": ["a"]}, SYNC, f"{CONTAINER} args", "--watch-namespace=a"),
     Effect({"sync.workers": 12}, SYNC, f"{CONTAINER} args", "--workers=12"),
-    Effect({"sync.qps": 0.5}, SYNC, f"{CONTAINER} args", "--qps=0.5"),
     Effect({"sync.logLevel": "debug"}, SYNC, f"{CONTAINER} args", "--log-level=debug"),
     Effect({"settings": {"launcher": "none"}}, SETTINGS, "data settings.yaml", "launcher: none"),
     Effect({"files": {"x.yaml": "a"}}, SETTINGS, "data x.yaml", "a"),

@@ -100,7 +100,7 @@ def test_settings_are_read_where_they_are_mounted(deployment: str) -> None:
     assert str(config) == f"{mounts['settings']}/{SETTINGS.name}"
 
 
-@pytest.mark.parametrize("flag", ["workers", "qps", "log_level"])
+@pytest.mark.parametrize("flag", ["workers", "log_level"])
 def test_the_shipped_flags_are_the_defaults(sync: dict[str, Any], flag: str) -> None:
     default = next(each.default for each in load("sync").params if each.name == flag)
 

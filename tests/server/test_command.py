@@ -35,7 +35,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        ("--workers 12 --qps 2.5 --log-level warning", {"workers": 12, "qps": 2.5, "level": "WARNING"}),
+        ("--workers 12 --log-level warning", {"workers": 12, "level": "WARNING"}),
         ("--watch-namespace a --watch-namespace b", {"settings": Settings(namespaces=("a", "b"))}),
         ("--gangs-only", {"settings": Settings(routes=False, api_services=False)}),
     ],
@@ -49,7 +49,7 @@ def test_the_flags_of_the_controller_reach_it(
     assert {name: started[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("flags", [["--workers", "0"], ["--qps", "-1"], ["--log-level", "loud"]])
+@pytest.mark.parametrize("flags", [["--workers", "0"], ["--log-level", "loud"]])
 def test_a_flag_without_a_meaning_is_refused(started: dict[str, Any], flags: list[str]) -> None:
     ended = CliRunner().invoke(main, ["sync", *flags])
 

@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,21 +212,3 @@ async def test_a_request_without_an_answer_is_measured(client: Client) -> None:
         await client.call(get("/api"))
 
     assert seen == [("get", NONE)]
-
-
-async def test_a_limit_of_requests_delays_reconciles_but_not_the_lease(
-    api: Api, begin: Begin, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The reconcile that it delays is not stuck: a restart would not help."""
-    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-    begin(Settings(volcano_version="1.14.1"), timing=replace(TIMING, retry_period=0.1), qps=0.001)
-    await eventually(lambda: LEASE in api.objects)
-    await until_it_leads(port)
-
-    await eventually(lambda: api.requests.count(("PUT", LEASE)) >= 3)
-    longest = "\nfusioninfer_sync_reconcile_longest_seconds 0.0"
-    await answered(port, "/metrics", lambda _, text: longest not in text)
-    monkeypatch.setattr(health, "STUCK", 0.0)
-
-    assert (await answer(port, "/healthz"))[0] == 200
-    assert ("POST", POD_GROUP.path("team-a")) not in api.requests

@@ -10,7 +10,6 @@ from aiohttp import web
 
 from intent import Object
 from kube.client import Client
-from kube.limit import RateLimit
 from kube.request import apply
 from sync.decide import ApplyHistory
 from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
@@ -185,24 +184,6 @@ async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Wr
 
     assert refusal is not None
     assert refusal.code == "FI872"
-
-
-async def test_a_write_waits_for_its_turn_before_it_asks_for_its_permit(client: Client, new: New) -> None:
-    order = []
-
-    class Turn(RateLimit):
-        async def wait(self) -> None:
-            order.append("turn")
-
-    def permit() -> float:
-        order.append("permit")
-        return FOR_EVER
-
-    client.limit = Turn()
-    await new(permit).apply(STATE, SERVICE, WANTED)
-
-    dry_run, write = ["turn"], ["turn", "permit"]
-    assert order == [*dry_run, *write]
 
 
 # --- late writes ------------------------------------------------------------------------------------
