@@ -5,7 +5,7 @@ Rules of this file:
   so clients accept webhooks that still serve an older certificate.
 - Only the newest CA's key is kept. Without that key a new CA is issued, so deleting the key requests a new
   CA.
-- Nothing here reads the clock. The order of trusting and serving is up to `certs.keep`.
+- Nothing here reads the clock. The order of trusting and serving is up to `server.certificates`.
 """
 
 from collections.abc import Collection, Iterable
@@ -34,7 +34,7 @@ class Terms:
 class Kept:
     """The trusted CA certificates (PEM), the first one's key, and the serving certificate.
 
-    The first is the newest, unless the Secret was restored from an older state.
+    The first is the newest.
     """
 
     ca_certificates: tuple[bytes, ...] = ()
@@ -66,17 +66,6 @@ def adopted(trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
     return Kept(tuple(sorted(ours, key=not_after, reverse=True)))
 
 
-def with_newer(kept: Kept, trusted: Iterable[bytes], now: datetime, terms: Terms) -> Kept:
-    """Adopt the trusted CAs that are newer than the Secret's: it was restored from an older state.
-
-    Running webhooks may still serve a certificate of theirs. An older CA was removed from the Secret.
-    """
-    newest = _not_before(kept.ca_certificates[0])
-    found = adopted(trusted, now, terms).ca_certificates
-    newer = tuple(one for one in found if one not in kept.ca_certificates and _not_before(one) > newest)
-    return replace(kept, ca_certificates=(*kept.ca_certificates, *newer))
-
-
 def with_serving(kept: Kept, hosts: Collection[str], now: datetime, terms: Terms) -> Kept:
     """Issue a serving certificate unless there is one of the newest CA for `hosts` that lasts long enough."""
     if kept.serving and _is_fresh(kept.serving, kept.ca_certificates[0], hosts, now + terms.serving / 3):
@@ -99,10 +88,6 @@ def is_trusted(kept: Kept, now: datetime) -> bool:
 def not_after(certificate: bytes) -> datetime:
     """Return the expiry of a certificate (PEM)."""
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
-
-
-def _not_before(certificate: bytes) -> datetime:
-    return x509.load_pem_x509_certificate(certificate).not_valid_before_utc
 
 
 def _may_sign(kept: Kept, now: datetime, terms: Terms) -> bool:

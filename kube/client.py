@@ -30,8 +30,6 @@ from intent.names import is_api_path, is_label
 from intent.shapes import mapping
 from kube.pool import NOBODY, BytePool
 from kube.request import PAGE, Request, page, within
-from kube.server_time import ServerTime
-from kube.trust import Trust
 from kube.wire import Page, WatchEvent, read_at_any_depth, read_event, read_object, read_page
 
 config: Final[Any] = untyped_config  # its functions have no types
@@ -127,11 +125,11 @@ class Client:
 
     session: aiohttp.ClientSession
     configuration: Any  # kubernetes.aio ships no types
-    trust: Trust
+    tls: ssl.SSLContext | bool
+    """Which API servers are trusted; True for connections without TLS."""
     refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
-    server_time: ServerTime = field(default_factory=ServerTime)
     pool: BytePool = field(default_factory=lambda: BytePool(IN_TRANSIT))
     """The memory for what was received and is not yet read."""
 
@@ -228,13 +226,12 @@ class Client:
             headers={"Content-Type": request.content_type} | credentials,
             timeout=limits,
             proxy=self.configuration.proxy,
-            ssl=self.trust.current(),
+            ssl=self.tls,
             server_hostname=self.configuration.tls_server_name,
         )
         try:
             answer = await sending
             code = str(answer.status)
-            self.server_time.hear(answer.headers.get("Date", ""))
         finally:
             self.timed(request.verb, code, time.monotonic() - since)
         async with answer as response:
@@ -264,10 +261,10 @@ async def connect(
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
         config.load_incluster_config(client_configuration=configuration)
-        return Client(_session(ack_timeout), configuration, _trust(configuration))
+        return Client(_session(ack_timeout), configuration, _tls(configuration))
     loader = await _load(configuration, kubeconfig, context)
     refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
-    return Client(_session(ack_timeout), configuration, _trust(configuration), refreshing)
+    return Client(_session(ack_timeout), configuration, _tls(configuration), refreshing)
 
 
 async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
@@ -323,13 +320,12 @@ async def _keep_fresh(loader: Any, configuration: Any) -> None:
             return
 
 
-def _trust(configuration: Any) -> Trust:
-    def build() -> ssl.SSLContext | bool:
-        # a context loads the authorities of the system, in 50 ms; `kubectl proxy` needs none
-        is_encrypted = configuration.host.startswith("https:")
-        return RESTClientObject(configuration).ssl_context if is_encrypted else True
-
-    return Trust(build, Path(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else None)
+def _tls(configuration: Any) -> ssl.SSLContext | bool:
+    # a context loads the authorities of the system, in 50 ms; `kubectl proxy` needs none
+    if not configuration.host.startswith("https:"):
+        return True
+    context: ssl.SSLContext = RESTClientObject(configuration).ssl_context
+    return context
 
 
 def _session(ack_timeout: float) -> aiohttp.ClientSession:

@@ -1,4 +1,12 @@
-"""Manage the webhook's certificates without cert-manager: `certs.keep` with the controller's client.
+"""Manage the webhook's certificates without cert-manager: a Secret, and the `caBundle` of its configurations.
+
+Rules of this file:
+- A new CA is stored and then trusted by every webhook configuration; only the next reconcile signs a serving
+  certificate with it. By then every API server has seen the new `caBundle`.
+- If no API server trusts the certificate that is served now, there is no reason to wait.
+- If the Secret is lost, the CAs that the configurations trust stay trusted: a serving certificate of theirs
+  is still mounted in running pods.
+- All state is in the cluster: a process that starts continues where another one stopped.
 
 The leader of the controller runs it, so only one process does. A reconcile reads three objects and usually
 writes none.
@@ -7,15 +15,15 @@ writes none.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
 
-from certs import rotation
-from certs.keep import Cluster, Place, Reconciled, reconcile
-from certs.objects import ForeignError
-from certs.rotation import Terms
+from certs import objects, rotation
+from certs.rotation import Kept, Terms
 from intent import Object
+from intent.names import api_path
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import amend, apply, get
 from sync.lease import LeadershipLostError
@@ -28,7 +36,7 @@ CONFIGURATIONS: Final = (
     f"{API}/validatingwebhookconfigurations/validate.fusioninfer.io",
 )
 """The webhook configurations that must trust the CA (`manifests/base/webhooks.yaml`)."""
-FAILED: Final = (ApiError, ForeignError, *NO_ANSWER, ValueError)
+FAILED: Final = (ApiError, objects.ForeignError, *NO_ANSWER, ValueError)
 """The errors that a later reconcile may get past."""
 
 
@@ -50,16 +58,12 @@ async def keep(
 ) -> None:
     """Reconcile the certificates every `interval_seconds`; never returns.
 
-    By the time of the API server, which checks them: with the clock of this machine a year ahead, all CAs
-    would count as expired, and new ones would not be valid yet anywhere else.
-
     `permit` returns the seconds in which a write must end. Raises `LeadershipLostError` if it does.
     """
-    cluster, place = _cluster(client, permit), Place(namespace, certificates.secret, CONFIGURATIONS)
-    told = ""
+    keeper, told = Keeper(client, namespace, certificates, permit), ""
     while True:
         try:
-            reconciled = await reconcile(cluster, place, certificates.terms, client.server_time.now())
+            done = await keeper.reconcile(datetime.now(UTC))
         except LeadershipLostError:
             raise
         except FAILED as error:
@@ -72,38 +76,73 @@ async def keep(
             measured.certificate_reconciles.labels("bug").inc()
             log.exception("bug")
         else:
-            _report(measured, reconciled)
+            measured.certificate_reconciles.labels("changed" if done else "unchanged").inc()
+            if done:
+                log.info("certificates", done=done)
             told = ""
         await asyncio.sleep(certificates.interval_seconds)
 
 
-def _report(measured: ControllerMetrics, reconciled: Reconciled) -> None:
-    """Count and log a reconcile that succeeded, and set the expiry of each certificate."""
-    measured.certificate_reconciles.labels("changed" if reconciled.done else "unchanged").inc()
-    if reconciled.done:
-        log.info("certificates", done=reconciled.done)
-    certificates = {"ca": reconciled.kept.ca_certificates[0]}
-    if reconciled.kept.serving:
-        certificates["serving"] = reconciled.kept.serving.certificate
-    for name, certificate in certificates.items():
-        measured.certificate_not_after.labels(name).set(rotation.not_after(certificate).timestamp())
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """The certificates of one namespace. Every write asks `permit` first."""
 
+    client: Client
+    namespace: str
+    certificates: Certificates
+    permit: Callable[[], float]
 
-def _cluster(client: Client, permit: Callable[[], float]) -> Cluster:
-    """Return the calls that `certs.keep` makes; every write asks `permit` first."""
+    @property
+    def path(self) -> str:
+        """The path of the Secret."""
+        return api_path("/api/v1/namespaces", self.namespace, "secrets", self.certificates.secret)
 
-    async def read(path: str) -> Object | None:
+    async def reconcile(self, now: datetime) -> tuple[str, ...]:
+        """Make the next change, if one is due; return the changes, for the log.
+
+        Raises `LeadershipLostError`, or one of `FAILED`.
+        """
+        stored, terms = await self._read(self.path), self.certificates.terms
+        found = {path: each for path in CONFIGURATIONS if (each := await self._read(path))}
+        known = objects.read(stored)
+        before = known
+        if not known.ca_certificates:
+            before = rotation.adopted(objects.trusted(found.values()), now, terms)
+        kept = rotation.with_ca(before, now, terms)
+        if kept != known:
+            stored = await self._store(kept, stored)
+        trusting = await self._trust(kept, found)
+        done = ("CA", *trusting) if kept.key != before.key else trusting
+        if not found or (trusting and _may_be_trusted(kept, before, now)):
+            return done
+        serving = rotation.with_serving(kept, objects.hosts(found.values()), now, terms)
+        if serving == kept:
+            return done
+        await self._store(serving, stored)
+        return (*done, "serving certificate")
+
+    async def _read(self, path: str) -> Object | None:
+        """Read an object; None if it does not exist."""
         try:
-            return await client.call(get(path))
+            return await self.client.call(get(path))
         except ApiError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
 
-    async def put(path: str, obj: Object) -> Object:
-        return await client.write(apply(path, obj), permit())
+    async def _store(self, kept: Kept, before: Object | None) -> Object:
+        secret = objects.secret(kept, self.namespace, self.certificates.secret, before)
+        return await self.client.write(apply(self.path, secret), self.permit())
 
-    async def change(path: str, operations: list[Object]) -> Object:
-        return await client.write(amend(path, operations), permit())
+    async def _trust(self, kept: Kept, found: dict[str, Object]) -> tuple[str, ...]:
+        """Write the CA bundle into every webhook configuration that lacks it; return the log entries."""
+        changes = {path: objects.injection(each, kept.bundle) for path, each in found.items()}
+        due = {path: operations for path, operations in changes.items() if operations}
+        for path, operations in due.items():
+            await self.client.write(amend(path, operations), self.permit())
+        return tuple(f"trust by {path.rpartition('/')[2]}" for path in due)
 
-    return Cluster(read, put, change)
+
+def _may_be_trusted(kept: Kept, before: Kept, now: datetime) -> bool:
+    """Return whether clients may trust the served certificate; one that is not in the Secret is unknown."""
+    return rotation.is_trusted(kept, now) if kept.serving else bool(before.ca_certificates)

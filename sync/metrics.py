@@ -121,14 +121,6 @@ class ControllerMetrics:
             *("kind", "verb"),
         )
     )
-    certificate_not_after: Gauge = field(
-        metadata=_metric(
-            Gauge,
-            "fusioninfer_sync_certificate_not_after_seconds",
-            "Expiry of the certificates kept for the webhook (ca, serving), in seconds since 1970",
-            "certificate",
-        )
-    )
     certificate_reconciles: Counter = field(
         metadata=_metric(
             Counter,

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
@@ -58,15 +57,11 @@ async def keeping(client: Client, measured: ControllerMetrics, background: Backg
 
 
 @pytest.mark.usefixtures("keeping")
-async def test_the_secret_is_written_once_and_the_expiry_of_its_ca_is_a_metric(
-    api: Api, measured: ControllerMetrics
-) -> None:
+async def test_the_secret_is_written_once(api: Api, measured: ControllerMetrics) -> None:
     await eventually(lambda: reconciles(measured, "unchanged") > 3)
 
     assert objects.read(api.objects[SECRET]).ca_certificates
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
-    (kept,) = measured.certificate_not_after.collect()
-    assert [sample.labels for sample in kept.samples] == [{"certificate": "ca"}]
 
 
 @pytest.mark.usefixtures("broken", "keeping")
@@ -100,19 +95,3 @@ async def test_without_leadership_nothing_is_written(
         await keep(client, "system", KEPT, refuse, measured)
 
     assert api.writes == []
-
-
-@pytest.mark.usefixtures("keeping")
-@pytest.mark.parametrize("days", [400, -400], ids=["ahead", "behind"])
-async def test_a_clock_that_jumps_changes_no_certificate(
-    api: Api, client: Client, measured: ControllerMetrics, days: int
-) -> None:
-    """The API server checks certificates, so its clock counts; this process reads it in each answer."""
-    await eventually(lambda: reconciles(measured, "unchanged") > 1)
-    before = api.objects[SECRET]["data"]
-
-    client.server_time.local = lambda: datetime.now(UTC) + timedelta(days=days)
-    seen = reconciles(measured, "unchanged") + reconciles(measured, "changed")
-    await eventually(lambda: reconciles(measured, "unchanged") + reconciles(measured, "changed") > seen + 3)
-
-    assert api.objects[SECRET]["data"] == before
