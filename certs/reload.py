@@ -138,7 +138,7 @@ def _read(where: Path, client_ca: Path | None) -> tuple[bytes, ...]:
 def _checked(
     where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime
 ) -> ServedCertificate:
-    """Build an SSL context for the pair and test it. Raises `_RefusedError`, ssl.SSLError or ValueError.
+    """Build an SSL context for the pair. Raises `_RefusedError`, ssl.SSLError or ValueError.
 
     OpenSSL reads the files again, as it accepts only paths. If they changed in between, it either reports
     that they do not match, or the next poll finds that `content` differs from the files.
@@ -148,7 +148,6 @@ def _checked(
     _check_names(certificate, names)
     context = _context()
     context.load_cert_chain(where / "tls.crt", where / "tls.key", password=_no_password)
-    _shake_hands(context)
     for bundle in content[2:]:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=bundle.decode("ascii"))
@@ -188,26 +187,6 @@ def _context() -> ssl.SSLContext:
 def _no_password() -> str:
     """Refuse an encrypted key; without this callback OpenSSL would prompt on the terminal."""
     raise _RefusedError("the private key is encrypted")
-
-
-def _shake_hands(context: ssl.SSLContext) -> None:
-    """Complete a handshake in memory, with a client that verifies nothing. Raises ssl.SSLError."""
-    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client, server = trusting.wrap_bio(down, up), context.wrap_bio(up, down, server_side=True)
-    for side in (client, server, client, server):
-        _step(side)
-    if server.version() is None:
-        raise _RefusedError("a test handshake does not complete")
-
-
-def _step(side: ssl.SSLObject) -> None:
-    """Advance one side of a handshake as far as the received bytes allow."""
-    try:
-        side.do_handshake()
-    except ssl.SSLWantReadError:
-        return
 
 
 def _reason(error: Exception) -> str:

@@ -206,11 +206,6 @@ def locked(directory: Path) -> None:
     issue.write(issue.Pair(new.certificate, encrypted), directory)
 
 
-def unusable(directory: Path) -> None:
-    """Write a pair that OpenSSL loads but no client supports, because of its curve."""
-    issue.write(self_signed(ec.generate_private_key(ec.SECP256K1()), "localhost"), directory)
-
-
 def removed(directory: Path) -> None:
     (directory / "tls.key").unlink()
 
@@ -237,7 +232,6 @@ BROKEN: list[tuple[Callable[[Path], None], str]] = [
     (locked, "encrypted"),
     (misnamed, "does not name localhost"),
     (unnamed, "does not name localhost"),
-    (unusable, "NO SHARED CIPHER"),
     (removed, "tls.key does not exist"),
     (replaced_by_a_directory, "directory"),
 ]
@@ -478,7 +472,7 @@ def resumed(port: int, tls: ssl.SSLContext) -> list[bool | None]:
     return found
 
 
-def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, *hosts: str) -> issue.Pair:
+def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> issue.Pair:
     name = x509.Name([])
     builder = (
         x509.CertificateBuilder()
@@ -489,9 +483,6 @@ def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey, *hosts: str
         .not_valid_before(NOW - DAY)
         .not_valid_after(NOW + DAY)
     )
-    if hosts:
-        names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
-        builder = builder.add_extension(names, critical=False)
     certificate = builder.sign(key, SHA256())
     plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return issue.Pair(certificate.public_bytes(Encoding.PEM), plain)
