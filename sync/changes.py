@@ -18,7 +18,6 @@ from sync.events import Occurrence
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observed.cached import AppliedObject, Owner
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.managed_fields import UNKNOWN, Takeover
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
@@ -26,10 +25,6 @@ from sync.status.compare import by_type
 from sync.status.reasons import EVENTS
 from sync.status.templates import FOLLOWED
 
-FEW: Final = 3
-"""Changed fields, and clients, that a message names."""
-LONGEST: Final = 100
-"""Maximum number of characters of each: the end of a message says what to change instead."""
 KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
 
 
@@ -43,16 +38,15 @@ class Change:
     name: str
     uid: str = ""
     owners: tuple[Owner, ...] = ()
-    takeover: Takeover = UNKNOWN
 
     def __str__(self) -> str:
         """Return kind and name, as messages show them."""
         return f"{self.kind} {self.name}"
 
 
-def changed(verb: ChangeVerb, kind: str, row: AppliedObject, takeover: Takeover = UNKNOWN) -> Change:
+def changed(verb: ChangeVerb, kind: str, row: AppliedObject) -> Change:
     """Return the change of an object that a write made, or deleted."""
-    return Change(verb, kind, row.namespace, row.name, row.uid, row.owners, takeover)
+    return Change(verb, kind, row.namespace, row.name, row.uid, row.owners)
 
 
 def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
@@ -137,11 +131,9 @@ def _gate(pod_group: Object) -> str:
 
 def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
     """Yield that a change of another client was undone."""
-    by = _few(one.takeover.managers) or "another client"
+    done = "was changed by another client, and the change was undone"
     if one.verb == "recreated":
-        done = f"was deleted by {by}, and was created again"
-    else:
-        done = f"was changed by {by}{_fields(one.takeover)}, and the change was undone"
+        done = "was deleted by another client, and was created again"
     instead = f"InferenceService {snapshot.service.name}" if snapshot.service else "the LeaderWorkerSets"
     message = f'{one} {done}; change {instead} instead, or set {PAUSED}: "true" there first'
     subjects = _subjects(one, snapshot)
@@ -150,18 +142,6 @@ def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
         subjects = (*subjects, Subject(api_version, one.kind, one.namespace, one.name, one.uid))
     for subject in dict.fromkeys(subjects):
         yield _occurrence(subject, "ChangeReverted", message, about=str(one))
-
-
-def _fields(takeover: Takeover) -> str:
-    """Return the first changed fields in brackets."""
-    return f" ({_few(takeover.fields)})" if takeover.fields else ""
-
-
-def _few(names: tuple[str, ...]) -> str:
-    """Return the first names, each shortened, and the number of the others; clients choose them."""
-    named = ", ".join(name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..." for name in names[:FEW])
-    more = len(names) - FEW
-    return f"{named} and {more} more" if more > 0 else named
 
 
 def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:

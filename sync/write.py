@@ -22,7 +22,6 @@ from sync.live import BehindError, OwnerCheck, read_object
 from sync.metrics import ControllerMetrics
 from sync.observed.cached import AppliedObject, applies, digest
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.managed_fields import UNKNOWN, taken_over
 from sync.parts.desired import Refusal
 from sync.state import STATUS, ServiceState
 from sync.status import merged, surplus, without_messages, without_times
@@ -129,9 +128,9 @@ class Writer:
         `of_version`: apply only to the version that the dry run saw.
         """
         kind, desired, stored, history = attempt.kind, attempt.desired, attempt.stored, attempt.history
-        before = await self._keep_live_values(state, kind, desired) if stored else {}
+        is_released = stored is not None and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
-        decided = decide(attempt, answer, is_released=bool(before))
+        decided = decide(attempt, answer, is_released=is_released)
         if isinstance(decided, Write) and await self._is_of_admission(attempt, decided, answer):
             decided = Skip()
         if isinstance(decided, Refusal):
@@ -141,7 +140,6 @@ class Writer:
             return None
         if stored and check:
             await check.confirm(stored, desired)
-        before = (before or await self._as_it_is(kind, desired)) if decided.verb == "restored" else {}
         version = decided.version if of_version else ""
         written = await self._write(state, kind, desired, decided.premerge, version)
         if written is None:
@@ -150,16 +148,8 @@ class Writer:
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
         history.settle(attempt.digest, row.fingerprint)
-        takeover = taken_over(before, written) if before else UNKNOWN
-        state.changes.append(changed(decided.verb, kind.kind, row, takeover))
+        state.changes.append(changed(decided.verb, kind.kind, row))
         return None
-
-    async def _as_it_is(self, kind: Kind[A], desired: Object) -> Object:
-        """Read an object that another client changed, for the Event about it; empty if that is refused."""
-        try:
-            return await self.client.call(get(kind.path_of(desired)))
-        except ApiError:
-            return {}
 
     async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
         """Return what the API server would store; None if it rejects what a premerge can make valid.
@@ -188,10 +178,10 @@ class Writer:
         nothing = await self.client.call(patch(kind.path_of(attempt.desired), {}, dry_run=True))
         return kind.projected(nothing).fingerprint == kind.projected(answer).fingerprint
 
-    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> Object:
+    async def _keep_live_values(self, state: ServiceState, kind: Kind[A], desired: Object) -> bool:
         """Keep the live value of fields that were applied and are no longer desired.
 
-        Returns the live object, empty if there are no such fields.
+        Returns whether there are such fields.
 
         Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
         field manager applies the live value first, to the version that was read. A repetition is harmless.
@@ -204,7 +194,7 @@ class Writer:
             metadata = {name: live["metadata"][name] for name in ("namespace", "name", "resourceVersion")}
             body = {**identity, "metadata": metadata, "spec": spec}
             await self.send(state, kind.kind, apply(kind.path_of(desired), body, manager=KEEPER))
-        return live if spec else {}
+        return bool(spec)
 
     async def _write(
         self, state: ServiceState, kind: Kind[A], desired: Object, premerge: Object, version: str

@@ -107,13 +107,13 @@ def drifted(served: Cluster) -> Iterator[Drifted]:
 
 
 TOLD: Final[dict[str, tuple[str, ...]]] = {
-    f"PodGroup {NAME} was changed by kubectl-patch (spec.minMember), and the change was undone; ": (
+    f"PodGroup {NAME} was changed by another client, and the change was undone; ": (
         *("patch", "podgroup", NAME, "--type=merge", '--patch={"spec":{"minMember":9}}'),
     ),
-    f"LeaderWorkerSet {NAME}-inference was changed by kubectl (spec.replicas), and the change was ": (
+    f"LeaderWorkerSet {NAME}-inference was changed by another client, and the change was ": (
         *("scale", "leaderworkerset", f"{NAME}-inference", "--replicas=3"),
     ),
-    f"Service {PICKER} was changed by another client (metadata.labels.fusioninfer.io/service), ": (
+    f"Service {PICKER} was changed by another client, ": (
         *("label", "service", PICKER, "fusioninfer.io/service-"),
     ),
     f"HTTPRoute {NAME}-httproute was deleted by another client, and was created again; ": (

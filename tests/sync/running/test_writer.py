@@ -75,9 +75,9 @@ async def writer(api: Api, new: New) -> Writer:
 
 
 async def test_a_write_sends_what_it_needs_and_no_more(api: Api, new: New) -> None:
-    """A dry run tells whether an object exists that the cache lacks; a repair reads whose change it was."""
+    """A dry run tells whether an object exists that the cache lacks."""
     writer = new()
-    create, apply, read = ("POST", SERVICE.path("team-a")), ("PATCH", PATH), ("GET", PATH)
+    create, apply = ("POST", SERVICE.path("team-a")), ("PATCH", PATH)
 
     async def sent(port: Object) -> list[tuple[str, str]]:
         api.requests.clear()
@@ -89,7 +89,7 @@ async def test_a_write_sends_what_it_needs_and_no_more(api: Api, new: New) -> No
     assert await sent(OTHER) == [apply, apply]
     api.edit(PATH, ports=[THEIRS])
     writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
-    assert await sent(OTHER) == [apply, read, apply]
+    assert await sent(OTHER) == [apply, apply]
 
 
 def refused_create(request: web.Request) -> web.Response | None:
