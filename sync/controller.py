@@ -21,7 +21,7 @@ from kube.request import get
 from sync import WORKERS
 from sync.changes import occurrences, readiness, templates_changed
 from sync.clock import Pace, now
-from sync.decide import contested, prunable, retryable
+from sync.decide import prunable, retryable
 from sync.events import Occurrence, lasting
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind, part_of
 from sync.lease import LeadershipLostError
@@ -35,14 +35,12 @@ from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
 from sync.parts.traffic import TARGET_PORTS, with_one_port
 from sync.queue import Queue
 from sync.snapshot import Snapshot
-from sync.state import RETRY_REFUSED, STATUS, ServiceState
+from sync.state import RETRY_REFUSED, ServiceState
 from sync.status.report import report
 from sync.watch.cache import Caches, cache_of
 from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
-STATUS_DELAY: Final = 1.0
-"""Seconds after which a service whose status another writer changed is reconciled; the minimum interval."""
 RetryableError = Exception
 """An error of a reconcile that another try may avoid: `ApiError` or one of `NO_ANSWER`."""
 LISTED_WITHIN: Final = 60.0
@@ -113,7 +111,7 @@ class Controller:
             report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
             unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
-        said = _in_events_alone(snapshot, unapplied, is_contested=STATUS in left_alone)
+        said = _in_events_alone(snapshot, unapplied)
         findings = (*desired.all_findings, *said)
         self._count(state, findings)
         found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
@@ -247,19 +245,6 @@ class Controller:
         for service in service_keys(key, self._services_of):
             self.queue.add(service)
 
-    def status_changed(self, key: Key) -> None:
-        """Queue a service whose status another writer changed; its own status write causes no reconcile.
-
-        With a delay, since the watch event of its own write may come before the answer to the write.
-        """
-        if not isinstance(key, IndexKey) and self._is_overwritten(key):
-            self.queue.add_within(key, STATUS_DELAY, partial(self._is_overwritten, key))
-
-    def _is_overwritten(self, key: ServiceKey) -> bool:
-        row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(key)
-        state = self.states.get(key)
-        return row is not None and (state is None or not state.has_reported(row))
-
     def _services_of(self, kind: str, index_key: IndexKey) -> tuple[ServiceKey, ...]:
         return self.caches[kind].services_of(index_key) if kind in self.caches else ()
 
@@ -296,7 +281,7 @@ class Controller:
         await self._wait_for_caches()
         await self._read_volcano_version()
         for cache in self.caches.values():
-            cache.changed, cache.status_changed = self.changed, self.status_changed
+            cache.changed = self.changed
             cache.availability.recovered = self.resync
         self.resync()
         async with asyncio.TaskGroup() as tasks:
@@ -371,11 +356,8 @@ class Controller:
         self.metrics.volcano_too_old.set(bool(self.too_old))
 
 
-def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied, *, is_contested: bool) -> Iterator[Finding]:
-    """Report what failed after the status was computed, and whether another writer reverts it."""
-    name, refusals = snapshot.situation.key[1], list(unapplied.others)
-    if is_contested:
-        refusals.append(contested(INFERENCE_SERVICE, f"{INFERENCE_SERVICE.kind} {name} (its status)", name))
-    for refusal in refusals:
+def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied) -> Iterator[Finding]:
+    """Report what failed after the status was computed."""
+    for refusal in unapplied.others:
         path = "status" if refusal.kind == INFERENCE_SERVICE.kind else "spec"
         yield from (refusal_finding(subject, path, refusal) for subject in snapshot.subjects)

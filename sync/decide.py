@@ -145,7 +145,7 @@ def before_dry_run(
     if problem := attempt.kind.ownership.blocked(stored, row):
         return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
     if stored and attempt.history.contested_for(attempt.digest, now):
-        return contested(attempt.kind, f"{attempt.kind.kind} {row.name}", row.name)
+        return contested(attempt.kind, row.name)
     return None
 
 
@@ -202,10 +202,10 @@ def foreign(kind: Kind[Any], desired: Object) -> Refusal:
     return _refused(kind, desired, kind.ownership.codes.foreign, problem)
 
 
-def contested(kind: Kind[Any], subject: str, name: str) -> Refusal:
-    """Return the refusal for an object, or its status, that another writer keeps changing."""
-    message = f"{subject} was applied {FIGHT} times in a minute, and another writer changed it each time"
-    message = f"{message}; it is left alone"
+def contested(kind: Kind[Any], name: str) -> Refusal:
+    """Return the refusal for an object that another writer keeps changing."""
+    fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
+    message = f"{kind.kind} {name} {fight}; it is left alone"
     return Refusal(kind.ownership.codes.contested, message, kind.kind, name=name)
 
 

@@ -13,7 +13,7 @@ whole share. Then it waits for its turn: for the end of one reconcile of each na
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -43,7 +43,6 @@ class Queue:
     """The number of running reconciles by namespace."""
     again: set[ServiceKey] = field(default_factory=set)
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
-    soon: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     failures: dict[ServiceKey, Backoff] = field(default_factory=dict)
     since: dict[ServiceKey, float] = field(default_factory=dict)
     """When each waiting service was queued, the oldest first. Times are monotonic."""
@@ -70,11 +69,6 @@ class Queue:
                 self.unchanged.put(key, None)
                 self.since.setdefault(key, time.monotonic())
         self.filled.set()
-
-    def add_within(self, key: ServiceKey, seconds: float, still: Callable[[], bool]) -> None:
-        """Queue a service after some seconds, regardless of `add_later`, if `still` returns true by then."""
-        if key not in self.soon:
-            self.soon[key] = asyncio.get_running_loop().call_later(seconds, self._overdue, key, still)
 
     def add_later(self, key: ServiceKey, seconds: float | None) -> None:
         """Queue a service after some seconds, replacing an earlier delay; None removes the delay."""
@@ -135,11 +129,6 @@ class Queue:
 
     def _has_share(self, namespace: str) -> bool:
         return self.running[namespace] < self.share
-
-    def _overdue(self, key: ServiceKey, still: Callable[[], bool]) -> None:
-        self.soon.pop(key, None)
-        if still():
-            self.add(key)
 
     def _due(self, key: ServiceKey) -> None:
         self.later.pop(key, None)

@@ -16,8 +16,6 @@ from sync.decide import ApplyHistory
 from sync.events import ServiceEvents
 from sync.kinds import INFERENCE_SERVICE, part_of
 from sync.observe import ServiceMemory
-from sync.observed.cached import digest
-from sync.observed.inferenceservice import CachedInferenceService
 
 RETRY_REFUSED: Final = 30.0
 """Seconds after which a refused write is tried again; the delay doubles, up to a minute (the safety law)."""
@@ -47,10 +45,6 @@ class ServiceState:
     def history(self, kind: str, name: str) -> ApplyHistory:
         """Return the history of an object."""
         return self.histories.setdefault((kind, name), ApplyHistory())
-
-    def has_reported(self, row: CachedInferenceService) -> bool:
-        """Return whether the stored status is the one that this process wrote last."""
-        return self.history(STATUS, row.name).stored == digest(row.status)
 
     def retry_in(self, *, is_refused: bool) -> float | None:
         """Return the seconds after which a refused write is tried again; None if none was refused."""

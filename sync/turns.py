@@ -3,7 +3,7 @@
 However many items one namespace has, an item of another one waits for one turn of each namespace at most.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -22,14 +22,6 @@ class Turns(Generic[V]):
     def __contains__(self, key: ServiceKey) -> bool:
         """Return whether an item waits."""
         return key in self.waiting.get(key[0], ())
-
-    def __bool__(self) -> bool:
-        """Return whether any item waits."""
-        return bool(self.waiting)
-
-    def __iter__(self) -> Iterator[ServiceKey]:
-        """Iterate over the keys, namespace by namespace."""
-        return (key for keys in self.waiting.values() for key in keys)
 
     def put(self, key: ServiceKey, value: V) -> V | None:
         """Add an item, or replace the one of this key in its place; return the replaced value."""
@@ -59,7 +51,3 @@ class Turns(Generic[V]):
         if items:
             self.waiting[namespace] = items
         return key, value
-
-    def clear(self) -> None:
-        """Remove all items."""
-        self.waiting.clear()

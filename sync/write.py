@@ -24,13 +24,11 @@ from sync.observed.cached import AppliedObject, applies, digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.parts.desired import Refusal
 from sync.state import STATUS, ServiceState
-from sync.status import merged, surplus, without_messages, without_times
+from sync.status import without_messages, without_times
 from sync.watch.cache import Caches, cache_of
 
 log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
-UNTYPED: Final = 500
-"""The answer to server-side apply if the stored object has a value of the wrong type."""
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
 NO_OWNERS: Final[frozenset[str]] = frozenset()
@@ -216,21 +214,17 @@ class Writer:
     # --- status -------------------------------------------------------------------------------------
 
     async def report(self, state: ServiceState, row: CachedInferenceService, status: Object) -> float | None:
-        """Apply a status, unless its result is stored already, or another writer reverts it.
+        """Apply a status, unless its result is stored already.
 
         Returns the seconds after which to try again, if only its messages changed and that must wait.
         """
-        kind, history, now = INFERENCE_SERVICE, state.history(STATUS, row.name), time.monotonic()
+        kind, history = INFERENCE_SERVICE, state.history(STATUS, row.name)
         desired = digest(without_times(status))
         if history.is_settled(desired, digest(row.status)):
             return None
-        if history.contested_for(desired, now):
-            log.warning("status not written: another writer keeps changing it", service=state.key)
-            return None
         shape = digest(without_messages(status))
-        if seconds := history.reword_in(desired, shape, now):
+        if seconds := history.reword_in(desired, shape, time.monotonic()):
             return seconds
-        history.note(desired, now)
         history.shape = shape
         body = {
             "apiVersion": kind.resource.api_version,
@@ -238,29 +232,11 @@ class Writer:
             "metadata": {"namespace": row.namespace, "name": row.name},
             "status": status,
         }
-        if known := await self._write_status(state, f"{kind.path_of(body)}/status", body, row):
+        if answer := await self.send(state, kind.kind, apply(f"{kind.path_of(body)}/status", body)):
+            known = kind.projected(answer)
             history.settle(desired, digest(known.status))
             cache_of(self.caches, kind).put(known)
         return None
-
-    async def _write_status(
-        self, state: ServiceState, path: str, body: Object, row: CachedInferenceService
-    ) -> CachedInferenceService | None:
-        """Apply a status, and remove what an earlier merge patch left in; return the stored object.
-
-        Server-side apply cannot read an object with a value of the wrong type, which was stored before the
-        definition had schemas. A merge patch can.
-        """
-        kind, desired = INFERENCE_SERVICE, body["status"]
-        try:
-            answer = await self.send(state, kind.kind, apply(path, body))
-        except ApiError as error:
-            if error.code != UNTYPED:
-                raise
-            answer = await self.send(state, kind.kind, patch(path, {"status": merged(desired, row.status)}))
-        if answer and (left := surplus(desired, answer.get("status", {}))):
-            answer = await self.send(state, kind.kind, patch(path, {"status": left}))
-        return kind.projected(answer) if answer else None
 
     # --- delete, send -------------------------------------------------------------------------------
 

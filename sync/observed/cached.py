@@ -58,11 +58,6 @@ class Row:
         """Further keys under which a cache finds the row: none, unless a kind has some."""
         return ()
 
-    @property
-    def status_digest(self) -> bytes:
-        """The digest of a status that the controller writes; empty where it writes none."""
-        return b""
-
 
 @dataclass(frozen=True, slots=True)
 class UnreadableObject(Row):

@@ -48,9 +48,7 @@ class CachedInferenceService(AppliedObject):
     unread: tuple[FieldError, ...] = field(default=(), compare=False)
     """Why it is not safe to read."""
     status: Object = field(default_factory=dict, compare=False)
-    """The stored status. A change of it alone is no change of the row: see `Cache.status_changed`."""
-    status_digest: bytes = field(default=b"", compare=False)
-    """Equal for two with equal status."""
+    """The stored status. A change of it alone is no change of the row: it causes no reconcile."""
     paused: bool = False
     """Whether an annotation pauses its service."""
     index_keys: tuple[IndexKey, ...] = ()
@@ -88,7 +86,6 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         content=b"" if unread else _packed(obj),
         unread=unread,
         status=status if any(digests) else {},
-        status_digest=digests[1],
         paused=is_paused(metadata.get("annotations")),
         index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, () if unread else _base_refs(obj))),
     )

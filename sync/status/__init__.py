@@ -14,7 +14,7 @@ from intent import Object
 from intent.errors import printable
 from intent.shapes import mapping, text
 from sync.status.addresses import addresses
-from sync.status.compare import by_type, dated, differs, merged, surplus, without_messages, without_times
+from sync.status.compare import by_type, dated, differs, without_messages, without_times
 from sync.status.components import components, ready_counts
 from sync.status.conditions import JUDGES, state
 from sync.status.inputs import FailureMemory, Observed, ObservedRoutes
@@ -25,9 +25,7 @@ __all__ = [
     "Observed",
     "ObservedRoutes",
     "differs",
-    "merged",
     "status",
-    "surplus",
     "without_messages",
     "without_times",
 ]

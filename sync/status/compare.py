@@ -21,29 +21,6 @@ def differs(desired: Object, before: Object) -> bool:
     return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
 
 
-def surplus(desired: Object, stored: Object) -> Object:
-    """Return the merge patch that removes what is stored and no longer desired; empty if there is nothing.
-
-    Server-side apply leaves in what a merge patch wrote.
-    """
-    gone: Object = {key: None for key in OPTIONAL if key in stored and key not in desired}
-    for field in ("components", "ready"):
-        keys = mapping(stored.get(field)).keys() - mapping(desired.get(field)).keys()
-        gone |= {field: dict.fromkeys(sorted(keys))} if keys else {}
-    return gone
-
-
-def merged(desired: Object, stored: Object) -> Object:
-    """Return the merge patch that makes a stored status the desired one; other types of condition stay."""
-    others = [one for kind, one in by_type(stored).items() if kind and kind not in CONDITIONS]
-    gone = surplus(desired, stored)
-    maps = {
-        field: {**gone.get(field, {}), **mapping(desired.get(field))} for field in ("components", "ready")
-    }
-    conditions = [*listed(desired.get("conditions")), *others]
-    return {**gone, **desired, "conditions": conditions, **maps}
-
-
 def by_type(status: Object) -> dict[str, Object]:
     """Return the conditions of a status by type."""
     return {text(one.get("type")): one for one in map(mapping, listed(status.get("conditions")))}

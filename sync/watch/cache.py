@@ -62,8 +62,6 @@ class Cache(Generic[R]):
     kind: Kind[R]
     changed: Callable[[Key], None] = lambda _key: None
     """Called with every key that a change concerns; nothing is, until this process is the leader."""
-    status_changed: Callable[[Key], None] = lambda _key: None
-    """Called instead where only a status changed that the controller writes: `Controller.status_changed`."""
     known: Rows[R] = field(default_factory=Rows)
     rows: dict[NamespacedName, R] = field(init=False)
     """Rows of the readable objects, by name."""
@@ -258,10 +256,7 @@ class Cache(Generic[R]):
         name = (row.namespace, row.name)
         known = home.by_name.get(name)
         if known is not None and known == row and name not in other.by_name:
-            is_new_status = known.status_digest != row.status_digest
-            for key in home.put(row):
-                if is_new_status:
-                    self.status_changed(key)
+            home.put(row)
             return False
         self.drop(name)
         self._announce(home.put(row))

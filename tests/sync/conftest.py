@@ -14,7 +14,6 @@ from aiohttp import web
 from intent.settings import Settings
 from kube.client import Client, connect
 from sync import clock, events
-from sync import controller as controller_module
 from sync.controller import Controller
 from sync.kinds import watched
 from sync.metrics import metrics
@@ -56,7 +55,6 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "SHORTEST", 0.02)
     monkeypatch.setattr(clock, "LONGEST", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
-    monkeypatch.setattr(controller_module, "STATUS_DELAY", 0.02)
 
 
 @pytest.fixture

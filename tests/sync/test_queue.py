@@ -14,7 +14,7 @@ async def test_a_key_may_be_added_with_a_delay() -> None:
 
     queue.add_later(A, 0.05)
 
-    assert not queue.ready
+    assert not queue.ready.waiting
     assert await asyncio.wait_for(queue.get(), PATIENCE) == A
 
 
@@ -25,7 +25,7 @@ async def test_a_delay_can_be_removed() -> None:
     queue.add_later(A, None)
     await asyncio.sleep(0.05)
 
-    assert not queue.ready
+    assert not queue.ready.waiting
 
 
 def test_the_delay_grows_with_failures_to_a_maximum_or_is_what_the_server_asks_for() -> None:

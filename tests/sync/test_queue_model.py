@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sync.queue import LANES, SPACES, Queue
+from sync.turns import Turns
 from tests.builders.patience import PATIENCE
 
 SHARE: Final = 2
 KEYS: Final = [(space, name) for space in ("one", "two") for name in "abc"]
 KEY = st.sampled_from(KEYS)
 STEP = st.one_of(
-    st.tuples(st.sampled_from(["add", "later", "retry", "never", "soon", "in vain"]), KEY),
+    st.tuples(st.sampled_from(["add", "later", "retry", "never"]), KEY),
     st.tuples(st.just("resync"), st.lists(KEY, max_size=4)),
     st.tuples(st.sampled_from(["get", "done", "wait"]), st.none()),
 )
@@ -46,11 +47,6 @@ class Model:
                 self.owed.add(key)
         elif step == "never":
             queue.add_later(key, None)
-        elif step in ("soon", "in vain"):
-            if key not in queue.soon:
-                queue.add_within(key, 0.0, lambda: step == "soon")
-                await asyncio.sleep(0.001)
-                self.owed |= {key} if step == "soon" else set()
         elif step == "get" and any(map(self.may_begin, self.owed - set(self.busy))):
             got = await asyncio.wait_for(queue.get(), PATIENCE)
             assert got in self.owed
@@ -68,8 +64,10 @@ class Model:
 
     def compare(self) -> None:
         """Each due key is in one lane, or waits for the end of its reconcile; no other key is anywhere."""
-        queue, ready = self.queue, {*self.queue.ready, *self.queue.unchanged}
-        assert not set(queue.ready) & set(queue.unchanged)
+        queue = self.queue
+        changed, unchanged = waiting(queue.ready), waiting(queue.unchanged)
+        ready = changed | unchanged
+        assert not changed & unchanged
         assert queue.begun.keys() == set(self.busy)
         assert not ready & queue.begun.keys()
         assert queue.again <= queue.begun.keys()
@@ -78,13 +76,17 @@ class Model:
         assert queue.running == Counter(key[0] for key in self.busy)
 
 
+def waiting(lane: Turns[None]) -> set[tuple[str, str]]:
+    return {key for keys in lane.waiting.values() for key in keys}
+
+
 @given(st.lists(STEP, max_size=30))
 def test_no_service_is_lost(steps: list[tuple[str, Any]]) -> None:
     async def run() -> None:
         model = Model()
         for step, what in steps:
             await model.play(step, what)
-        for handle in (*model.queue.later.values(), *model.queue.soon.values()):
+        for handle in model.queue.later.values():
             handle.cancel()
 
     asyncio.run(run())
@@ -99,7 +101,7 @@ def test_neither_lane_starves(news: list[bool]) -> None:
         queue.resync([("resync", str(number)) for number in range(100)])
         queue.add(("news", "0"))
         for number, more in enumerate(news, 1):
-            waiting, key = bool(queue.ready), await queue.get()
+            waiting, key = bool(queue.ready.waiting), await queue.get()
             resynced += key[0] == "resync"
             assert not waiting or key[0] == "news" or queue.taken == 0
             queue.done(key)

@@ -359,7 +359,7 @@ async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Con
         running.queue.add(("team-a", f"gone-{at}"))
 
     turns = 0
-    while running.queue.ready or running.queue.begun:
+    while running.queue.ready.waiting or running.queue.begun:
         await asyncio.sleep(0)
         turns += 1
 

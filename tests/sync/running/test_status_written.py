@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from aiohttp import web
 
 from intent import Object
 from sync.decide import FIGHT
 from sync.kinds import GATEWAYS, POD
-from tests.sync.conftest import Background, Start, eventually, quiet
-from tests.sync.fake_api import Api, status
+from tests.sync.conftest import Start, eventually, quiet
+from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service
 from tests.sync.served import (
     HOME,
@@ -31,50 +30,6 @@ from tests.sync.served import (
 )
 
 pytestmark = pytest.mark.usefixtures("admission")
-
-
-@pytest.mark.usefixtures("served")
-async def test_a_status_that_cannot_be_applied_is_merged(api: Api) -> None:
-    wrong = {"components": {"gone": {"phase": "Running"}}, "url": "http://a", "conditions": [FOREIGN]}
-    api.fault = untyped
-
-    changed = copy.deepcopy(api.objects[SERVICE])
-    changed["metadata"]["generation"] = 2
-    api.put(SERVICE, changed | {"status": wrong})
-    await eventually(lambda: api.objects[SERVICE]["status"].get("observedGeneration") == 2)
-
-    status = api.objects[SERVICE]["status"]
-    assert (set(status["components"]), "url" in status) == ({"prefill", "decode"}, False)
-    assert FOREIGN in status["conditions"]
-    assert condition(api, "Failed")
-
-
-@pytest.mark.usefixtures("served")
-async def test_what_a_merge_left_in_is_removed(api: Api) -> None:
-    left = {"url": "http://a"}
-
-    def keep(obj: Object) -> None:
-        """Keep in a status what another field manager owns."""
-        admit(obj)
-        obj.setdefault("status", {}).update({key: left[key] for key in left if "status" in obj})
-
-    def removed(request: web.Request) -> None:
-        if request.path == STATUS and "merge" in request.content_type:
-            left.clear()
-
-    api.prune, api.fault = keep, removed
-    change(api, SERVICE, status=api.objects[SERVICE]["status"] | left)
-
-    await eventually(lambda: "url" not in api.objects[SERVICE]["status"])
-
-
-FOREIGN: Object = {"type": "Foreign", "status": "True"}
-
-
-def untyped(request: web.Request) -> web.Response | None:
-    """Answer as an API server does whose server-side apply cannot read the stored object."""
-    is_apply = "apply" in request.content_type and request.path == STATUS
-    return status(500, "InternalError", ".spec: expected string, got &{8000}") if is_apply else None
 
 
 @pytest.fixture
@@ -151,23 +106,6 @@ async def test_a_status_of_which_an_older_crd_prunes_a_field_is_written_once(api
     await quiet(2)
 
     assert (status_writes(api), written < FIGHT) == (written, True)
-
-
-@pytest.mark.usefixtures("clock", "served")
-async def test_a_status_that_another_keeps_changing_is_given_up(api: Api, background: Background) -> None:
-    api.writes.clear()
-
-    async def undo() -> None:
-        while True:
-            await asyncio.sleep(0.02)
-            if api.objects[SERVICE]["status"]["conditions"]:
-                change(api, SERVICE, status={"conditions": []})
-
-    background(undo())
-    await eventually(lambda: status_writes(api) == FIGHT)
-    await quiet(3)
-
-    assert status_writes(api) == FIGHT
 
 
 async def test_the_status_and_the_events_agree(api: Api, start: Start) -> None:

@@ -98,7 +98,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service("team-a", "deleted", 1)))
     reading = asyncio.create_task(intake.run())
-    await eventually(lambda: not intake.waiting)
+    await eventually(lambda: not intake.waiting.waiting)
 
     intake.clear()
     hold(cache)

@@ -12,10 +12,9 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed import lws, pod, routes
 from sync.observed.pod_group import pod_group
-from sync.status import Observed, ObservedRoutes, differs, merged, status, surplus
+from sync.status import Observed, ObservedRoutes, differs, status
 from sync.status.reasons import CONDITIONS, OPTIONAL, STATES
 from tests.laws.strategies import JSON
-from tests.sync.fake_api import merge
 from tests.sync.status.samples import LATER, NOW
 
 LATEST = "2026-01-02T00:00:00Z"
@@ -131,17 +130,6 @@ def test_every_condition_is_one_that_the_api_takes(seen: Observed, before: Objec
     assert [one["type"] for one in made] == [name for name in CONDITIONS if name not in OPTIONAL]
     assert all(STATES[one["type"], one["reason"]] == one["status"] for one in made)
     assert all(len(one["message"]) <= 1024 for one in made)
-
-
-@often
-@given(OBSERVED, STORED)
-def test_a_merge_patch_makes_any_stored_status_the_desired_one(seen: Observed, before: Object) -> None:
-    desired = status(seen, before, NOW)
-
-    stored = merge(before, merged(desired, before))
-
-    assert not differs(desired, stored)
-    assert surplus(desired, stored) == {}
 
 
 @often

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from intent.errors import FieldError
-from sync.status import differs, status, surplus, without_times
+from sync.status import differs, status, without_times
 from sync.status.conditions import JUDGES
 from sync.status.reasons import Verdict
 from tests.builders.counted import counted
@@ -17,7 +17,6 @@ from tests.sync.status.samples import (
     LATER,
     NOW,
     P0,
-    PREFILL,
     condition,
     group,
     lws,
@@ -79,15 +78,6 @@ def test_a_removed_address_changes_the_status(old: Object) -> None:
     after = status(seen(), before, LATER)
 
     assert differs(after, before)
-    assert surplus(after, before) == dict.fromkeys(old)
-
-
-def test_a_role_that_is_gone_is_removed() -> None:
-    before = status(seen(), {}, NOW)
-
-    after = status(seen(service=service(PREFILL)), before, LATER)
-
-    assert surplus(after, before) == {"components": {"decode": None}}
 
 
 def calls(pods: int) -> int:
