@@ -98,7 +98,7 @@ class Controller:
         Returns the errors that another try may avoid.
         """
         state = self.states.setdefault(key, ServiceState(key))
-        self.writer.begin(state)
+        state.is_withheld = False
         snapshot = await self._with_configuration(self.observe(state))
         desired = desired_state(snapshot, self.settings)
         unapplied = await self.apply_all(state, snapshot, desired)
@@ -227,7 +227,6 @@ class Controller:
         """Drop the state of a service that has neither members nor an InferenceService any more."""
         if not any(self.caches[kind.kind].count(state.key) for kind in (LWS, INFERENCE_SERVICE)):
             self._count(state, ())
-            self.writer.end(state)
             del self.states[state.key]
 
     def _count(self, state: ServiceState, findings: tuple[Finding, ...]) -> None:

@@ -107,20 +107,6 @@ class ControllerMetrics:
             "kind",
         )
     )
-    observe_only: Gauge = field(
-        metadata=_metric(Gauge, "fusioninfer_sync_observe_only", "1 if this process is in observe-only mode")
-    )
-    paused: Gauge = field(
-        metadata=_metric(Gauge, "fusioninfer_sync_paused", "Services that an annotation pauses")
-    )
-    paused_writes: Counter = field(
-        metadata=_metric(
-            Counter,
-            "fusioninfer_sync_paused_writes",
-            "Write requests that were withheld by a pause",
-            *("kind", "verb"),
-        )
-    )
     certificate_reconciles: Counter = field(
         metadata=_metric(
             Counter,

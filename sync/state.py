@@ -37,10 +37,8 @@ class ServiceState:
     events: ServiceEvents = field(default_factory=ServiceEvents)
     refused: int = 0
     """Reconciles in a row in which a write was refused."""
-    is_paused: bool = False
-    """Whether an annotation paused the service at its last reconcile."""
-    has_withheld: bool = False
-    """Whether a write of the present reconcile was withheld: then no further write of it is sent."""
+    is_withheld: bool = False
+    """Whether a write of the current reconcile was withheld: then no further write is sent."""
 
     def history(self, kind: str, name: str) -> ApplyHistory:
         """Return the history of an object."""

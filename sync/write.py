@@ -48,7 +48,6 @@ class Writer:
 
     def __post_init__(self) -> None:
         """Set the metrics that are known from the start."""
-        self.metrics.observe_only.set(self.observe_only)
         for kind in APPLIED:
             self.metrics.repairs.labels(kind.kind)
 
@@ -266,8 +265,7 @@ class Writer:
         Returns None if the service is paused: a withheld write is no error. Raises `LeadershipLostError`.
         """
         if self.is_paused(state):
-            state.has_withheld = True
-            self.metrics.paused_writes.labels(kind, request.verb).inc()
+            state.is_withheld = True
             log.info("would write", service=state.key, kind=kind, verb=request.verb, path=request.path)
             return None
         seconds = min(self.permit(), at_most)
@@ -279,31 +277,13 @@ class Writer:
         """Send an Event."""
         return await self.send(state, "Event", request, EVENT_SECONDS)
 
-    # --- pause -------------------------------------------------------------------------------------
-
-    def begin(self, state: ServiceState) -> None:
-        """Begin a reconcile of a service."""
-        state.has_withheld = False
-        if self._is_marked(state.key) != state.is_paused:
-            self._mark(state, is_paused=not state.is_paused)
-
-    def end(self, state: ServiceState) -> None:
-        """End the pause of a service that is gone."""
-        if state.is_paused:
-            self._mark(state, is_paused=False)
-
-    def _mark(self, state: ServiceState, *, is_paused: bool) -> None:
-        state.is_paused = is_paused
-        self.metrics.paused.inc(1 if is_paused else -1)
-        log.info("paused" if is_paused else "resumed", service=state.key)
-
     def is_paused(self, state: ServiceState) -> bool:
         """Return whether a service is paused; asked before each write.
 
         A reconcile with one withheld write sends no further write: it would delete what should have been
         replaced.
         """
-        return self.observe_only or self._is_marked(state.key) or state.has_withheld
+        return self.observe_only or self._is_marked(state.key) or state.is_withheld
 
     def _is_marked(self, key: ServiceKey) -> bool:
         """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""
