@@ -245,7 +245,7 @@ class Controller:
             self.queue.add(service)
 
     def _services_of(self, kind: str, index_key: IndexKey) -> tuple[ServiceKey, ...]:
-        return self.caches[kind].services_of(index_key) if kind in self.caches else ()
+        return self.caches[kind].known.services_of(index_key) if kind in self.caches else ()
 
     def resync(self) -> None:
         """Have every service reconciled, after those in which something changes meanwhile."""

@@ -33,7 +33,7 @@ from sync.observed.cached import (
     weight,
     without_content,
 )
-from sync.observed.index_keys import IndexKey, Key, concerns
+from sync.observed.index_keys import Key, concerns
 from sync.watch.availability import ENOUGH, EVERYWHERE, Availability, Scope
 from sync.watch.rows import NamespacedName, Rows
 
@@ -98,10 +98,6 @@ class Cache(Generic[R]):
     def count(self, key: Key) -> int:
         """Return the number of objects that concern a key, or may concern it."""
         return len(self.known.by_key.get(key, ())) + len(self.unreadable.by_key.get(key, ()))
-
-    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
-        """Return the services of the readable objects with an index key, each once."""
-        return self.known.services_of(index_key)
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""

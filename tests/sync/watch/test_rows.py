@@ -1,4 +1,4 @@
-"""Rows are found by their keys, and an event costs the same however many rows have a key in common."""
+"""Rows are found by their keys, and an event has as many calls however many rows have a key in common."""
 
 import time
 from asyncio import events
@@ -8,19 +8,13 @@ from types import CodeType
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from intent import Object
 from intent.annotations import SERVICE
-from intent.service.member import ServiceKey
 from sync.controller import Controller
 from sync.kinds import AUTOSCALER, LWS, WATCHED, Kind
 from sync.metrics import metrics
-from sync.observed.cached import CachedObject
-from sync.observed.index_keys import IndexKey
 from sync.watch.cache import Cache
-from sync.watch.rows import Rows
 from sync.write import Writer
 from tests.builders.counted import counted
 from tests.sync.conftest import Background, eventually
@@ -104,44 +98,6 @@ def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: in
 @pytest.mark.parametrize("relation", RELATED)
 def test_an_event_costs_the_same_among_few_and_many(relation: str) -> None:
     assert calls_of_an_event(*RELATED[relation], FEW) == calls_of_an_event(*RELATED[relation], MANY)
-
-
-SHARED: Final = IndexKey("PodGroup", "ns", "g")
-OTHER: Final = IndexKey("PodGroup", "ns", "h")
-
-
-def row(name: str, service: str, *keys: ServiceKey) -> CachedObject[None]:
-    """Return a row of a service with index keys."""
-    return CachedObject("ns", name, service=service, index_keys=keys, projection=None)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("abcd"),
-            st.sampled_from(["", "s", "t"]),
-            st.lists(st.sampled_from([SHARED, OTHER]), max_size=3),
-        )
-        | st.sampled_from("abcd"),
-        max_size=30,
-    )
-)
-def test_the_services_with_an_index_key_are_those_of_its_rows(
-    steps: list[tuple[str, str, list[ServiceKey]] | str],
-) -> None:
-    rows = Rows[CachedObject[None]]()
-    for step in steps:
-        name = step if isinstance(step, str) else step[0]
-        rows.drop(("ns", name))
-        if not isinstance(step, str):
-            rows.put(made := row(name, step[1], *step[2]))
-            rows.put(made)
-
-    for key in (SHARED, OTHER):
-        found = [one for one in rows.by_name.values() if key in one.index_keys]
-        assert {*rows.by_key.get(key, {}).values()} == {*found}
-        assert sorted(rows.services_of(key)) == sorted({("ns", one.service) for one in found if one.service})
-    assert rows.by_name or not (rows.by_key or rows.shared)
 
 
 async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
