@@ -22,7 +22,7 @@ from server.warm_up import Reviews, warm_up
 from webhook import review, templated
 from webhook.server import app, metrics
 from webhook.server.callers import Callers
-from webhook.server.listen import CUTS, Limits
+from webhook.server.listen import Limits
 from webhook.server.offload import Offload
 from webhook.server.reading import TemplateLoader
 
@@ -82,8 +82,8 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     `scraped` has the socket on which /metrics has TLS, and its certificate with the CA of its callers.
     Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
     """
-    shown = metrics.build(answers, reload.RESULTS, CUTS, VERSION)
-    hooks = {path: app.Hook(answer, shown.counts[path]) for path, answer in answers.items()}
+    shown = metrics.build(answers, reload.RESULTS, VERSION)
+    hooks = {path: app.Hook(answer, partial(shown.count, path)) for path, answer in answers.items()}
     steps = dict(answers)
     if reading is not None:
         reading.count = shown.read
@@ -127,7 +127,6 @@ def reviews(settings: Settings) -> Reviews:
 def _bind(shown: metrics.WebhookMetrics, state: app.ServerState, source: reload.CertificateDirectory) -> None:
     """Bind the gauges to what they show; it is read on a scrape, so requests do not pay for it."""
     shown.inflight.set_function(lambda: len(state.waiting))
-    shown.connections.set_function(lambda: len(state.tracker.connections) if state.tracker else 0)
     shown.not_after.set_function(lambda: source.served.not_after.timestamp() if source.served else 0.0)
 
 
@@ -140,7 +139,7 @@ def _unready(state: app.ServerState, source: reload.CertificateDirectory) -> str
 
 def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
     """Count and log the result of loading the certificate; it is the same one on the port of the metrics."""
-    shown.reloads[change.result]()
+    shown.reloads.labels(change.result).inc()
     _log("admission", change)
 
 

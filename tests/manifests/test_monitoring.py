@@ -16,7 +16,6 @@ from intent import Object
 from sync.metrics import OPERATORS, metrics
 from tests.manifests.pages import chapters
 from webhook.server import metrics as webhook_metrics
-from webhook.server.listen import CUTS
 
 SERIES: Final = re.compile(r"\b((?:fusioninfer|apiserver)_[a-z_]+)(?:\{([^}]*)\})?")
 MATCHER: Final = re.compile(r'([a-z_]+)(=~?)"([^"]*)"')
@@ -47,7 +46,7 @@ def alerts() -> list[Object]:
 
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
     """Return the registries of both processes, as they are at the start."""
-    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, CUTS, VERSION)
+    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, VERSION)
     return webhook.registry, metrics().registry
 
 
