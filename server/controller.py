@@ -116,7 +116,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     _measure(measured, caches, controller.queue)
 
     def ill() -> str:
-        return unhealthy(caches, controller.queue.begun, answers.last, time.monotonic())
+        return unhealthy(caches, answers.last, time.monotonic())
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:

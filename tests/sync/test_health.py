@@ -1,4 +1,4 @@
-"""The process is restarted for a deaf watch or a stuck reconcile, and for nothing else."""
+"""The process is restarted for a deaf watch, and for nothing else."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kube.client import SILENCE, Client
-from sync.health import DEAF, STUCK, unhealthy
+from sync.health import DEAF, unhealthy
 from sync.kinds import LWS, POD_GROUP
 from sync.watch.availability import EVERYWHERE
 from sync.watch.cache import Cache, Caches
@@ -17,7 +17,6 @@ from tests.sync.fake_api import Api, status
 from tests.sync.samples import lws
 
 NOW = 10_000.0
-KEY = ("team-a", "r1")
 
 
 def caches(lws_heard: float, groups_heard: float) -> Caches:
@@ -41,12 +40,7 @@ def caches(lws_heard: float, groups_heard: float) -> Caches:
 def test_a_watch_is_deaf_if_only_other_requests_are_answered(
     lws_heard: float, groups_heard: float, answered: float, why: str
 ) -> None:
-    assert unhealthy(caches(lws_heard, groups_heard), {}, NOW - answered, NOW) == why
-
-
-@pytest.mark.parametrize(("seconds", "why"), [(STUCK - 1, ""), (STUCK + 1, "stuck reconcile: team-a/r1")])
-def test_a_reconcile_that_does_not_end_is_stuck(seconds: float, why: str) -> None:
-    assert unhealthy(caches(0.0, 0.0), {KEY: NOW - seconds}, NOW, NOW) == why
+    assert unhealthy(caches(lws_heard, groups_heard), NOW - answered, NOW) == why
 
 
 @pytest.fixture
@@ -83,7 +77,7 @@ async def test_one_deaf_watch_of_several_namespaces_is_noticed(
     api.put(LWS.path("team-a", "p"), lws("p"))
     await eventually(lambda: cache.availability.scopes["team-a"].heard >= now)
 
-    assert unhealthy({LWS.kind: cache}, {}, now, now) == f"deaf watch: {LWS.kind}"
+    assert unhealthy({LWS.kind: cache}, now, now) == f"deaf watch: {LWS.kind}"
 
 
 async def test_a_refused_list_is_heard(api: Api, cache: Cache[Any]) -> None:

@@ -160,18 +160,6 @@ async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("process")
-async def test_a_stuck_reconcile_is_unhealthy(api: Api, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    api.hanging.add(POD_GROUP.path("team-a"))
-    monkeypatch.setattr(health, "STUCK", 0.1)
-    await until_it_leads(port)
-    assert (await answer(port, "/healthz"))[0] == 200
-
-    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-
-    assert await answered(port, "/healthz", lambda code, _: code == 503) == "stuck reconcile: team-a/r1"
-
-
-@pytest.mark.usefixtures("process")
 async def test_an_api_server_that_does_not_answer_is_no_reason_to_restart(
     api: Api, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
