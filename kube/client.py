@@ -1,6 +1,6 @@
 """The client of the API server: sends requests, returns JSON.
 
-`kubernetes.aio` finds the configuration and refreshes the credentials. Objects stay JSON, because typed
+`kubernetes.aio` finds the configuration. Objects stay JSON, because typed
 models drop unknown fields.
 """
 
@@ -127,7 +127,6 @@ class Client:
     configuration: Any  # kubernetes.aio ships no types
     tls: ssl.SSLContext | bool
     """Which API servers are trusted; True for connections without TLS."""
-    refreshing: asyncio.Task[None] | None = None
     timed: Callable[[str, str, float], None] = lambda _verb, _code, _seconds: None
     """Called for each request: its verb, the status of the answer (`NONE` without one), and the seconds."""
     pool: BytePool = field(default_factory=lambda: BytePool(IN_TRANSIT))
@@ -244,9 +243,7 @@ class Client:
         return {auth["key"]: auth["value"] for auth in settings.values() if auth["in"] == "header"}
 
     async def close(self) -> None:
-        """Close all connections and stop refreshing credentials."""
-        if self.refreshing:
-            self.refreshing.cancel()
+        """Close all connections."""
         await self.session.close()
 
 
@@ -261,18 +258,15 @@ async def connect(
     configuration, in_pod = Configuration(), SERVICE_HOST in os.environ
     if in_pod and not (kubeconfig or context):
         config.load_incluster_config(client_configuration=configuration)
-        return Client(_session(ack_timeout), configuration, _tls(configuration))
-    loader = await _load(configuration, kubeconfig, context)
-    refreshing = asyncio.create_task(_keep_fresh(loader, configuration))
-    return Client(_session(ack_timeout), configuration, _tls(configuration), refreshing)
+    else:
+        await _load(configuration, kubeconfig, context)
+    return Client(_session(ack_timeout), configuration, _tls(configuration))
 
 
-async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> Any:
+async def _load(configuration: Any, kubeconfig: str | None, context: str | None) -> None:
     file = _file(kubeconfig)
     try:
-        return await config.load_kube_config(
-            file, context, client_configuration=configuration, persist_config=False
-        )
+        await config.load_kube_config(file, context, client_configuration=configuration, persist_config=False)
     except INVALID as error:
         raise ConfigError(f"{file}: not a valid kubeconfig") from error
 
@@ -307,17 +301,6 @@ def home_namespace(kubeconfig: str | None = None, context: str | None = None) ->
     if not is_label(named):
         raise ConfigError(f"{file}: {named!r} is no name of a namespace")
     return named
-
-
-async def _keep_fresh(loader: Any, configuration: Any) -> None:
-    """Refresh tokens of exec plugins and cloud providers; return at once if none expire."""
-    while True:
-        try:
-            await config.refresh_token(loader, configuration)
-        except (ConfigError, OSError, ValueError) as error:
-            log.warning("credentials not renewed", error=type(error).__name__)
-        else:
-            return
 
 
 def _tls(configuration: Any) -> ssl.SSLContext | bool:
