@@ -352,7 +352,6 @@ class Controller:
         except (ApiError, *NO_ANSWER, LookupError, ValueError) as error:
             log.info("version of Volcano unknown", error=logged(error))
         self.too_old = volcano.too_old(version)
-        self.metrics.volcano_too_old.set(bool(self.too_old))
 
 
 def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied) -> Iterator[Finding]:

@@ -46,11 +46,6 @@ class ControllerMetrics:
         )
     )
     findings: Gauge = field(metadata=_metric(Gauge, "fusioninfer_sync_findings", "Current findings", "code"))
-    volcano_too_old: Gauge = field(
-        metadata=_metric(
-            Gauge, "fusioninfer_sync_volcano_too_old", "1 if the version of Volcano is below 1.14.1"
-        )
-    )
     reconciles: Counter = field(
         metadata=_metric(Counter, "fusioninfer_sync_reconciles", "Reconciles of a service", "outcome")
     )

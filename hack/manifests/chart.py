@@ -202,7 +202,7 @@ _SCRAPED: Final = (
 )
 _ALERTS: Final = (
     _labelled("monitoring.prometheusRule.labels"),
-    Rule(re.escape(RUNBOOKS), f"{{{{ {value('monitoring.prometheusRule.runbooks')} }}}}", times=18),
+    Rule(re.escape(RUNBOOKS), f"{{{{ {value('monitoring.prometheusRule.runbooks')} }}}}", times=17),
 )
 
 SOURCES: Final = (

@@ -107,7 +107,6 @@ CASES: Final = (
         21,
         {"code": "FI870"},
     ),
-    Case("FusionInferVolcanoTooOld", {"fusioninfer_sync_volcano_too_old": "0x10 1x30"}, 9, 11),
 )
 
 CALM: Final = {
@@ -135,7 +134,6 @@ CALM: Final = {
     'fusioninfer_sync_findings{code="FI415"}': "3x120",
     'fusioninfer_sync_findings{code="FI872"}': "3x120",
     'fusioninfer_sync_kind_unavailable{kind="Gateway"}': "0x40 1x10 0x70",  # for ten minutes
-    "fusioninfer_sync_volcano_too_old": "0x120",
     'fusioninfer_sync_queue_oldest_seconds{pod="a"}': "0x40 0+30x6 0x74",  # a slow resync
     'fusioninfer_sync_watch_age_seconds{kind="Pod"}': "60x40 60+30x11 60x60",  # the API server is restarted
     "fusioninfer_sync_lease_failures_total": "0x40 0+1x9 9x70",
