@@ -252,26 +252,17 @@ class Controller:
         self.outdated.set()
 
     async def _follow_resyncs(self) -> None:
-        """Queue every service when that is asked for; other tasks run meanwhile."""
+        """Queue every service when that is asked for, those without a PodGroup first."""
         while True:
             await self.outdated.wait()
             self.outdated.clear()
-            pace, services = Pace(), dict[ServiceKey, tuple[bool, int]]()
+            pace, services = Pace(), dict[ServiceKey, bool]()
             for cache in self.caches.values():
                 for key in cache.keys:
                     for one in service_keys(key, self._services_of):
-                        services[one] = services.get(one) or self._resync_order(one)
+                        services[one] = bool(cache_of(self.caches, POD_GROUP).of(one))
                     await pace.rest()
             self.queue.resync(sorted(services, key=services.__getitem__))
-
-    def _resync_order(self, key: ServiceKey) -> tuple[bool, int]:
-        """Return the sort key of a resync: services without a PodGroup first, then the latest written."""
-        versions = [
-            *(row.resource_version for row in cache_of(self.caches, LWS).of(key)),
-            *(row.resource_version for row in cache_of(self.caches, INFERENCE_SERVICE).of(key)),
-        ]
-        newest = max(versions, default=0)
-        return bool(cache_of(self.caches, POD_GROUP).of(key)), -newest
 
     # --- workers ------------------------------------------------------------------------------------
 
