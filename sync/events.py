@@ -33,10 +33,9 @@ PATIENCE: Final = 2.0
 """Seconds for which a finding must persist before its Event: files are applied one after the other."""
 REPEAT: Final = 1800.0
 """Seconds after which the Event of a finding is repeated: Events expire after an hour. The longest delay."""
-REWORD: Final = 30.0
-"""Seconds after which a changed message of a finding is written; the delay doubles each time."""
 AGAIN: Final = 10.0
-"""Seconds after which a repetition, or a failed write, is written again; the delay doubles each time."""
+"""Seconds after which a repetition, a changed message, or a failed write is written again; the delay doubles
+with each write."""
 BURST: Final = 25
 """Events about what happened that a service may write at once."""
 REFILL: Final = 60.0
@@ -84,10 +83,8 @@ class Event:
     """The count of the Event; 0: this process did not write it."""
     told: int = 0
     """A hash of the message that was written last."""
-    rewordings: int = 0
-    writes: int = 0
-    failed: int = 0
-    """Failed writes in a row."""
+    tries: int = 0
+    """Writes, with those that failed."""
     at: float = 0.0
     """When it was written last, or when the finding ended."""
 
@@ -103,7 +100,7 @@ class Event:
         elif not self.waiting:
             self.waiting, self.due = 1, moment + PATIENCE
         elif self.times and hash(one.message) != self.told:
-            self.due = min(self.due, self.at + _doubled(REWORD, self.rewordings))
+            self.due = min(self.due, self.at + self._delay())
         self.latest = one
 
     def end(self, moment: float) -> None:
@@ -112,26 +109,26 @@ class Event:
 
     async def write(self, send: Send) -> bool:
         """Write it, and decide when to do so again; return whether the API server answered."""
-        told, is_answered = hash(self.latest.message), True
+        told, is_answered, delay = hash(self.latest.message), True, self._delay()
+        self.waiting, waiting = 1 if self.latest.name else 0, self.waiting
         try:
-            if not await self._send(send):  # a finding stays due, and is written when the service is resumed
-                self.waiting = 1 if self.latest.name else 0
+            if not await self._send(send, waiting):  # a finding is written when the service is resumed
                 return True
         except (ApiError, *NO_ANSWER) as error:
             is_answered = isinstance(error, ApiError)
             log.warning("event not written", reason=self.latest.reason, error=logged(error))
-            delay, self.failed = _doubled(AGAIN, self.failed), self.failed + 1
         else:
-            self.rewordings += bool(self.writes) and told != self.told
-            delay = REPEAT if self.latest.name else _doubled(AGAIN, self.writes)
-            self.writes, self.told, self.failed = self.writes + 1, told, 0
-        self.at = time.monotonic()
-        self.due, self.waiting = self.at + delay, 1 if self.latest.name else 0
+            self.told, delay = told, REPEAT if self.latest.name else delay
+        self.tries, self.at = self.tries + 1, time.monotonic()
+        self.due = self.at + delay
         return is_answered
 
-    async def _send(self, send: Send) -> bool:
+    def _delay(self) -> float:
+        return min(REPEAT, AGAIN * 2.0 ** min(self.tries, 20))
+
+    async def _send(self, send: Send, waiting: int) -> bool:
         """Increase the count of the Event; create it if there is none. Return whether it was sent."""
-        one, count = self.latest, self.times + self.waiting
+        one, count = self.latest, self.times + waiting
         events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
         if self.times:
             change = {"count": count, "lastTimestamp": now(), "message": _printable(one.message)}
@@ -145,18 +142,14 @@ class Event:
                 return is_sent
         name = one.name or f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
         try:
-            is_sent = await send(create(events, rendered(one, name, self.waiting))) is not None
+            is_sent = await send(create(events, rendered(one, name, waiting))) is not None
         except ApiError as error:
             if not (one.name and error.exists):  # an earlier leader created it
                 raise
             is_sent = True
         if is_sent:
-            self.name, self.times = name, self.waiting
+            self.name, self.times = name, waiting
         return is_sent
-
-
-def _doubled(seconds: float, times: int) -> float:
-    return min(REPEAT, seconds * 2.0 ** min(times, 20))
 
 
 def _printable(message: str) -> str:
@@ -192,7 +185,7 @@ class ServiceEvents:
             if not (event.latest.name or self._may_write(moment)):
                 event.due = moment + REFILL
             elif not await event.write(send):
-                self._postpone(moment + AGAIN)
+                return AGAIN
         self._forget(moment)
         waits = (event.due - moment for event in self.events.values() if event.waiting)
         return min((seconds for seconds in waits if seconds > 0), default=None)
@@ -204,11 +197,6 @@ class ServiceEvents:
             return False
         self.free_at = free_at
         return True
-
-    def _postpone(self, until: float) -> None:
-        """Delay the Events that wait."""
-        for event in self.events.values():
-            event.due = max(event.due, until)
 
     def _forget(self, moment: float) -> None:
         """Drop what was written or ended long ago, and the first ones if there are too many."""
