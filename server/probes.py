@@ -140,7 +140,12 @@ async def _answers(
         await stack.enter_async_context(probed)
         if scrapes:
             scraped = listening(
-                partial(_scrape, page), scrapes.sock, limits, scrapes.tls, callers=Callers(), turns=page.turns
+                partial(_answer, page, {}, page.turns),
+                scrapes.sock,
+                limits,
+                scrapes.tls,
+                callers=Callers(),
+                turns=page.turns,
             )
             await stack.enter_async_context(scraped)
         await stop.wait()
@@ -149,42 +154,24 @@ async def _answers(
 async def _answer(
     page: Page, reasons: Mapping[str, Callable[[], str]], turns: LoopTurns, request: web.BaseRequest
 ) -> web.Response:
+    """Answer a request: of a probe, if its path has reasons, or of the page where it is served.
+
+    The response ends the connection if the request has a body that was not read.
+    """
     begin(request)
-    is_page = request.path == "/metrics" and page.scrapes is None
+    is_page = request.path == "/metrics" and (page.scrapes is None or not reasons)
     await (page.turns if is_page else turns).wait(cast("Connection", request.protocol).peer)
-    match request.path:
-        case "/healthz" | "/readyz" | "/metrics" if request.method not in {"GET", "HEAD"}:
-            response = _wrong_method()
-        case "/healthz" | "/readyz":
-            reason = reasons[request.path]()
-            response = _response(503 if reason else 200, reason or "ok")
-        case "/metrics":
-            response = page.response() if is_page else _response(404, "the metrics are on the port with TLS")
-        case _:
-            response = _response(404, "no such path")
-    return _ended(request, response)
-
-
-async def _scrape(page: Page, request: web.BaseRequest) -> web.Response:
-    """Answer a request on the port with TLS."""
-    begin(request)
-    await page.turns.wait(cast("Connection", request.protocol).peer)
-    if request.path != "/metrics":
-        return _ended(request, _response(404, "no such path: only /metrics is served here"))
-    if request.method not in {"GET", "HEAD"}:
-        return _ended(request, _wrong_method())
-    refusal = await page.scrapes.refusal(request) if page.scrapes else ""
-    return _ended(request, _response(403, refusal) if refusal else page.response())
-
-
-def _wrong_method() -> web.Response:
-    response = _response(405, "use GET")
-    response.headers["Allow"] = "GET, HEAD"
-    return response
-
-
-def _ended(request: web.BaseRequest, response: web.Response) -> web.Response:
-    """Return the response; it ends the connection if the request has a body that was not read."""
+    if not (is_page or request.path in reasons):
+        response = _response(404, "no such path here; if metrics have a port with TLS, they are there alone")
+    elif request.method not in {"GET", "HEAD"}:
+        response = _response(405, "use GET")
+        response.headers["Allow"] = "GET, HEAD"
+    elif is_page:
+        refusal = await page.scrapes.refusal(request) if page.scrapes else ""
+        response = _response(403, refusal) if refusal else page.response()
+    else:
+        reason = reasons[request.path]()
+        response = _response(503 if reason else 200, reason or "ok")
     if not request.content.is_eof():
         response.force_close()
     return response
