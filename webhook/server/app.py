@@ -121,20 +121,20 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
 
 async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     """Answer one HTTP request, and count it once if it is for a hook."""
-    since, is_old = begin(request)
+    since = begin(request)
     peer = cast("Connection", request.protocol).peer
     hook = state.hooks.get(request.path)
     if hook is None or request.method != "POST":
         await state.turns.wait(peer)
         refusal = _NOT_POST if hook else _NOT_FOUND
-        return _refused(refusal, request, close=is_old or state.draining)
+        return _refused(refusal, request, close=state.draining)
     answer = await _reviewed(state, hook, request, peer, since)
     hook.count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=is_old or state.draining)
+        return _refused(answer, request, close=state.draining)
     body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
     response = web.Response(body=body, headers=_REVIEW_HEADERS)
-    if is_old or state.draining:
+    if state.draining:
         response.force_close()
     return response
 
@@ -230,8 +230,6 @@ async def _body(state: ServerState, request: web.BaseRequest, peer: Peer) -> byt
     if request.content.is_eof():
         body = request.content.read_nowait()
         return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
-    if "Expect" in request.headers:
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     return await _rest(state, request, peer)
 
 
