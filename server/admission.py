@@ -98,7 +98,7 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     if scraped:
         watching.append(asyncio.create_task(reload.watch(scraped[1], partial(_log, "metrics"), poll_seconds)))
         scrapes = probes.Scrapes(scraped[0], reload.listener(scraped[1]))
-    warm_up(steps)
+    warm_up(answers)
     if not callers.reserved:
         offload.start()
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
