@@ -39,12 +39,6 @@ def broken(api: Api) -> None:
 
 
 @pytest.fixture
-def foreign(api: Api) -> None:
-    """Store a Secret of that name with other data."""
-    api.put(SECRET, {"kind": "Secret", "metadata": {"name": "tls"}, "data": {"password": "eA=="}})
-
-
-@pytest.fixture
 def strange(api: Api) -> None:
     """Return objects that the API server would not store."""
     api.fault = lambda _request: web.json_response({"metadata": {}, "webhooks": [{}]})
@@ -71,13 +65,6 @@ async def test_an_error_is_logged_once_and_retried(
     await eventually(lambda: reconciles(measured, "failed") > 3)
 
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
-
-
-@pytest.mark.usefixtures("foreign", "keeping")
-async def test_a_secret_without_our_label_is_left_unchanged(api: Api, measured: ControllerMetrics) -> None:
-    await eventually(lambda: reconciles(measured, "failed") > 0)
-
-    assert api.objects[SECRET]["data"] == {"password": "eA=="}
 
 
 @pytest.mark.usefixtures("strange", "keeping")

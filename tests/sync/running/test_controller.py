@@ -363,18 +363,3 @@ async def test_reconciles_that_write_nothing_do_not_delay_the_lease(running: Con
         turns += 1
 
     assert turns >= 400 / WORKERS
-
-
-async def test_a_stuck_reconcile_leaves_others_a_slot(api: Api, make: Start, background: Background) -> None:
-    api.hanging.add(POD_GROUP.path("team-a"))
-    api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-    controller = make()
-    controller.queue.share = 1
-    background(controller.run())
-    await eventually(lambda: ("POST", POD_GROUP.path("team-a")) in api.requests)
-
-    other = lws("w", "worker")
-    other["metadata"]["namespace"] = "team-b"
-    api.put(LWS.path("team-b", "w"), other)
-
-    await eventually(lambda: POD_GROUP.path("team-b", "r1") in api.objects)

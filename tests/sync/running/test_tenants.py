@@ -12,7 +12,7 @@ from msgspec import Raw
 from intent import Object
 from intent.service.member import ServiceKey
 from intent.settings import Settings
-from kube.client import ApiError, Client
+from kube.client import Client
 from kube.pool import BytePool
 from kube.request import Request
 from kube.wire import WatchEvent, read_object
@@ -132,21 +132,6 @@ async def test_an_object_that_changes_faster_than_it_can_be_read_is_read_in_its_
 
     assert len(reads) < MANY / 4
     await eventually(lambda: cache.rows[HOSTILE, "s"].resource_version == MANY - 1)
-
-
-async def test_namespaces_take_turns_in_an_intake(
-    cache: Cache[Any], reads: Reads, background: Background
-) -> None:
-    intake = Intake(cache, BytePool(2**20))
-    for number in range(3):
-        await intake.receive(event(service(HOSTILE, f"s{number}", number + 1)))
-    await intake.receive(event(service(*OTHER, 4)))
-
-    background(intake.run())
-    await eventually(lambda: len(reads) == 4)
-
-    assert reads == [(HOSTILE, "s0"), OTHER, (HOSTILE, "s1"), (HOSTILE, "s2")]
-    assert intake.pool.total == 0
 
 
 async def test_what_was_deleted_before_it_was_read_is_gone(cache: Cache[Any], background: Background) -> None:
@@ -336,10 +321,6 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Reads:
         keys.append(key)
         if key[0] == "hung":
             await asyncio.Event().wait()
-        if key[0].startswith("failing"):
-            await asyncio.sleep(FAILS_AFTER)
-            controller.queue.add(key)
-            raise ApiError(500, {})
         return await reconcile(controller, key)
 
     monkeypatch.setattr(Controller, "reconcile", noted)
@@ -362,24 +343,3 @@ async def test_reconciles_that_never_end_leave_a_slot_to_another_tenant(
 
     await eventually(lambda: PG in api.objects)
     assert sum(key[0] == "hung" for key in begun) == share
-
-
-NAMESPACES: Final = 120
-FAILS_AFTER: Final = 0.05
-
-
-async def test_failing_services_of_many_namespaces_delay_another_tenant_by_their_turns(
-    start: Start, begun: Reads
-) -> None:
-    """They have all slots, and take turns with it. What has a slot may not have begun yet."""
-    controller = start()
-    for place in range(NAMESPACES):
-        for at in range(3):
-            controller.queue.add((f"failing-{place}", f"s{at}"))
-    await eventually(lambda: len(begun) > 2 * NAMESPACES)
-
-    before = len(begun)
-    controller.queue.add(("other", "new"))
-    await eventually(lambda: ("other", "new") in begun)
-
-    assert begun.index(("other", "new")) - before <= NAMESPACES + 8 * WORKERS
