@@ -6,7 +6,6 @@ import socket
 import time
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,14 +16,13 @@ from catalog.release import VERSION
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
-from kube.client import NONE, Client, connect
+from kube.client import Client, connect
 from kube.pool import BytePool
 from server import probes
 from server.certificates import Certificates, keep
 from server.scrapes import by_token, made_context
 from sync import WORKERS
 from sync.controller import Controller
-from sync.health import unhealthy
 from sync.kinds import watched
 from sync.lease import Elector, Leadership, LeadershipLostError, Timing
 from sync.metrics import ControllerMetrics, metrics
@@ -39,21 +37,6 @@ METRICS_PORT: Final = 8080
 TIMING: Final = Timing()
 MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 """The file with the limit of this container (cgroup v2)."""
-
-
-@dataclass(slots=True)
-class Answers:
-    """Measures the requests of a client, and when one was answered last."""
-
-    measured: ControllerMetrics
-    last: float = 0.0
-    """On the clock of `time.monotonic`."""
-
-    def note(self, verb: str, code: str, seconds: float) -> None:
-        """Record one request and its answer, if there was one."""
-        self.measured.requests.labels(verb, code).observe(seconds)
-        if code != NONE:
-            self.last = time.monotonic()
 
 
 async def sync(  # noqa: PLR0913 - each is a flag of the command
@@ -106,17 +89,13 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
 ) -> None:
     """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
     measured, leadership = metrics(VERSION), Leadership(timing)
-    answers = Answers(measured)
-    client.timed = answers.note
+    client.timed = lambda verb, code, seconds: measured.requests.labels(verb, code).observe(seconds)
     space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
     controller = Controller(settings, measured, caches, writer, Queue(workers))
     elector = Elector(client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc)
     _measure(measured, caches, controller.queue)
-
-    def ill() -> str:
-        return unhealthy(caches, answers.last, time.monotonic())
 
     async def work() -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -130,9 +109,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
         context = made_context(f"fusioninfer-sync.{namespace}.svc")
         scrapes = probes.Scrapes(_bind(secure), context, by_token(client))
     async with (
-        probes.serving(
-            _bind(plain), measured.registry, lambda: _unready(caches), unhealthy=ill, scrapes=scrapes
-        ),
+        probes.serving(_bind(plain), measured.registry, lambda: _unready(caches), scrapes=scrapes),
         asyncio.TaskGroup() as tasks,
     ):
         for cache in caches.values():

@@ -55,18 +55,17 @@ class Scrapes:
 
 
 @asynccontextmanager
-async def serving(  # noqa: PLR0913 - what differs between the two servers
+async def serving(
     sock: socket.socket,
     registry: CollectorRegistry,
     unready: Callable[[], str],
     limits: Limits = LIMITS,
     *,
-    unhealthy: Callable[[], str] = lambda: "",
     scrapes: Scrapes | None = None,
 ) -> AsyncIterator[None]:
     """Answer on a socket until the context ends; with `scrapes`, /metrics on its socket alone.
 
-    `unready` and `unhealthy` return why /readyz and /healthz answer 503, or nothing; the thread calls them.
+    `unready` returns why /readyz answers 503, or nothing; the thread calls it.
     """
     last = monotonic()
 
@@ -83,7 +82,7 @@ async def serving(  # noqa: PLR0913 - what differs between the two servers
     beating = asyncio.create_task(beat())
     reasons = {
         "/readyz": lambda: stopped(UNREADY_SECONDS) or unready(),
-        "/healthz": lambda: stopped(DEAD_SECONDS) or unhealthy(),
+        "/healthz": lambda: stopped(DEAD_SECONDS),
     }
     runner, stop = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
     own, page = runner.get_loop(), Page(registry, scrapes)

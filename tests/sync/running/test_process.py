@@ -19,7 +19,6 @@ from kube.client import NONE, Client, ConfigError
 from kube.request import get
 from server.certificates import Certificates
 from server.controller import sync
-from sync import health
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import Timing
 from tests.builders.patience import PATIENCE
@@ -150,22 +149,8 @@ async def test_without_credentials_it_does_not_start(
 
 
 @pytest.mark.usefixtures("process")
-async def test_a_deaf_watch_makes_it_unhealthy(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_api_server_that_does_not_answer_is_no_reason_to_restart(api: Api, port: int) -> None:
     await until_it_leads(port)
-    assert (await answer(port, "/healthz"))[0] == 200
-
-    monkeypatch.setattr(health, "DEAF", 0.1)  # the watches of the fake API server send no bookmarks
-
-    assert (await answered(port, "/healthz", lambda code, _: code == 503)).startswith("deaf watch: ")
-
-
-@pytest.mark.usefixtures("process")
-async def test_an_api_server_that_does_not_answer_is_no_reason_to_restart(
-    api: Api, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await until_it_leads(port)
-    monkeypatch.setattr(health, "DEAF", 0.1)
-    monkeypatch.setattr(health, "SILENCE", 0.1)
 
     api.latency = 60.0
     await asyncio.sleep(0.5)
