@@ -122,6 +122,17 @@ def lws(name: str = "p", component_type: ComponentType = "prefiller", **spec: An
     }
 
 
+def alone(service: str, namespace: str = KEY[0]) -> Object:
+    """Return a LeaderWorkerSet that is a service by itself."""
+    made = lws(service, "worker")
+    made["metadata"]["namespace"] = namespace
+    pods = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]
+    pods["annotations"]["scheduling.k8s.io/group-name"] = service
+    for texts in (made["metadata"]["labels"], made["metadata"]["annotations"]):
+        texts["fusioninfer.io/service"] = service
+    return made
+
+
 def inference_service(*roles: Object, **metadata: Any) -> Object:
     """Return an InferenceService with a prefiller and a decoder, or with other roles."""
     known = {"namespace": KEY[0], "name": KEY[1], "uid": "uid-r1", "generation": 1}

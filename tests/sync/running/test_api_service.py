@@ -11,7 +11,7 @@ from sync.kinds import LWS, OUTPUTS
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
-from tests.sync.served import HOME, SERVICE, accepted, admit, change, condition, reported
+from tests.sync.served import HOME, SERVICE, accepted, admit, change, condition, reasons, reported
 
 API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
 WORKER: Final = LWS.path(HOME, "w")
@@ -25,11 +25,6 @@ async def made(api: Api, start: Start) -> None:
     api.put(WORKER, lws("w", "worker"))
     start(settings=ON)
     await eventually(lambda: API in api.objects)
-
-
-def events(api: Api) -> set[tuple[str, str]]:
-    """Return name and reason of the Events."""
-    return {(one["involvedObject"]["name"], one["reason"]) for one in api.kept("events")}
 
 
 def foreign() -> Object:
@@ -63,7 +58,7 @@ async def test_a_leaderworkerset_of_its_name_gets_the_name(api: Api) -> None:
 
     api.put(NAMESAKE, strange | {"metadata": {"namespace": HOME, "name": "r1-api", "uid": "strange"}})
     await eventually(lambda: API not in api.objects)
-    await eventually(lambda: ("w", "ServiceNameTaken") in events(api))
+    await eventually(lambda: ("LeaderWorkerSet", "w", "ServiceNameTaken") in reasons(api))
     api.remove(NAMESAKE)
 
     await eventually(lambda: API in api.objects)
@@ -76,7 +71,7 @@ async def test_a_service_that_cannot_have_it_works_as_before(api: Api, start: St
     api.put(API, foreign())
     api.put(SERVICE, routed() if routes else inference_service(role("worker")))
     start(settings=ON)
-    await eventually(lambda: ("r1", "ObjectNotOurs") in events(api))
+    await eventually(lambda: ("InferenceService", "r1", "ObjectNotOurs") in reasons(api))
 
     if routes:
         route = OUTPUTS["HTTPRoute"].path(HOME, "r1-httproute")
@@ -100,5 +95,5 @@ async def test_a_refused_service_stops_nothing_else(api: Api, start: Start) -> N
 
     start(settings=ON)
 
-    await eventually(lambda: ("w", "ObjectRefused") in events(api))
+    await eventually(lambda: ("LeaderWorkerSet", "w", "ObjectRefused") in reasons(api))
     assert OUTPUTS["PodGroup"].path(HOME, "r1") in api.objects

@@ -1,32 +1,19 @@
 """Changes go before the resync of services in which nothing changed."""
 
-import copy
-
 import pytest
 
-from intent import Object
 from sync.kinds import LWS, POD_GROUP
 from tests.sync.conftest import Start, eventually
 from tests.sync.fake_api import Api
-from tests.sync.samples import APPLIED, lws
+from tests.sync.samples import APPLIED, alone
 
 MANY = 500
 NEW = POD_GROUP.path("team-a", "new")
 
 
-def worker(service: str) -> Object:
-    """Return a LeaderWorkerSet that is a service by itself."""
-    obj = copy.deepcopy(lws(service, "worker"))
-    for texts in (obj["metadata"]["labels"], obj["metadata"]["annotations"]):
-        texts["fusioninfer.io/service"] = service
-    template = obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    template["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = service
-    return obj
-
-
 def store(api: Api, service: str) -> None:
     """Store a service, as its author does."""
-    api.put(LWS.path("team-a", service), worker(service))
+    api.put(LWS.path("team-a", service), alone(service))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from sync.watch.cache import Cache
 from sync.watch.intake import Intake
 from tests.sync.conftest import Background, Start, eventually, quiet
 from tests.sync.fake_api import Api
-from tests.sync.samples import hold, inference_service, lws
+from tests.sync.samples import alone, hold, inference_service, lws
 from tests.sync.served import DECODE, PG, PREFILL
 
 MANY: Final = 400
@@ -300,17 +300,6 @@ async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: P
     await eventually(lambda: {*reconciled} == {(tenant, "s") for tenant in (*tenants, HOSTILE)})
 
 
-def gang(name: str) -> Object:
-    """Return a worker that is a service of its own, in the namespace of the hung."""
-    made = lws(name, "worker")
-    made["metadata"]["namespace"] = "hung"
-    for part in ("labels", "annotations"):
-        made["metadata"][part]["fusioninfer.io/service"] = name
-    annotations = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["annotations"]
-    annotations["scheduling.k8s.io/group-name"] = name
-    return made
-
-
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """Return the services whose reconcile began, in this order; those of the hung never end."""
@@ -332,7 +321,7 @@ async def test_reconciles_that_never_end_leave_a_slot_to_another_tenant(
     api: Api, make: Start, background: Background, begun: Reads, share: int
 ) -> None:
     for at in range(50):
-        api.put(LWS.path("hung", f"s{at}"), gang(f"s{at}"))
+        api.put(LWS.path("hung", f"s{at}"), alone(f"s{at}", "hung"))
     controller = make()
     controller.queue.share = share
     background(controller.run())
