@@ -51,8 +51,6 @@ class Availability:
     """Why the objects of a scope are not known; empty if all are."""
     recovered: Callable[[], None] = lambda: None
     """Called when the objects of the kind become known; nothing is, until this process is the leader."""
-    synced: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the objects of each scope are known, or the kind is known not to be served."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once each scope is known, or unavailable: further waiting does not help."""
 
@@ -108,8 +106,6 @@ class Availability:
         """Record that the objects are known; services that waited for that are reconciled."""
         had_trouble, scope.trouble = bool(scope.trouble), ""
         self._settle()
-        if not self.trouble:
-            self.synced.set()
         if had_trouble:
             self.recovered()
 

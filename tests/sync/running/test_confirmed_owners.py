@@ -25,7 +25,7 @@ CONFIG_MAP = OUTPUTS["ConfigMap"].path(KEY[0], "c")
 async def successor(make: Start) -> Controller:
     """Return a controller with full caches that is not running yet."""
     controller = make()
-    await eventually(lambda: all(cache.availability.synced.is_set() for cache in controller.caches.values()))
+    await eventually(lambda: all(not cache.availability.trouble for cache in controller.caches.values()))
     return controller
 
 

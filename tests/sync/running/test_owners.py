@@ -88,7 +88,7 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
     api.writes.clear()
 
     deaf = start()
-    await eventually(lambda: all(cache.availability.synced.is_set() for cache in deaf.caches.values()))
+    await eventually(lambda: all(not cache.availability.trouble for cache in deaf.caches.values()))
     hold(deaf.caches["LeaderWorkerSet"], LWS.project(plain))
     deaf.changed(KEY)
     await quiet(3)
