@@ -151,17 +151,8 @@ class Client:
         async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
             return tuple(response.headers.getall("Warning", ()))
 
-    async def page(self, request: Request, at_most: float = math.inf) -> Page:
-        """Read one page of a list, of at most so many bytes.
-
-        Raises `AnswerTooLargeError`, `ApiError`, ValueError or one of `NO_ANSWER`.
-        """
-        async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
-            body = await _body(response, at_most)
-        return await read_at_any_depth(read_page, body)
-
-    async def pages(self, path: str, selector: str = "") -> AsyncIterator[Page]:
-        """Yield the pages of a list; each is dropped before the next one is asked for.
+    async def pages(self, path: str, selector: str = "", fields: str = "") -> AsyncIterator[Page]:
+        """Yield the pages of a list, by labels and fields; each is dropped before the next one is asked for.
 
         A page that is too large is asked for again with half as many objects; after a small one, twice as
         many. Raises as `call` does.
@@ -172,7 +163,10 @@ class Client:
             self.pool.take(NOBODY, PAGE_BYTES)
             try:
                 at_most = PAGE_BYTES if most > 1 else math.inf
-                answer = await self.page(page(path, selector, token, most), at_most)
+                request = page(path, selector, fields, token, most)
+                async with self._send(request, aiohttp.ClientTimeout(total=TIMEOUT)) as response:
+                    body = await _body(response, at_most)
+                answer = await read_at_any_depth(read_page, body)
                 yield answer
             except AnswerTooLargeError:
                 most //= 2

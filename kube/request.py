@@ -57,9 +57,10 @@ def get(path: str) -> Request:
     return Request("get", path)
 
 
-def page(path: str, selector: str, token: str, most: int = PAGE) -> Request:
-    """List at most so many objects; `token` continues after the previous page."""
-    query = _given(labelSelector=selector, limit=str(most)) | _given(**{"continue": token})
+def page(path: str, selector: str, fields: str, token: str, most: int) -> Request:
+    """List at most so many objects, by labels and fields; `token` continues after the previous page."""
+    given = {"labelSelector": selector, "fieldSelector": fields, "limit": str(most), "continue": token}
+    query = _given(**given)
     return Request("list", path, query)
 
 

@@ -13,7 +13,7 @@ from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Right, Right
 from intent import Object
 from intent.shapes import mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
-from kube.request import PAGE, Request, create, get
+from kube.request import Request, create, get
 from kube.wire import read_at_any_depth, read_object
 
 T = TypeVar("T")
@@ -103,15 +103,9 @@ class Reader:
 
     async def _every(self, path: str, label: str, fields: str) -> Answer:
         found: list[Object] = []
-        token = ""
-        while True:
-            given = {"labelSelector": label, "fieldSelector": fields, "continue": token}
-            query = {"limit": str(PAGE), **{key: value for key, value in given.items() if value}}
-            page = await self.client.page(Request("list", path, query))
+        async for page in self.client.pages(path, label, fields):
             found += [mapping(await read_at_any_depth(read_object, bytes(item))) for item in page.items or ()]
-            token = page.metadata.token
-            if not token:
-                return Answer(tuple(found))
+        return Answer(tuple(found))
 
     async def _granted(self, path: str, rights: Iterable[Right], about: Object) -> Rights:
         asked = tuple(rights)
