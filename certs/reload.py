@@ -119,8 +119,6 @@ def _follow(source: CertificateDirectory, now: datetime) -> Reload | None:
     if source.served is None or source.served.content != content:
         source.served = _checked(where, content, source.names, now)
         return Reload("loaded", f"valid until {source.served.not_after.isoformat()}")
-    if source.reported is not None and source.reported.result != "loaded":
-        return Reload("loaded", "the served pair was restored")
     return None
 
 

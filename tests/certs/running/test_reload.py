@@ -260,16 +260,6 @@ def test_a_pair_is_served_once_it_is_valid(source: reload.CertificateDirectory) 
     assert polled(source, NOW + DAY + DAY / 2) == "loaded"
 
 
-def test_a_restored_pair_is_reported(source: reload.CertificateDirectory) -> None:
-    valid = pair()
-    put(source, valid)
-    garbage(source.directory)
-    reload.poll(source, NOW)
-    issue.write(valid, source.directory)
-
-    assert reload.Reload("loaded", "the served pair was restored") == reload.poll(source, NOW)
-
-
 def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     change = reload.poll(reload.CertificateDirectory(tmp_path / "none"), NOW)
 
