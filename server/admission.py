@@ -18,7 +18,7 @@ from catalog.release import VERSION
 from certs import reload
 from intent.settings import Settings
 from server import probes
-from server.warm_up import Reviews, warm_up
+from server.warm_up import PATHS, Reviews, warm_up
 from webhook import review, templated
 from webhook.server import app, metrics
 from webhook.server.callers import Callers
@@ -62,8 +62,7 @@ async def webhook(  # noqa: PLR0913 - each is a flag of the command
     from server.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
 
     async with reader(templates_namespace, kubeconfig) as read:
-        answer = partial(templated.answered, settings=settings)
-        await run(reading=TemplateLoader(read, answer, reserved=callers.reserved))
+        await run(reading=TemplateLoader(read, reserved=callers.reserved))
 
 
 async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
@@ -82,16 +81,13 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
     `scraped` has the socket on which /metrics has TLS, and its certificate with the CA of its callers.
     Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
     """
-    shown = metrics.build(answers, reload.RESULTS, VERSION)
-    hooks = {path: app.Hook(answer, partial(shown.count, path)) for path, answer in answers.items()}
-    steps = dict(answers)
+    shown = metrics.build(PATHS, reload.RESULTS, VERSION)
     if reading is not None:
         reading.count = shown.read
-        hooks["/mutate"] = replace(hooks["/mutate"], reading=reading)
-        steps |= {templated.ASKED: templated.asked, templated.ANSWERED: reading.review}
     callers = callers or Callers()
-    offload = Offload(steps, callers.reserved)
-    state = app.ServerState(hooks, limits, callers, shown.cut, offload=offload)
+    offload = Offload(answers, callers.reserved)
+    counts = {path: partial(shown.count, path) for path in PATHS}
+    state = app.ServerState(answers, counts, limits, callers, shown.cut, offload=offload, reading=reading)
     _bind(shown, state, source)
     watching = [asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))]
     scrapes = None
@@ -117,10 +113,12 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
 
 
 def reviews(settings: Settings) -> Reviews:
-    """Return the functions that answer /mutate and /validate under these settings."""
+    """Return the functions that answer under these settings."""
     return {
         "/mutate": partial(review.mutate, settings=settings),
         "/validate": partial(review.validate, settings=settings),
+        templated.ASKED: templated.asked,
+        templated.ANSWERED: partial(templated.answered, settings=settings),
     }
 
 

@@ -16,6 +16,7 @@ from webhook.review import AdmissionAnswer
 Reviews = Mapping[str, Callable[[bytes], AdmissionAnswer]]
 """The functions that answer a body: by path, and by step of a request that names templates."""
 
+PATHS: Final = ("/mutate", "/validate")
 _ENGINE: Final[Object] = {
     "name": "engine",
     "image": "registry.example/vllm-openai:v0.17.1",
@@ -42,7 +43,7 @@ BODY: Final = orjson.dumps({"apiVersion": VERSION, "kind": "AdmissionReview", "r
 
 def warm_up(reviews: Reviews) -> None:
     """Answer a review of each path; then exempt all long-lived objects from garbage collection."""
-    for answer in reviews.values():
-        answer(BODY)
+    for path in PATHS:
+        reviews[path](BODY)
     gc.collect()
     gc.freeze()

@@ -9,7 +9,7 @@ import pytest
 from catalog.flags import flag_tables
 from intent.settings import Settings
 from server import admission
-from server.warm_up import BODY, warm_up
+from server.warm_up import BODY, PATHS, warm_up
 
 REVIEWS: Final = admission.reviews(Settings())
 
@@ -25,7 +25,7 @@ def test_the_first_object_finds_the_tables_of_flags_read() -> None:
     warm_up(REVIEWS)
     assert flag_tables.cache_info().misses == 1
 
-    outcomes = {path: answer(BODY).outcome for path, answer in REVIEWS.items()}
+    outcomes = {path: answer(BODY).outcome for path, answer in REVIEWS.items() if path in PATHS}
 
     assert outcomes == {"/mutate": "patched", "/validate": "denied"}
     assert flag_tables.cache_info().misses == 1

@@ -67,9 +67,9 @@ async def serving(
     review: Review = echo, limits: Limits = USUAL, callers: Callers | None = None
 ) -> AsyncIterator[Served]:
     counted: list[str] = []
-    hook = app.Hook(review, lambda outcome, _seconds: counted.append(outcome))
+    counts = {"/mutate": lambda outcome, _seconds: counted.append(outcome)}
     cut: list[str] = []
-    state = app.ServerState({"/mutate": hook}, limits, callers or Callers(), cut=cut.append)
+    state = app.ServerState({"/mutate": review}, counts, limits, callers or Callers(), cut=cut.append)
     sock = listening()
     port = sock.getsockname()[1]
     stop = asyncio.Event()

@@ -26,34 +26,27 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from webhook import templated
-from webhook.request import Malformed
 from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
 from webhook.server.callers import Callers, Peer
 from webhook.server.connection import SERVER, Connection, begin
 from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
+from webhook.server.metrics import Count
 from webhook.server.offload import LostError, Offload, namespace
 from webhook.server.reading import TemplateLoader
 from webhook.server.shares import FullError, LoopTurns, Shares, expire
-from webhook.server.traces import origin
+from webhook.server.worker import Answered, answered
 
 log: Final = structlog.stdlib.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """One path: the function that answers a body, and the one that counts an outcome and its seconds."""
-
-    review: Callable[[bytes], AdmissionAnswer]
-    count: Callable[[str, float], None]
-    reading: TemplateLoader | None = None
-    """Reads the templates that objects name; None: none are read."""
 
 
 @dataclass(slots=True)
 class ServerState:
     """The paths that are served, the limits, and what changes while the server runs."""
 
-    hooks: Mapping[str, Hook]
+    answers: Mapping[str, Callable[[bytes], AdmissionAnswer]]
+    """The functions that answer a body: by path, and by step of a request that names templates."""
+    counts: Mapping[str, Count]
+    """By path, what counts its requests."""
     limits: Limits
     callers: Callers = field(default_factory=Callers)
     """Which callers are known. If certificates make them known, others are refused."""
@@ -66,6 +59,8 @@ class ServerState:
     draining: bool = False
     offload: Offload | None = None
     """Answers expensive requests; None: they are answered like the rest."""
+    reading: TemplateLoader | None = None
+    """Reads the templates that objects name; None: none are read."""
     tracker: ConnectionTracker | None = None
     """The open connections, while the server runs."""
 
@@ -123,13 +118,13 @@ async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     """Answer one HTTP request, and count it once if it is for a hook."""
     since = begin(request)
     peer = cast("Connection", request.protocol).peer
-    hook = state.hooks.get(request.path)
-    if hook is None or request.method != "POST":
+    count = state.counts.get(request.path)
+    if count is None or request.method != "POST":
         await state.turns.wait(peer)
-        refusal = _NOT_POST if hook else _NOT_FOUND
+        refusal = _NOT_POST if count else _NOT_FOUND
         return _refused(refusal, request, close=state.draining)
-    answer = await _reviewed(state, hook, request, peer, since)
-    hook.count(answer.outcome, monotonic() - since)
+    answer = await _reviewed(state, request, peer, since)
+    count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
         return _refused(answer, request, close=state.draining)
     body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
@@ -151,7 +146,7 @@ def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False
 
 
 async def _reviewed(
-    state: ServerState, hook: Hook, request: web.BaseRequest, peer: Peer, since: float
+    state: ServerState, request: web.BaseRequest, peer: Peer, since: float
 ) -> AdmissionAnswer | _Refusal:
     """Read the body if the request is acceptable, and review it unless the caller's deadline has passed."""
     body = _unacceptable(request, peer, state) or await _body(state, request, peer)
@@ -160,49 +155,43 @@ async def _reviewed(
         return body
     await state.turns.wait(peer, namespace(body))
     until = since + _deadline(request.query_string)
-    if hook.reading is not None and templated.may_ask(body):
-        return await _with_templates(state, hook, hook.reading, peer, body, until)
-    return await _by_either(state, hook.review, request.path, peer, body, until)
+    if state.reading is not None and request.path == "/mutate" and templated.may_ask(body):
+        return await _with_templates(state, state.reading, peer, body, until)
+    return await _by_either(state, request.path, peer, body, until)
 
 
-async def _with_templates(  # noqa: PLR0913, PLR0917 - what is reviewed, for whom, by when
-    state: ServerState, hook: Hook, reading: TemplateLoader, peer: Peer, body: bytes, until: float
+async def _with_templates(
+    state: ServerState, reading: TemplateLoader, peer: Peer, body: bytes, until: float
 ) -> AdmissionAnswer | _Refusal:
     """Review a body that may name templates, and read those that it needs."""
-    asked = await _by_either(state, templated.asked, templated.ASKED, peer, body, until)
+    asked = await _by_either(state, templated.ASKED, peer, body, until)
     if isinstance(asked, _Refusal):
         return asked
     wanted = templated.read_asked(asked)
     if not wanted.names:
-        return await _by_either(state, hook.review, "/mutate", peer, body, until)
+        return await _by_either(state, "/mutate", peer, body, until)
     try:
         templates = await reading.templates(wanted, len(body), until, peer)
     except FullError:
         return _OVERLOADED
-    return await _by_either(
-        state, reading.review, templated.ANSWERED, peer, templated.packed(body, templates), until
-    )
+    return await _by_either(state, templated.ANSWERED, peer, templated.packed(body, templates), until)
 
 
-async def _by_either(  # noqa: PLR0913, PLR0917 - what is reviewed, for whom, by when
-    state: ServerState,
-    review: Callable[[bytes], AdmissionAnswer],
-    path: str,
-    peer: Peer,
-    body: bytes,
-    until: float,
+async def _by_either(
+    state: ServerState, path: str, peer: Peer, body: bytes, until: float
 ) -> AdmissionAnswer | _Refusal:
     """Review a body in this process, or in the second one if that is expensive, or may be."""
     if monotonic() > until:
         return _LATE
-    if state.offload is None:
-        return _review(review, path, body)
-    if state.offload.takes(peer, body):
-        return await _offloaded(state.offload, path, peer, body, until)
+    offload = state.offload
+    if offload is not None and offload.takes(peer, body):
+        found = await _offloaded(offload, path, peer, body, until)
+        return _rendered(path, body, found) if isinstance(found, Answered) else found
     begun = thread_time()
-    answer = _review(review, path, body)
-    state.offload.note(peer, body, thread_time() - begun)
-    return answer
+    answer = answered(state.answers[path], body)
+    if offload is not None:
+        offload.note(peer, body, thread_time() - begun)
+    return _rendered(path, body, answer)
 
 
 def _unacceptable(request: web.BaseRequest, peer: Peer, state: ServerState) -> _Refusal | None:
@@ -268,34 +257,24 @@ def _ends(body: asyncio.Timeout) -> float:
     return body.when() or 0.0
 
 
-def _review(review: Callable[[bytes], AdmissionAnswer], path: str, body: bytes) -> AdmissionAnswer | _Refusal:
-    """Review a body in this process. A bug becomes an HTTP error, so `failurePolicy` decides."""
-    try:
-        answer = review(body)
-    except Malformed as error:
-        return replace(_BAD_REVIEW, body=str(error)[:1024].encode(errors="replace"))
-    except Exception as error:  # noqa: BLE001 - a bug in one request must not end the server
-        log.error("review failed", path=path, uid=_uid(body), **origin(error))  # noqa: TRY400 - no message: it may quote the object
-        return _BUG
-    if answer.outcome == "denied":
-        log.info("denied", path=path, uid=_uid(body))
-    return answer
-
-
 async def _offloaded(
     offload: Offload, path: str, peer: Peer, body: bytes, until: float
-) -> AdmissionAnswer | _Refusal:
+) -> Answered | _Refusal:
     """Review a body in the second process."""
     try:
-        answer = await offload.review(path, peer, body, until)
+        return await offload.review(path, peer, body, until)
     except FullError:
         return _OVERLOADED
     except LostError:
         log.error("the process for expensive reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - its type says all
         return _BUG
-    if answer.outcome in _ENDED:
-        return _ENDED[answer.outcome]
+
+
+def _rendered(path: str, body: bytes, answer: Answered) -> AdmissionAnswer | _Refusal:
+    """Return the answer to a review. A bug becomes an HTTP error, so `failurePolicy` decides."""
     match answer.outcome:
+        case "late" | "slow":
+            return _ENDED[answer.outcome]
         case "malformed":
             return replace(_BAD_REVIEW, body=answer.content[:1024])
         case "bug":

@@ -10,7 +10,6 @@ import asyncio
 import os
 import pickle
 import re
-import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,6 +20,7 @@ from typing import Final
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Peer
 from webhook.server.shares import FullError, Shares
+from webhook.server.worker import LENGTH, Answered
 
 LARGE: Final = 256 * 1024
 """Bytes of a body above which parsing alone takes milliseconds."""
@@ -41,7 +41,6 @@ SECONDS: Final = 10.0
 """A request that takes longer is ended, with the process, whatever kept that from its processor."""
 START_SECONDS: Final = 60.0
 """How long the process may take to start; on a throttled processor, imports alone take many seconds."""
-_LENGTH: Final = struct.Struct(">I")
 _CHUNK: Final = 64 * 1024
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 
@@ -50,24 +49,13 @@ class LostError(Exception):
     """The process ended before it answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffloadAnswer:
-    """The answer of the second process, as `webhook.server.worker` describes it.
-
-    The outcome `late` means that the process was not asked, since the caller's deadline had passed.
-    """
-
-    outcome: str
-    content: bytes
-
-
 @dataclass(slots=True, eq=False)
 class _Waiting:
     path: str
     body: bytes
     until: float
     """The caller's deadline, on the clock of `monotonic`."""
-    done: asyncio.Future[OffloadAnswer]
+    done: asyncio.Future[Answered]
 
 
 @dataclass(slots=True)
@@ -114,7 +102,7 @@ class Offload:
         held = max(REMEMBERED_SECONDS, peer.new_until - now)  # also if it connects anew
         asyncio.get_running_loop().call_later(held, _forget, peer)
 
-    async def review(self, path: str, peer: Peer, body: bytes, until: float) -> OffloadAnswer:
+    async def review(self, path: str, peer: Peer, body: bytes, until: float) -> Answered:
         """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
         waiting = _Waiting(path, body, until, asyncio.get_running_loop().create_future())
         self.waiting.add(peer, namespace(body), waiting, max(len(body), LARGE))
@@ -147,7 +135,7 @@ class Offload:
             if waiting.done.done():  # its caller has left
                 continue
             if monotonic() > waiting.until:
-                waiting.done.set_result(OffloadAnswer("late", b""))
+                waiting.done.set_result(Answered("late"))
                 continue
             try:
                 answer, seconds = await self._answered(waiting)
@@ -162,7 +150,7 @@ class Offload:
             self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
             learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
-    async def _answered(self, waiting: _Waiting) -> tuple[OffloadAnswer, float]:
+    async def _answered(self, waiting: _Waiting) -> tuple[Answered, float]:
         """Ask the process; return the CPU seconds too. Ask a new one if the old one ended.
 
         Mostly that happened before this request.
@@ -173,17 +161,15 @@ class Offload:
             await self._end()
         process = await self._started()
         if monotonic() > waiting.until:
-            return OffloadAnswer("late", b""), EXPENSIVE_SECONDS
+            return Answered("late"), EXPENSIVE_SECONDS
         return await self._asked(process, waiting)
 
-    async def _asked(
-        self, process: asyncio.subprocess.Process, waiting: _Waiting
-    ) -> tuple[OffloadAnswer, float]:
+    async def _asked(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> tuple[Answered, float]:
         async with asyncio.timeout(SECONDS):
             await _send(process, waiting.path.encode() + b"\0", waiting.body)
             head, _, content = (await _receive(process)).partition(b"\0")
         seconds, _, outcome = head.partition(b" ")
-        return OffloadAnswer(outcome.decode(), content), float(seconds)  # not the time that a busy node took
+        return Answered(outcome.decode(), content), float(seconds)  # not the time that a busy node took
 
     async def _started(self) -> asyncio.subprocess.Process:
         """Start the process, and wait for its first frame: that it is ready.
@@ -243,7 +229,7 @@ async def _send(process: asyncio.subprocess.Process, *parts: bytes) -> None:
     stream = process.stdin
     if stream is None:
         raise BrokenPipeError
-    stream.write(_LENGTH.pack(sum(map(len, parts))))
+    stream.write(LENGTH.pack(sum(map(len, parts))))
     for part in parts:
         for at in range(0, len(part), _CHUNK):
             stream.write(part[at : at + _CHUNK])
@@ -254,7 +240,7 @@ async def _receive(process: asyncio.subprocess.Process) -> bytes:
     stream = process.stdout
     if stream is None:
         raise BrokenPipeError
-    (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
+    (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
     return await stream.readexactly(length)
 
 

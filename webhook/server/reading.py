@@ -14,7 +14,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from intent.template import Templates, Unavailable
-from webhook.review import AdmissionAnswer, Wanted
+from webhook.review import Wanted
 from webhook.server.callers import Peer
 from webhook.server.metrics import Count
 from webhook.server.shares import FullError, Shares, expire
@@ -45,8 +45,6 @@ class TemplateLoader:
     """What reads templates, and the requests that wait for it."""
 
     read: ReadTemplates
-    review: Callable[[bytes], AdmissionAnswer]
-    """Answers a body with its templates."""
     count: Count = _ignore
     """Counts the templates of one request."""
     reserved: InitVar[float] = 0.0

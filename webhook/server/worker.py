@@ -3,8 +3,7 @@
 It reads frames from standard input and writes one to standard output for each. A frame is its length (4
 bytes, big endian) and its content. The first frame is a pickled map from path to callable; the answer to it
 is empty, and means that the process is ready. Each later frame is a path, a zero byte and a body. An answer
-is the CPU seconds that it took, a space, an outcome (of `webhook.review`, or `malformed`, `slow` or `bug`), a
-zero byte, and the body of the answer, the text of the refusal, or JSON for the log.
+is the CPU seconds that it took, a space, the outcome, a zero byte, and the content (`Answered`).
 """
 
 import gc
@@ -15,7 +14,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from time import process_time
-from typing import Any, BinaryIO, Final, NoReturn
+from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
 
 import orjson
 
@@ -28,6 +27,17 @@ NICE: Final = 15
 """The niceness, so that the webhook's own process, which answers all other requests, runs first."""
 SECONDS: Final = 1.0
 """CPU seconds after which a review ends without an answer."""
+
+
+class Answered(NamedTuple):
+    """How a review ended: an outcome of `webhook.review`, or `malformed`, `slow`, `late` or `bug`.
+
+    The content is the body of the answer, the text of the refusal, or JSON for the log. `late`: it was not
+    begun, since the caller's deadline had passed.
+    """
+
+    outcome: str
+    content: bytes = b""
 
 
 class _SlowError(BaseException):
@@ -49,25 +59,26 @@ def main() -> None:
         begun = process_time()
         try:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            found = _answered(answers[path.decode()], body)
+            found = answered(answers[path.decode()], body)
             signal.setitimer(signal.ITIMER_PROF, 0.0)
         except _SlowError:
-            found = b"slow\0"
-        _write(b"%.6f %b" % (process_time() - begun, found))
+            found = Answered("slow")
+        _write(b"%.6f %b\0%b" % (process_time() - begun, found.outcome.encode(), found.content))
 
 
 def _end_review(_number: int, _frame: Any) -> NoReturn:
     raise _SlowError
 
 
-def _answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> bytes:
+def answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> Answered:
+    """Review a body; also the webhook's own process does it like this."""
     try:
         answer = review(body)
     except Malformed as error:
-        return b"malformed\0" + str(error).encode(errors="replace")
+        return Answered("malformed", str(error).encode(errors="replace"))
     except Exception as error:  # noqa: BLE001 - a bug in one request must not end the process
-        return b"bug\0" + orjson.dumps(origin(error))
-    return answer.outcome.encode() + b"\0" + answer.body
+        return Answered("bug", orjson.dumps(origin(error)))
+    return Answered(answer.outcome, answer.body)
 
 
 def _write(answer: bytes) -> None:

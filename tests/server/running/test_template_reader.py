@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from http import HTTPStatus
 from itertools import product
 from pathlib import Path
@@ -31,7 +30,6 @@ from tests.builders.wire import ask
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 from tests.webhook.running import CLIENT_TLS, SERVER_TLS, USUAL, listening
-from webhook import templated
 from webhook.review import Wanted
 from webhook.server import app, reading
 from webhook.server.callers import Peer
@@ -195,11 +193,9 @@ async def webhook(kubeconfig: Path, *, offloaded: bool = False) -> AsyncIterator
 @asynccontextmanager
 async def _serving(read: ReadTemplates, *, offloaded: bool) -> AsyncIterator[Callable[..., Any]]:
     answers = admission.reviews(Settings())
-    made = TemplateLoader(read, partial(templated.answered, settings=Settings()))
-    hook = app.Hook(answers["/mutate"], lambda _outcome, _seconds: None, made)
-    steps = {**answers, templated.ASKED: templated.asked, templated.ANSWERED: made.review}
-    offload = Expensive(steps) if offloaded else Offload(steps)
-    state = app.ServerState({"/mutate": hook}, USUAL, offload=offload)
+    offload = Expensive(answers) if offloaded else Offload(answers)
+    counts = {"/mutate": lambda _outcome, _seconds: None}
+    state = app.ServerState(answers, counts, USUAL, offload=offload, reading=TemplateLoader(read))
     sock, stop = listening(), asyncio.Event()
     port = sock.getsockname()[1]
     task = asyncio.create_task(app.serve(state, SERVER_TLS, sock, stop))
@@ -339,9 +335,7 @@ async def test_a_caller_that_lies_about_its_namespaces_leaves_reads_and_room_to_
         return dict.fromkeys(wanted.names, Unavailable("is gone"))
 
     counted: Counter[str] = Counter()
-    made = TemplateLoader(
-        read, templated.answered, lambda outcome, _seconds: counted.update([outcome]), reserved=0.5
-    )
+    made = TemplateLoader(read, lambda outcome, _seconds: counted.update([outcome]), reserved=0.5)
     until, room = time.monotonic() + 30, reading.BYTES // reading.LEAST // 2
     hostile, other, known = Peer(), Peer(), Peer(is_known=True)
 
@@ -370,7 +364,7 @@ async def test_the_deadline_of_the_caller_counts() -> None:
         return {}
 
     counted: list[str] = []
-    made = TemplateLoader(read, templated.answered, count=lambda outcome, _seconds: counted.append(outcome))
+    made = TemplateLoader(read, count=lambda outcome, _seconds: counted.append(outcome))
     found = await made.templates(Wanted("a", ("t",)), 1, time.monotonic() + 0.6, Peer())
 
     assert found == {"t": Unavailable(reading.LATE)}

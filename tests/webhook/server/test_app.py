@@ -26,8 +26,9 @@ from tests.webhook.running import (
 from webhook.request import Malformed
 from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
 from webhook.server.callers import Peer
-from webhook.server.offload import LostError, Offload, OffloadAnswer
+from webhook.server.offload import LostError, Offload
 from webhook.server.shares import FullError
+from webhook.server.worker import Answered
 
 # Answers
 
@@ -233,13 +234,13 @@ async def test_a_bug_is_a_500_without_details_or_retry_and_logged_once_without_t
 class Second:
     """The second process, of which one answer is known."""
 
-    def __init__(self, answer: OffloadAnswer | Exception) -> None:
+    def __init__(self, answer: Answered | Exception) -> None:
         self.answer = answer
 
     def takes(self, _peer: Peer, _body: bytes) -> bool:
         return True
 
-    async def review(self, _path: str, _peer: Peer, _body: bytes, _until: float) -> OffloadAnswer:
+    async def review(self, _path: str, _peer: Peer, _body: bytes, _until: float) -> Answered:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -249,14 +250,14 @@ class Second:
     ("answer", "status", "logged"),
     [
         (LostError(), 500, ["the process for expensive reviews ended"]),
-        (OffloadAnswer("bug", b'{"error":"KeyError"}'), 500, ["review failed"]),
-        (OffloadAnswer("malformed", b"no JSON"), 400, []),
-        (OffloadAnswer("slow", b""), 504, []),
+        (Answered("bug", b'{"error":"KeyError"}'), 500, ["review failed"]),
+        (Answered("malformed", b"no JSON"), 400, []),
+        (Answered("slow", b""), 504, []),
         (FullError(), 429, []),
     ],
 )
 async def test_what_the_second_process_cannot_answer_is_an_http_error(
-    caplog: pytest.LogCaptureFixture, answer: OffloadAnswer | Exception, status: int, logged: list[str]
+    caplog: pytest.LogCaptureFixture, answer: Answered | Exception, status: int, logged: list[str]
 ) -> None:
     async with serving() as served:
         served.state.offload = cast("Offload", Second(answer))

@@ -19,8 +19,9 @@ from tests.webhook.server.answers import Sooner, broken, busy, endless, ends, sl
 from webhook import review as reviews
 from webhook.server import offload
 from webhook.server.callers import Callers, Peer
-from webhook.server.offload import LostError, Offload, OffloadAnswer, namespace
+from webhook.server.offload import LostError, Offload, namespace
 from webhook.server.shares import FullError
+from webhook.server.worker import Answered
 
 SENT = orjson.dumps(review(lws()))
 LATER = time.monotonic() + 3600
@@ -214,9 +215,9 @@ async def test_a_bug_is_reported_without_the_object() -> None:
 async def test_callers_take_turns_and_namespaces_too(monkeypatch: pytest.MonkeyPatch, *, known: bool) -> None:
     order: list[bytes] = []
 
-    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[OffloadAnswer, float]:
+    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[Answered, float]:
         order.append(namespace(waiting.body))
-        return OffloadAnswer("allowed", b""), offload.EXPENSIVE_SECONDS
+        return Answered("allowed", b""), offload.EXPENSIVE_SECONDS
 
     monkeypatch.setattr(Offload, "_answered", answered)
     found = started()
@@ -232,9 +233,9 @@ async def test_longer_requests_of_a_caller_take_more_of_its_turns(
 ) -> None:
     order: list[bytes] = []
 
-    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[OffloadAnswer, float]:
+    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[Answered, float]:
         order.append(name := namespace(waiting.body))
-        return OffloadAnswer("allowed", b""), offload.EXPENSIVE_SECONDS * (3 if name == b"a" else 0)
+        return Answered("allowed", b""), offload.EXPENSIVE_SECONDS * (3 if name == b"a" else 0)
 
     monkeypatch.setattr(Offload, "_answered", answered)
     found, one, other = started(), Peer(), Peer()
