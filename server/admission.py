@@ -4,8 +4,6 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -99,12 +97,14 @@ async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times 
         offload.start()
     log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
-        with _until_signal() as stop:
-            async with probes.serving(
-                plain_socket, shown.registry, lambda: _unready(state, source), limits, scrapes=scrapes
-            ):
-                await app.serve(state, reload.listener(source), reviews_socket, stop)
+        async with probes.serving(
+            plain_socket, shown.registry, lambda: _unready(state, source), limits, scrapes=scrapes
+        ):
+            await app.serve(state, reload.listener(source), reviews_socket, stop)
     finally:
         for each in watching:
             each.cancel()
@@ -144,21 +144,3 @@ def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
 def _log(use: str, change: reload.Reload) -> None:
     level = logging.INFO if change.result == "loaded" else logging.WARNING
     log.log(level, "certificate", use=use, result=change.result, reason=change.reason)
-
-
-@contextmanager
-def _until_signal() -> Iterator[asyncio.Event]:
-    """Set an event on SIGTERM or SIGINT; a second Ctrl-C ends the process at once."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-
-    def end() -> None:
-        stop.set()
-        loop.remove_signal_handler(signal.SIGINT)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
-    try:
-        yield stop
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
