@@ -151,20 +151,13 @@ class Offload:
             learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
     async def _answered(self, waiting: _Waiting) -> tuple[Answered, float]:
-        """Ask the process; return the CPU seconds too. Ask a new one if the old one ended.
-
-        Mostly that happened before this request.
-        """
-        if self.process is not None:
-            with suppress(ConnectionError, asyncio.IncompleteReadError):
-                return await self._asked(self.process, waiting)
+        """Ask the process, or a new one if that has ended; return the CPU seconds too."""
+        process = self.process
+        if process is None or process.returncode is not None:
             await self._end()
-        process = await self._started()
-        if monotonic() > waiting.until:
-            return Answered("late"), EXPENSIVE_SECONDS
-        return await self._asked(process, waiting)
-
-    async def _asked(self, process: asyncio.subprocess.Process, waiting: _Waiting) -> tuple[Answered, float]:
+            process = await self._started()
+            if monotonic() > waiting.until:
+                return Answered("late"), EXPENSIVE_SECONDS
         async with asyncio.timeout(SECONDS):
             await _send(process, waiting.path.encode() + b"\0", waiting.body)
             head, _, content = (await _receive(process)).partition(b"\0")

@@ -296,6 +296,7 @@ async def test_a_process_that_ended_is_started_again() -> None:
     await found.review("/mutate", API, SENT, LATER)
     assert found.process is not None
     os.kill(found.process.pid, signal.SIGKILL)
+    await found.process.wait()
 
     again = await found.review("/mutate", API, SENT, LATER)
     await found.close()
@@ -303,7 +304,7 @@ async def test_a_process_that_ended_is_started_again() -> None:
     assert again.outcome == "patched"
 
 
-async def test_a_request_that_ends_the_process_is_tried_twice() -> None:
+async def test_a_request_that_ends_the_process_has_no_answer_and_the_next_one_has() -> None:
     found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": ends})
     await found.review("/mutate", API, SENT, LATER)
 
