@@ -24,10 +24,15 @@ ATTEMPT_SECONDS: Final = 0.7
 """For one request; after it, or after an error that may pass, it is sent once more."""
 PAUSE: Final = 0.05
 """Seconds before that."""
-NOT_INSTALLED: Final = "cannot be read, since its kind is not installed: install the CRDs of FusionInfer"
-NOT_ALLOWED: Final = (
-    f"cannot be read, since the webhook's ServiceAccount may not get {PLURAL} (403): "
-    "install its role, with templates.enabled of the chart"
+REFUSED: Final = {
+    NOT_FOUND: "cannot be read, since its kind is not installed: install the CRDs of FusionInfer",
+    HTTPStatus.FORBIDDEN: f"cannot be read, since the webhook's ServiceAccount may not get {PLURAL} (403): "
+    "install its role, with templates.enabled of the chart",
+}
+"""By the code of an answer, why there is no template, and the remedy."""
+NO_TEMPLATE: Final = (
+    "cannot be read: the answer of the API server is no InferenceTemplate of this name, or has more than "
+    f"{LARGEST} bytes: make it smaller"
 )
 Read = Callable[[str], Awaitable[Object]]
 """Reads the object of a path."""
@@ -75,43 +80,24 @@ async def _template(read: Read, namespaces: tuple[str, ...], name: str) -> Objec
 async def _attempts(read: Read, namespace: str, name: str) -> Object | Unavailable | None:
     """Read one template of one namespace, with one more attempt; None if it does not exist."""
     path = api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name)
-    for is_last in (False, True):
+    fault = Unavailable(NO_TEMPLATE)
+    for pause in (PAUSE, 0.0):
         try:
             found = await read(path)
         except ApiError as error:
-            if error.code == NOT_FOUND:
-                return None if error.named else Unavailable(NOT_INSTALLED)
-            fault = _refused(error)
-            if is_last or not _may_pass(error):
+            if error.code == NOT_FOUND and error.named:
+                return None
+            now = f"cannot be read now: the API server answered {error.code}; try again"
+            fault = Unavailable(REFUSED.get(error.code, now))
+            if error.code != HTTPStatus.TOO_MANY_REQUESTS and error.code < HTTPStatus.INTERNAL_SERVER_ERROR:
                 return fault
-        except AnswerTooLargeError:
-            return Unavailable(f"is too large to be read: it has more than {LARGEST} bytes: make it smaller")
-        except ValueError:
-            return Unavailable("cannot be read: the answer of the API server is not JSON")
         except NO_ANSWER:
-            if is_last:
-                return Unavailable("cannot be read now: the API server did not answer; try again")
+            fault = Unavailable("cannot be read now: the API server did not answer; try again")
+        except (AnswerTooLargeError, ValueError):
+            return Unavailable(NO_TEMPLATE)
         else:
-            return _checked(found, namespace, name)
-        await asyncio.sleep(PAUSE)
-    raise AssertionError
-
-
-def _may_pass(error: ApiError) -> bool:
-    return error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
-
-
-def _refused(error: ApiError) -> Unavailable:
-    if error.code == HTTPStatus.FORBIDDEN:
-        return Unavailable(NOT_ALLOWED)
-    return Unavailable(f"cannot be read now: the API server answered {error.code}; try again")
-
-
-def _checked(found: Object, namespace: str, name: str) -> Object | Unavailable:
-    """Return a template, if it is the one that was asked for."""
-    of = metadata(found)
-    if (found.get("kind"), of.get("name"), of.get("namespace")) != (KIND, name, namespace):
-        return Unavailable(
-            "cannot be read: the answer of the API server is no InferenceTemplate of this name"
-        )
-    return found
+            of = metadata(found)
+            is_it = (found.get("kind"), of.get("name"), of.get("namespace")) == (KIND, name, namespace)
+            return found if is_it else Unavailable(NO_TEMPLATE)
+        await asyncio.sleep(pause)
+    return fault

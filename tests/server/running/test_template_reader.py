@@ -109,7 +109,7 @@ ANSWERS: Final[dict[str, tuple[Callable[[Any], web.Response], str]]] = {
     "no token": (lambda _: status(401, "Unauthorized"), "answered 401"),
     "an error": (lambda _: status(500, "InternalError"), "answered 500; try again"),
     "throttled": (lambda _: status(429, "TooManyRequests"), "answered 429; try again"),
-    "garbage": (garbage, "is not JSON"),
+    "garbage": (garbage, "is no InferenceTemplate of this name"),
     "another kind": (other, "is no InferenceTemplate of this name"),
     "too large": (huge, f"has more than {LARGEST} bytes"),
     "too deep": (deep, "is no InferenceTemplate of this name"),
