@@ -174,3 +174,19 @@ async def test_a_finding_that_passes_at_once_is_not_written(clock: Clock) -> Non
     clock.now += REPEAT
 
     assert (await recorder.record(sent, []), sent) == (None, [])
+
+
+async def test_a_refused_event_of_a_finding_is_tried_again_later_and_later(clock: Clock) -> None:
+    recorder, sent, waits = ServiceEvents(), Sent(), list[float]()
+    await recorder.record(sent, [FOUND])
+    clock.now += events.PATIENCE
+    sent.error = ApiError(403, {"reason": "Forbidden"})
+
+    for _ in range(3):
+        waits.append(await recorder.record(sent, [FOUND]) or 0.0)
+        clock.now += waits[-1]
+    sent.error = None
+    await recorder.record(sent, [FOUND])
+
+    assert waits == [pytest.approx(seconds) for seconds in (10.0, 20.0, 40.0)]
+    assert (counts(sent), recorder.events[FOUND.identity].times) == ([1] * 4, 1)

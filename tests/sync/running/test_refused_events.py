@@ -3,7 +3,7 @@
 import pytest
 from aiohttp import web
 
-from tests.sync.conftest import Start, eventually, quiet
+from tests.sync.conftest import Start, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import lws
@@ -38,32 +38,3 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> N
         for outcome in ("retry", "bug")
     }
     assert (len(api.findings()), len(asked), outcomes) == (1, 2, {"retry": 0, "bug": 0})
-
-
-@pytest.mark.usefixtures("disagreeing")
-async def test_a_refused_event_comes_later(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sync.events.AGAIN", 0.05)
-    answers = [status(403, "Forbidden") for _ in range(3)]
-    api.fault = lambda r: answers.pop() if answers and r.path.endswith("/events") else None
-
-    start()
-
-    await eventually(lambda: len(api.findings()) == 2)
-
-
-@pytest.mark.usefixtures("disagreeing")
-async def test_the_delay_between_tries_grows(api: Api, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sync.events.AGAIN", 0.05)
-    tries: list[str] = []
-
-    def refuse(request: web.Request) -> web.StreamResponse | None:
-        if not request.path.endswith("/events"):
-            return None
-        tries.append(request.path)
-        return status(403, "Forbidden")
-
-    api.fault = refuse
-    start()
-    await quiet(5)
-
-    assert 2 < len(tries) <= 2 * 7
