@@ -1,19 +1,15 @@
 """Whole objects of the kinds that are read from files, held against the schemas of their definitions.
 
 The API server refuses the same values, and the same unknown fields where validation is strict, as it is with
-kubectl. LWS's webhooks refuse what no schema can express.
-
-Source: LWS v0.9.0 `pkg/webhooks/leaderworkerset_webhook.go` (`generalValidate`) and
-`pkg/webhooks/disaggregatedset`, for newer fields that of v0.10.0; metadata: `k8s.io/apimachinery`
-`pkg/api/validation/objectmeta.go`.
+kubectl. Rules that no schema has, those of labels and of LWS's webhooks, are for a dry run.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from catalog.schemas import (
     DISAGGREGATED_SET,
@@ -24,19 +20,14 @@ from catalog.schemas import (
     with_later_fields,
 )
 from intent import Object, disaggregatedset, lws
-from intent.annotations import EXCLUSIVE_TOPOLOGY
 from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
-from intent.names import is_dns_1035_label, is_label_key, is_label_value, is_subdomain
-from intent.rollout import MOST_PODS, OF_ROLLOUT
-from intent.schema import FieldCheck, Rules, Violation, violations
-from intent.shapes import annotations, listed, mapping, metadata, text, without_nulls
+from intent.names import is_dns_1035_label, is_subdomain
+from intent.schema import Violation, violations
+from intent.shapes import metadata, text
 
-SUBGROUP_TOPOLOGY: Final = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
-Beyond = Callable[[Object], Iterator[Violation]]
-"""Checks of several fields together, on an object whose types are right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +39,6 @@ class FileKind:
     version: str
     spec: Callable[[], Schema]
     """The schema of its spec."""
-    rules: Rules = field(default_factory=dict)
-    beyond: Beyond = lambda _obj: iter(())
     defaulted: frozenset[str] = frozenset()
     """Required fields that a mutating webhook sets before the schema is checked."""
     is_all_or_nothing: bool = False
@@ -85,22 +74,15 @@ def kind_of(obj: Object) -> FileKind | None:
 
 def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
     """Yield the violations by an object, of its metadata first."""
-    found = list(_by_schema(obj, kind))
-    yield from found
-    wrong = tuple(one.path for one in found if one.is_wrong)
-    yield from (one for one in kind.beyond(obj) if not one.path.startswith(wrong or ("\0",)))
-
-
-def _by_schema(obj: Object, kind: FileKind) -> Iterator[Violation]:
     for name in obj:
         if name not in FIELDS:
             yield Violation(name, None, "unknown field", name, FIELDS)
     meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
-    yield from violations(meta, schemas()[OBJECT_META].root, "metadata", OF_METADATA)
+    yield from violations(meta, schemas()[OBJECT_META].root, "metadata")
     yield from _name(obj, kind)
     if kind.needs_spec and obj.get("spec") is None:
         yield Violation("spec", None, "is required")
-    found = violations(spec, kind.spec().root, "spec", kind.rules)
+    found = violations(spec, kind.spec().root, "spec")
     yield from (one for one in found if one.message != "is required" or one.path not in kind.defaulted)
 
 
@@ -117,144 +99,7 @@ def _name(obj: Object, kind: FileKind) -> Iterator[Violation]:
         yield Violation("metadata.name", name, f"must be {kind.name_rule}")
 
 
-def _labels(labels: Object) -> str:
-    wrong = next(
-        (key for key, value in labels.items() if not (is_label_key(key) and is_label_value(value))), None
-    )
-    return (
-        ""
-        if wrong is None
-        else f"{wrong}: {labels[wrong]} is not a label: at most 63 letters, digits, -, _ and ."
-    )
-
-
-def _annotations(annotations: Object) -> str:
-    wrong = next((key for key in annotations if not is_label_key(key.lower())), None)
-    return "" if wrong is None else f"{wrong} is not the key of an annotation: write NAME or DOMAIN/NAME"
-
-
-OF_METADATA: Final[Rules] = {".labels": (_labels,), ".annotations": (_annotations,)}
-
-
-# --- LeaderWorkerSet ----------------------------------------------------------------------------------
-
-
-def _least(limit: int) -> FieldCheck:
-    return lambda value: "" if value >= limit else f"must be at least {limit}"
-
-
-def _different(**keys: Any) -> FieldCheck:
-    """Return the check that items of a list differ in some keys, of which one has a default.
-
-    The schemas of `catalog.schemas` have no defaults, and treat such a list as a whole.
-    """
-
-    def check(items: list[Object]) -> str:
-        found = [tuple(item.get(key, default) for key, default in keys.items()) for item in items]
-        twice = next((one for at, one in enumerate(found) if one in found[:at]), None)
-        return f"must not list {' '.join(map(str, twice))} twice: remove one" if twice else ""
-
-    return check
-
-
-_GROUP: Final = ".leaderWorkerTemplate"
-_TEMPLATES: Final = (f"{_GROUP}.leaderTemplate", f"{_GROUP}.workerTemplate")
-OF_LEADER_WORKER_SET: Final[Rules] = {
-    ".replicas": (_least(0),),
-    f"{_GROUP}.size": (_least(1),),
-    f"{_GROUP}.subGroupPolicy.subGroupSize": (_least(1),),
-    **{
-        f"{template}.spec.{containers}[].ports": (_different(containerPort=0, protocol="TCP"),)
-        for template in _TEMPLATES
-        for containers in ("containers", "initContainers", "ephemeralContainers")
-    },
-    **{f"{template}.spec.imagePullSecrets": (_different(name=""),) for template in _TEMPLATES},
-    **{f".rolloutStrategy{path}": checks for path, checks in OF_ROLLOUT.items()},
-}
-
-
-def _of_groups(spec: Object, path: str) -> Iterator[Violation]:
-    """Check the sizes of one LeaderWorkerSet against each other."""
-    group = mapping(spec.get("leaderWorkerTemplate"))
-    size, replicas = _whole(group.get("size"), 1), _whole(spec.get("replicas"), 1)
-    if replicas * size > MOST_PODS:
-        yield Violation(f"{path}.replicas", replicas, f"times the size must not exceed {MOST_PODS} pods")
-    policy = group.get("subGroupPolicy")
-    if not isinstance(policy, dict):
-        return
-    at, part = (
-        f"{path}.leaderWorkerTemplate.subGroupPolicy.subGroupSize",
-        _whole(policy.get("subGroupSize"), 0),
-    )
-    if not part:
-        yield Violation(at, None, "is required")
-    elif part > size:
-        yield Violation(at, part, f"must not be larger than the size, {size}")
-    elif (size - 1) % part and (size % part or policy.get("subGroupPolicyType") == "LeaderExcluded"):
-        yield Violation(at, part, f"must divide the size, {size}, or the size without the leader, {size - 1}")
-
-
-def _whole(value: Any, absent: int) -> int:
-    """Return a number; `absent` for anything else, which the schema reports."""
-    return value if type(value) is int and 0 <= value <= MOST_PODS else absent
-
-
-def _of_lws(obj: Object) -> Iterator[Violation]:
-    spec = mapping(without_nulls(obj.get("spec")))
-    yield from _of_groups(spec, "spec")
-    needs = SUBGROUP_TOPOLOGY in mapping(metadata(obj).get("annotations"))
-    if needs and "subGroupPolicy" not in mapping(spec.get("leaderWorkerTemplate")):
-        path = f"metadata.annotations[{SUBGROUP_TOPOLOGY}]"
-        yield Violation(path, None, "needs spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
-
-
-# --- DisaggregatedSet ---------------------------------------------------------------------------------
-
-
-def _no_partition(value: int) -> str:
-    return "must be 0: a DisaggregatedSet rolls its roles out together" if value else ""
-
-
-_ROLE: Final = ".roles[].spec"
-OF_DISAGGREGATED_SET: Final[Rules] = {
-    **{f"{_ROLE}{path}": checks for path, checks in OF_LEADER_WORKER_SET.items()},
-    f"{_ROLE}.rolloutStrategy.rollingUpdateConfiguration.partition": (_no_partition,),
-}
-
-
-def _of_roles(obj: Object) -> Iterator[Violation]:
-    whole = mapping(without_nulls(obj.get("spec")))
-    written = list(map(mapping, listed(whole.get("roles"))))
-    roles = [mapping(one.get("spec")) for one in written]
-    for at, spec in enumerate(map(without_nulls, roles)):
-        if spec:
-            yield from _of_groups(spec, f"spec.roles[{at}].spec")
-        else:
-            yield Violation(f"spec.roles[{at}].spec", None, "is required")
-    external = [at for at, one in enumerate(written) if disaggregatedset.is_external(one)]
-    if len({spec.get("replicas") == 0 for at, spec in enumerate(roles) if at not in external}) > 1:
-        yield Violation("spec.roles", None, "replicas must be 0 for all roles, or for none")
-    if external and _whole(whole.get("slices"), 1) > 1:
-        yield Violation(
-            "spec.slices", None, f"must be 1: spec.roles[{external[0]}] has scaling.mode External"
-        )
-    policy = mapping(whole.get("placementPolicy"))
-    if policy.get("type", "None") != "None":
-        if not policy.get("topology"):
-            yield Violation("spec.placementPolicy.topology", None, "is required")
-        for at, one in enumerate(written):
-            yield from _exclusive(one, f"spec.roles[{at}]")
-
-
-def _exclusive(role: Object, path: str) -> Iterator[Violation]:
-    """Report the annotations by which LWS keeps other groups away, which exclude a placementPolicy."""
-    group = mapping(mapping(role.get("spec")).get("leaderWorkerTemplate"))
-    places = {f".spec.leaderWorkerTemplate.{name}": group.get(name) for name in disaggregatedset.TEMPLATES}
-    for below, value in ({"": role} | places).items():
-        for key in (EXCLUSIVE_TOPOLOGY, SUBGROUP_TOPOLOGY):
-            if key in annotations(value):
-                where = f"{path}{below}.metadata.annotations[{key}]"
-                yield Violation(where, None, "must not be set beside spec.placementPolicy")
+# --- the kinds --------------------------------------------------------------------------------------------
 
 
 def _ours(definition: ModuleType) -> Callable[[], Schema]:
@@ -264,14 +109,13 @@ def _ours(definition: ModuleType) -> Callable[[], Schema]:
 KINDS: Final = (
     FileKind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", partial(with_later_fields, LEADER_WORKER_SET)),
-        *(OF_LEADER_WORKER_SET, _of_lws, frozenset({"spec.networkConfig.subdomainPolicy"})),
+        frozenset({"spec.networkConfig.subdomainPolicy"}),
         is_name=is_dns_1035_label,
         name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
         "a letter first, at most 63 characters",
     ),
     FileKind(
         *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", partial(with_later_fields, DISAGGREGATED_SET)),
-        *(OF_DISAGGREGATED_SET, _of_roles),
     ),
     FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(crd), is_all_or_nothing=True),
     FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(template_crd), needs_spec=True),

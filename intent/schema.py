@@ -4,27 +4,19 @@ Source: `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema` and `k8s.io/kube
 Below a value of the wrong type nothing is checked. A null in an object is an absent field.
 
 The ranges of formats are checked too, which the API server leaves to Go's types.
-
-A caller may add rules that a schema cannot express, by the path of a field in the schema.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Final
 
 from catalog.schemas import SINCE
 from intent import Object, quantity
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
-from intent.shapes import EMPTY, without_nulls
+from intent.shapes import EMPTY
 
-FieldCheck = Callable[[Any], str]
-"""Returns the violation by a value of the right type; empty for none."""
-Rules = Mapping[str, tuple[FieldCheck, ...]]
-"""Rules by the path of a field: `.rules[].filters[]`."""
-NO_RULES: Final[Rules] = {}
 Violations = Iterator["Violation"]
 
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
@@ -56,37 +48,14 @@ class Violation:
         return not (self.unknown or self.since)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A place in the value and in the schema."""
-
-    path: str
-    schema: Object
-    field: str
-    """The path in the schema."""
-    rules: Rules
-
-    def at(self, step: str, schema: Object, field: str) -> "_Place":
-        return _Place(self.path + step, schema, self.field + field, self.rules)
-
-
-def violations(value: Any, schema: Object, path: str, rules: Rules = NO_RULES) -> Violations:
-    """Yield the violations by a value; those of rules only where the types are right."""
-    return _checked(value, _Place(path, schema, "", rules))
-
-
-def _checked(value: Any, place: _Place) -> Violations:
-    name, fits, below = _kind(place.schema)
+def violations(value: Any, schema: Object, path: str) -> Violations:
+    """Yield the violations by a value at a path."""
+    name, fits, below = _kind(schema)
     if not fits(value):
-        yield _wrong(place.path, value, f"must be {name}", place.schema)
+        yield _wrong(path, value, f"must be {name}", schema)
         return
-    found = False
-    for one in chain(_limits(value, place), below(value, place)):
-        found = found or one.is_wrong
-        yield one
-    checks = () if found else place.rules.get(place.field, ())
-    said = [check(without_nulls(value)) for check in checks]
-    yield from (_wrong(place.path, None, message) for message in said if message)
+    yield from _limits(value, schema, path)
+    yield from below(value, schema, path)
 
 
 def _wrong(path: str, value: Any, message: str, schema: Object = EMPTY) -> Violation:
@@ -96,12 +65,12 @@ def _wrong(path: str, value: Any, message: str, schema: Object = EMPTY) -> Viola
 # --- limits -------------------------------------------------------------------------------------------
 
 
-def _limits(value: Any, place: _Place) -> Violations:
+def _limits(value: Any, schema: Object, path: str) -> Violations:
     """Report the first violated limit, in the order of the schema: a length precedes its pattern."""
-    for key, limit in {**_DEFAULTS.get(place.schema.get("type", ""), {}), **place.schema}.items():
+    for key, limit in {**_DEFAULTS.get(schema.get("type", ""), {}), **schema}.items():
         fits, message = LIMITS.get(key, _NO_LIMIT)
         if not fits(value, limit):
-            yield _wrong(place.path, value, message(limit), place.schema)
+            yield _wrong(path, value, message(limit), schema)
             return
 
 
@@ -177,71 +146,68 @@ PATTERNS: Final[Mapping[str, str]] = {
 # --- nested values ------------------------------------------------------------------------------------
 
 
-def _in_list(value: list[Any], place: _Place) -> Violations:
-    schema = place.schema
+def _in_list(value: list[Any], schema: Object, path: str) -> Violations:
     if len(value) > schema.get("maxItems", len(value)):
         return
-    yield from _repeated(value, place)
+    yield from _repeated(value, schema, path)
     for at, item in enumerate(value):
-        yield from _checked(item, place.at(f"[{at}]", schema["items"], "[]"))
+        yield from violations(item, schema["items"], f"{path}[{at}]")
 
 
-def _repeated(value: list[Any], place: _Place) -> Violations:
+def _repeated(value: list[Any], schema: Object, path: str) -> Violations:
     """Report items that repeat an earlier one, or its keys; an item without a key is reported elsewhere."""
-    keys = place.schema.get(_LIST_KEYS, ())
+    keys = schema.get(_LIST_KEYS, ())
     if keys:
         named = ((at, item) for at, item in enumerate(value) if isinstance(item, dict))
         identities = ((at, [item.get(key) for key in keys]) for at, item in named)
         found = ((at, repr(one)) for at, one in identities if None not in one)
         reason = f"the same {' and '.join(keys)}"
-    elif place.schema.get(_LIST_TYPE) == "set":
+    elif schema.get(_LIST_TYPE) == "set":
         found, reason = ((at, repr(item)) for at, item in enumerate(value)), "the same value"
     else:
         return
     first: dict[str, int] = {}
     for at, identity in found:
         if first.setdefault(identity, at) != at:
-            yield _wrong(
-                f"{place.path}[{at}]", None, f"must differ from [{first[identity]}]: it has {reason}"
-            )
+            yield _wrong(f"{path}[{at}]", None, f"must differ from [{first[identity]}]: it has {reason}")
 
 
-def _in_object(value: Object, place: _Place) -> Violations:
-    beside = place.schema.get("additionalProperties")
+def _in_object(value: Object, schema: Object, path: str) -> Violations:
+    beside = schema.get("additionalProperties")
     if beside is None:
-        yield from _in_fields(value, place)
+        yield from _in_fields(value, schema, path)
         return
     for key, item in value.items():
         if item is not None:
-            yield from _checked(item, place.at(f"[{key}]", beside, "[]"))
+            yield from violations(item, beside, f"{path}[{key}]")
 
 
-def _in_fields(value: Object, place: _Place) -> Violations:
-    known = place.schema.get("properties", {})
-    for name in place.schema.get("required", ()):
+def _in_fields(value: Object, schema: Object, path: str) -> Violations:
+    known = schema.get("properties", {})
+    for name in schema.get("required", ()):
         if value.get(name) is None:
-            yield _wrong(f"{place.path}.{name}", None, "is required")
+            yield _wrong(f"{path}.{name}", None, "is required")
     for name, item in value.items():
         if name not in known:
-            if place.schema.get(_PRESERVED):
+            if schema.get(_PRESERVED):
                 continue
-            yield Violation(f"{place.path}.{name}", None, "unknown field", name, tuple(known))
+            yield Violation(f"{path}.{name}", None, "unknown field", name, tuple(known))
         elif item is not None:
             if since := known[name].get(SINCE):
                 message = f"needs {since}: an earlier release refuses or drops the field"
-                yield Violation(f"{place.path}.{name}", None, message, since=since)
-            yield from _checked(item, place.at(f".{name}", known[name], f".{name}"))
+                yield Violation(f"{path}.{name}", None, message, since=since)
+            yield from violations(item, known[name], f"{path}.{name}")
 
 
 def _is_whole(value: Any) -> bool:
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
-def _nothing(_value: Any, _place: _Place) -> Violations:
+def _nothing(_value: Any, _schema: Object, _path: str) -> Violations:
     return iter(())
 
 
-_Kind = tuple[str, Callable[[Any], bool], Callable[[Any, _Place], Violations]]
+_Kind = tuple[str, Callable[[Any], bool], Callable[[Any, Object, str], Violations]]
 _KINDS: Final[Mapping[str, _Kind]] = {
     "object": ("an object", lambda value: isinstance(value, dict), _in_object),
     "array": ("a list", lambda value: isinstance(value, list), _in_list),

@@ -62,7 +62,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI710": Error(
         "the Gateway API refuses the route or the gateway",
         "correct the field as the message says; the schema is that of the Gateway API, v1",
-        "a value has the wrong type or length, a field is missing, or a pool has no group",
+        "a value has the wrong type or length, or a field is missing",
         event="RouteFieldInvalid",
     ),
     "FI711": Error(
@@ -86,7 +86,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI717": Error(
         "LeaderWorkerSet refuses the rollout strategy of a role",
         "correct the field as the message says; the schema is that of LeaderWorkerSet",
-        "a value has the wrong type or range, or no replica could ever be replaced",
+        "a value has the wrong type, or a field is misspelt",
         event="RolloutInvalid",
     ),
     "FI730": Error(
@@ -139,10 +139,5 @@ ROWS: Final[dict[str, Code]] = {
         "scaling without metrics",
         "add metrics, such as the queue length of the engine (docs/autoscaling.md)",
         "the default, 80 % of the requested CPU, hardly changes with the load of an engine",
-    ),
-    "FI756": Warn(
-        "minReplicas is 0",
-        "enable the feature gate HPAScaleToZero, or use a ScaledObject of KEDA (docs/autoscaling.md)",
-        "the feature gate is off by default; without it the HorizontalPodAutoscaler is refused (FI872)",
     ),
 }

@@ -5,9 +5,10 @@ from typing import Final
 from intent import Object, accelerators
 from intent.annotations import ENGINE_CONTAINER
 from intent.parallelism import Parallelism
-from intent.rollout import MOST_PODS
 from intent.shapes import annotations, listed, mapping
 
+MOST_PODS: Final = 2**31 - 1
+"""The highest number that a field of Kubernetes counts."""
 _NO_PATH: Final = ""
 
 

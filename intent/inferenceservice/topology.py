@@ -33,7 +33,6 @@ from intent.names import (
     is_subdomain,
     longest_name,
 )
-from intent.rollout import MOST_PODS, least_unavailable
 from intent.shapes import mapping, number, text
 from intent.template import TEMPLATES_LIMIT
 
@@ -51,7 +50,6 @@ EXCLUDED: Final = "no node matches: acceleratorTypes requires one of {}; change 
 NO_TERM: Final = "no node matches: no term has a requirement; remove the list, and acceleratorTypes adds one"
 ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
 NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
-FROM_ZERO: Final = "needs the feature gate HPAScaleToZero in the cluster"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
 PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
@@ -212,7 +210,7 @@ def _aliases(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _scaling(service: InferenceService) -> Iterator[FieldError]:
-    """FI715, FI755, FI756: either the author or an autoscaler counts replicas, and it can scale."""
+    """FI715, FI755: either the author or an autoscaler counts replicas, and it can scale."""
     for at, role in enumerate(service.spec.roles):
         path = f"spec.roles[{at}]"
         if not role.is_scaled:
@@ -221,8 +219,6 @@ def _scaling(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI715")
         if not role.scaling.get("metrics"):
             yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
-        elif role.scaling.get("minReplicas") == 0:
-            yield FieldError(f"{path}.scaling.minReplicas", 0, FROM_ZERO, "FI756")
 
 
 def _workers(service: InferenceService) -> Iterator[FieldError]:
@@ -273,35 +269,9 @@ def _accelerators(service: InferenceService) -> Iterator[FieldError]:
                 yield FieldError(f"spec.roles[{at}].{name}.{where}", asked, message, "FI730")
 
 
-def _rollouts(service: InferenceService) -> Iterator[FieldError]:
-    """FI717: a share of the replicas is at least one replica, as LeaderWorkerSet requires."""
-    for at, role in enumerate(service.spec.roles):
-        replicas = _least(role)
-        if replicas and least_unavailable(role.rollout_strategy, replicas) == 0:
-            share = mapping(role.rollout_strategy["rollingUpdateConfiguration"])["maxUnavailable"]
-            message = f"must be at least one replica, or maxSurge must not be 0: of {replicas} it is none"
-            where = f"spec.roles[{at}].rolloutStrategy.rollingUpdateConfiguration.maxUnavailable"
-            yield FieldError(where, share, message, "FI717")
-
-
-def _least(role: Role) -> int:
-    """Return the lowest number of replicas that a role may have."""
-    if role.is_scaled:
-        return number(role.scaling.get("minReplicas", 1))
-    return 1 if role.asked is None else role.asked
-
-
 def _most(role: Role) -> int:
     """Return the highest number of replicas that a role may have."""
     return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
-
-
-def _pods(service: InferenceService) -> Iterator[FieldError]:
-    """FI701: the pods of a role can be counted, as LeaderWorkerSet requires."""
-    for at, role in enumerate(service.spec.roles):
-        if role.asked and role.asked * role.nodes > MOST_PODS:
-            message = f"times the nodes of a replica must not exceed {MOST_PODS} pods"
-            yield FieldError(f"spec.roles[{at}].replicas", role.asked, message, "FI701")
 
 
 def _templates(service: InferenceService) -> Iterator[FieldError]:
@@ -396,8 +366,6 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _workers,
     _sidecars,
     _accelerators,
-    _rollouts,
-    _pods,
     _templates,
     priorities,
     _lengths,

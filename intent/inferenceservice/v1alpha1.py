@@ -11,12 +11,11 @@ from pydantic.alias_generators import to_camel
 
 from intent import Object
 from intent.annotations import ComponentType
-from intent.inferenceservice.pods import pods_of
+from intent.inferenceservice.pods import MOST_PODS, pods_of
 from intent.lora import LONGEST_NAME, MOST
 from intent.names import DATA_KEY, DNS_SUBDOMAIN
 from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
-from intent.rollout import MOST_PODS
 from intent.served import HIGHEST
 from intent.template import TEMPLATES_LIMIT
 

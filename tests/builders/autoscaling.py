@@ -106,12 +106,6 @@ GOOD_ROLLOUTS: Final[dict[str, Object]] = {
 BROKEN_ROLLOUTS: Final[dict[str, tuple[Object, str]]] = {
     "an unknown type": ({"type": "Recreate"}, ".type"),
     "a misspelt field": (rolling(maxSurges=1), f"{CONFIGURATION}.maxSurges"),
-    "neither": (rolling(maxUnavailable=0), CONFIGURATION),
-    "no share of either": (rolling(maxUnavailable="0%", maxSurge="0%"), CONFIGURATION),
-    "a negative surge": (rolling(maxSurge=-1), CONFIGURATION),
-    "a text": (rolling(maxSurge="one"), CONFIGURATION),
-    "more than all": (rolling(maxUnavailable="101%"), CONFIGURATION),
-    "a negative partition": (rolling(partition=-1), CONFIGURATION),
     "a partition as a share": (rolling(partition="50%"), f"{CONFIGURATION}.partition"),
 }
 """With the path at which the finding is."""

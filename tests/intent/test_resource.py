@@ -41,12 +41,7 @@ def test_any_version_of_a_kind_is_known() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "at", "message"),
     [
-        ("spec.replicas", -1, "spec.replicas", "must be at least 0"),
-        (f"{GROUP}.size", 0, f"{GROUP}.size", "must be at least 1"),
         (f"{GROUP}.size", "2", f"{GROUP}.size", "must be a whole number"),
-        (f"{GROUP}.subGroupPolicy", {}, f"{GROUP}.subGroupPolicy.subGroupSize", "is required"),
-        ("metadata.labels", {"a b": "c"}, "metadata.labels", "a b: c is not a label"),
-        ("metadata.annotations", {"a/b/c": "d"}, "metadata.annotations", "a/b/c is not the key"),
         ("metadata.name", "a.b", "metadata.name", "must be a DNS-1035 label"),
         ("metadata.nmae", "a", "metadata.nmae", "unknown field"),
         (
@@ -62,37 +57,6 @@ def test_a_violation_has_its_path(path: str, value: Any, at: str, message: str) 
     ((where, said),) = found(changed(lws(), path, value))
 
     assert (where, said[: len(message)]) == (at, message)
-
-
-@pytest.mark.parametrize(
-    ("policy", "size", "fits"),
-    [
-        ({"subGroupSize": 2}, 4, True),
-        ({"subGroupSize": 2}, 5, True),
-        ({"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}, 5, True),
-        ({"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"}, 4, False),
-        ({"subGroupSize": 3}, 5, False),
-        ({"subGroupSize": 8}, 4, False),
-    ],
-)
-def test_a_subgroup_divides_the_group(policy: Object, size: int, fits: bool) -> None:  # noqa: FBT001 - a column
-    obj = changed(changed(lws(), f"{GROUP}.size", size), f"{GROUP}.subGroupPolicy", policy)
-
-    assert [path for path, _ in found(obj)] == ([] if fits else [f"{GROUP}.subGroupPolicy.subGroupSize"])
-
-
-def test_a_topology_of_subgroups_needs_subgroups() -> None:
-    key = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
-    obj = lws()
-    obj["metadata"]["annotations"] = {key: "rack"}
-
-    assert found(obj) == [(f"metadata.annotations[{key}]", f"needs {GROUP}.subGroupPolicy.subGroupSize")]
-
-
-def test_a_role_without_a_spec_is_reported() -> None:
-    obj = changed(SET, "spec.roles.1.spec", None)
-
-    assert found(obj) == [("spec.roles[1].spec", "is required")]
 
 
 @pytest.mark.parametrize("value", [None, [], "a", 1, {"name": 1}, {"labels": []}, {"name": []}])

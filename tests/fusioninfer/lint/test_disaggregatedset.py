@@ -251,47 +251,6 @@ def test_a_misspelt_field_of_a_later_release_is_an_error_with_the_right_name() -
     assert later(made) == ["spec.slice"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "path"),
-    [
-        ({"placementPolicy": {"type": "ExclusiveTopology"}}, "spec.placementPolicy.topology"),
-        ({"slices": 2, "roles": [EXTERNAL, {}]}, "spec.slices"),
-        ({"roles": [{}, {"replicas": 0}]}, "spec.roles"),
-        ({"placementPolicy": {"type": "None"}}, ""),
-        ({"slices": 1, "roles": [EXTERNAL, {"replicas": 0}]}, ""),
-    ],
-)
-def test_what_the_webhook_of_lws_refuses_is_an_error(spec: Object, path: str) -> None:
-    roles: list[Any] = [role("prefill", "prefiller"), role("decode", "decoder")]
-    for one, more in zip(roles, spec.get("roles", ()), strict=False):
-        one |= {key: value for key, value in more.items() if key == "scaling"}
-        one["spec"] |= {key: value for key, value in more.items() if key == "replicas"}
-
-    made = composed(of_0_10(**spec | {"roles": roles}))
-
-    assert [at for _, at in found(made)] == ([path] if path else [])
-
-
-@pytest.mark.parametrize(
-    ("policy", "count"),
-    [(EXCLUSIVE, 2), ({"type": "None", "topology": "rack"}, 0), ({"topology": "rack"}, 0)],
-)
-def test_exclusive_topology_of_lws_is_refused_beside_a_placement_policy(policy: Object, count: int) -> None:
-    of_set, of_pods = ({f"{LWS}/{kind}exclusive-topology": "rack"} for kind in ("subgroup-", ""))
-    roles = (role("prefill", "prefiller"), role("decode", "decoder"))
-    roles[0]["metadata"]["annotations"] |= of_set
-    roles[1]["spec"]["leaderWorkerTemplate"] |= {
-        "leaderTemplate": template() | {"metadata": {"annotations": of_pods}}
-    }
-
-    made = composed(of_0_10(*roles, placementPolicy=policy))
-
-    assert [path for code, path in found(made) if code == "FI921"] == [
-        f"spec.roles[0].metadata.annotations[{LWS}/subgroup-exclusive-topology]",
-        f"spec.roles[1].{GROUP}.leaderTemplate.metadata.annotations[{LWS}/exclusive-topology]",
-    ][:count]
-
-
 def test_what_is_found_is_said_of_one_slice() -> None:
     roles = (role("prefill", "prefiller"), role("again", "prefiller"), role("decode", "decoder"))
 
@@ -304,7 +263,6 @@ def test_what_is_found_is_said_of_one_slice() -> None:
 
 P, D, E = (role(kind[:-2], kind) for kind in ("prefiller", "decoder", "encoder"))
 PLAIN: Object = {"name": "router", "spec": D["spec"]}
-PARTITION = {"rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": {"partition": 1}}}
 
 
 def but(one: Object, **spec: Any) -> Object:
@@ -320,7 +278,6 @@ RELATIVES: dict[str, tuple[Object, set[str], int]] = {
     "an encoder and a worker": (of_0_10(E, role("worker", "worker"), slices=2), set(), 2),
     "a role of a router": (of_0_10(P, D, PLAIN, slices=2), set(), 2),
     "roles that rest": (of_0_10(but(P, replicas=0), but(D, replicas=0), slices=2), set(), 2),
-    "a partition": (of_0_10(but(P, **PARTITION), D, slices=2), {"FI921"}, 2),
     "scaling that says nothing": (of_0_10(P | {"scaling": {}}, D | {"scaling": None}), set(), 1),
     "too many slices": (of_0_10(P, D, slices=101), {"FI904", "FI921"}, 0),
 }

@@ -6,15 +6,11 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.embedded import MOST, findings
-from tests.builders.isvc import isvc, router, worker
+from tests.builders.isvc import isvc, worker
 from tests.builders.lws import changed
 
 POD = "spec.roles.0.template.spec"
 CONTAINER = f"{POD}.containers.0"
-ROUTED = isvc(router(), worker())
-POOL = {"kind": "InferencePool", "name": "chat-pool"}
-SERVICE = {"name": "models", "port": 80}
-MIRRORED = {"type": "RequestMirror", "requestMirror": {"backendRef": POOL}}
 
 
 def said(service: Object | None) -> list[str]:
@@ -44,42 +40,14 @@ def test_a_finding_names_the_field_and_the_remedy(path: str, value: Any, where: 
 
 
 @pytest.mark.parametrize(
-    ("rule", "where"),
-    [
-        ({"backendRefs": [POOL]}, "backendRefs[0]"),
-        ({"filters": [MIRRORED]}, "filters[0].requestMirror.backendRef"),
-        (
-            {"backendRefs": [SERVICE | {"filters": [MIRRORED]}]},
-            "backendRefs[0].filters[0].requestMirror.backendRef",
-        ),
-    ],
-)
-def test_a_pool_needs_its_group(rule: Object, where: str) -> None:
-    (found,) = said(changed(ROUTED, "spec.roles.0.httproute", {"rules": [rule]}))
-
-    message = "group must be inference.networking.k8s.io: it refers to an InferencePool (FI710)"
-    assert found == f"spec.roles[0].httproute.rules[0].{where}: {message}"
-
-
-@pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        (
-            "scaling",
-            {"maxReplicas": 4, "scaleTargetRef": {"kind": "Deployment", "name": "d"}},
-            ".scaleTargetRef: unknown field; remove it: the role is the target (FI702)",
-        ),
         (
             "scaling",
             {"maxReplicas": 4, "minReplica": 2},
             ".minReplica: unknown field; did you mean minReplicas? (FI702)",
         ),
         ("scaling", {"minReplicas": 2}, ".maxReplicas: is required (FI716)"),
-        (
-            "rolloutStrategy",
-            {"maxSurge": 1},
-            ".maxSurge: unknown field; write it in rollingUpdateConfiguration (FI702)",
-        ),
         ("rolloutStrategy", {"type": "A"}, '.type: Invalid value: "A": must be one of RollingUpdate (FI717)'),
     ],
 )

@@ -137,13 +137,6 @@ def test_templates_are_names_and_not_too_many(shared: list[str], own: list[str],
     assert found(isvc(worker(baseRefs=own), baseRefs=shared)) == [(path, "FI701") for path in wrong]
 
 
-@pytest.mark.parametrize(("replicas", "wrong"), [(2**30 - 1, []), (2**30, [(f"{ROLE}.replicas", "FI701")])])
-def test_the_pods_of_a_role_can_be_counted(replicas: int, wrong: list[tuple[str, str]]) -> None:
-    obj = isvc(worker(replicas=replicas, multinode={"nodeCount": 2}))
-
-    assert [one for one in found(obj) if one[1] != "FI109"] == wrong
-
-
 # --- topology ---------------------------------------------------------------------------------------
 
 

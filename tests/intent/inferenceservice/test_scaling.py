@@ -8,7 +8,7 @@ import pytest
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import RoleIntent, read
-from tests.builders.autoscaling import external, pods, rolling, scaling
+from tests.builders.autoscaling import pods, rolling, scaling
 from tests.builders.isvc import isvc, worker
 
 ROLE = "spec.roles[0]"
@@ -57,10 +57,8 @@ def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str)
     assert (role_of(obj).replicas, "replicas" in rendered(obj)) == (None, False)
 
 
-def test_scaling_without_metrics_or_to_zero_is_a_warning() -> None:
+def test_scaling_without_metrics_is_a_warning() -> None:
     assert found(scaled(scaling=scaling())) == [(f"{ROLE}.scaling", "FI755")]
-    to_zero = scaled(scaling=scaling(external(), minReplicas=0))
-    assert found(to_zero) == [(f"{ROLE}.scaling.minReplicas", "FI756")]
 
 
 def test_the_maximum_of_replicas_limits_the_length_of_names() -> None:
@@ -76,22 +74,3 @@ def test_a_rollout_strategy_is_that_of_the_leader_worker_set() -> None:
 
     assert (found(obj), rendered(obj)["rolloutStrategy"]) == ([], strategy)
     assert "rolloutStrategy" not in rendered(isvc())
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_refused"),
-    [
-        ({"replicas": 3}, True),
-        ({"replicas": 4}, False),
-        ({"replicas": 0}, False),
-        ({"replicas": None}, True),
-        ({"scaling": scaling(pods(), minReplicas=3)}, True),
-        ({"scaling": scaling(pods(), minReplicas=4)}, False),
-    ],
-)
-def test_a_share_of_the_replicas_must_be_one_replica(fields: Object, *, is_refused: bool) -> None:
-    """LeaderWorkerSet's webhook refuses such an object, and with it each later change."""
-    refused = found(isvc(worker(rolloutStrategy=rolling(maxUnavailable="25%"), **fields)))
-
-    where = f"{ROLE}.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable"
-    assert refused == ([(where, "FI717")] if is_refused else [])
