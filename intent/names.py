@@ -26,11 +26,15 @@ DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 """A hostname of the Gateway API, whose first label may be a wildcard."""
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
 _is_subdomain: Final = re.compile(DNS_SUBDOMAIN).fullmatch
-_is_qualified: Final = re.compile("[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?").fullmatch
+_QUALIFIED: Final = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_is_qualified: Final = re.compile(_QUALIFIED).fullmatch
+LABEL_KEY: Final = rf"({DNS_SUBDOMAIN}/)?{_QUALIFIED}"
+"""The key of a label as a regular expression; the length of its domain is checked apart."""
 DATA_KEY: Final = r"\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*"
 """A key of a ConfigMap: not `.`, and nothing that begins with `..`."""
 _is_key_of_data: Final = re.compile(DATA_KEY).fullmatch
-_is_label_value: Final = re.compile("(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?").fullmatch
+LABEL_VALUE: Final = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_is_label_value: Final = re.compile(LABEL_VALUE).fullmatch
 
 
 def is_label(name: str) -> bool:

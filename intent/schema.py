@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from catalog.schemas import SINCE
 from intent import Object, quantity
-from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN
+from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
 from intent.shapes import EMPTY
 
 Violations = Iterator["Violation"]
@@ -125,7 +125,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     f"^$|^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain, or empty",
     f"^{DNS_HOSTNAME}$": "must be a hostname in lower case, without a port; *. may begin it",
     r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$": "must be the name of a kind",
-    r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$": "must be the value of a label",
+    f"^{LABEL_VALUE}$": "must be the value of a label",
     r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$": "must be the name of a header",
     r"^([0-9]{1,5}(h|m|s|ms)){1,4}$": "must be a duration, such as 90s or 1m30s",
     rf"^{_PATH}$": "must be a path",

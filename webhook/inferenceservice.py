@@ -1,8 +1,7 @@
 """Check an InferenceService: its own fields, and the LeaderWorkerSets that are rendered from it.
 
 Findings about a LeaderWorkerSet get the path in the InferenceService, and are left out if a finding of the
-InferenceService has that path already. An annotation that is rendered from several fields is not
-refused beside one of them.
+InferenceService has that path already.
 """
 
 from collections.abc import Iterator
@@ -28,8 +27,6 @@ from webhook.expand import DEFAULTS
 
 Arguments = tuple[tuple[str, str], ...]
 """Of the endpoint picker: each with its path in the router's template."""
-OF_A_PART: Final = frozenset({"FI735"})
-"""Codes of rules about fields that are rendered as one annotation, for which admission has the same rules."""
 NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 
 
@@ -71,7 +68,6 @@ def _findings(
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
-    reported |= {(error.path.rpartition(".")[0], "") for error in errors if error.code in OF_A_PART}
     for role, lws in zip(service.roles, leader_worker_sets(service), strict=True):
         known = before.get(lws["metadata"]["name"])
         for error in leaderworkerset.check(lws, known, settings, mutated=False, templates=templates):

@@ -89,12 +89,6 @@ ROWS: Final[dict[str, Code]] = {
         "a value has the wrong type, or a field is misspelt",
         event="RolloutInvalid",
     ),
-    "FI730": Error(
-        "no node can have the accelerators that a role asks for",
-        "write the label as `kubectl get nodes --show-labels` prints it, in acceleratorTypes and templates",
-        "acceleratorTypes has no valid label, or nodeSelector or affinity of a template exclude its nodes",
-        event="AcceleratorTypesInvalid",
-    ),
     "FI731": Error(
         "workers in a replica of one node",
         "set multinode.nodeCount to the number of pods of a replica, or remove worker",
@@ -118,12 +112,6 @@ ROWS: Final[dict[str, Code]] = {
         "write the name of a ConfigMap and one of its keys, or of an InferencePool, in this namespace",
         "a name has characters that no object has, or is that of the InferencePool of the controller",
         event="ReferenceInvalid",
-    ),
-    "FI735": Error(
-        "an option of the routing sidecar is invalid",
-        "write the option as the message says",
-        "the name of a connector or of a Secret has other characters, or a stage is listed twice",
-        event="SidecarOptionInvalid",
     ),
     "FI750": Warn(
         "an earlier name of a field is used",

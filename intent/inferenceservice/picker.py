@@ -1,7 +1,7 @@
 """The pod template of a router: what its author may change of the endpoint picker's pods, and what not.
 
-The Deployment, its Service and its rights depend on the rest. Values of the wrong type are left to the
-schema.
+Its rights and its configuration depend on the rest. Values of the wrong type are left to the schema, and what
+no Deployment may have to the API server.
 """
 
 from collections.abc import Iterator
@@ -14,21 +14,17 @@ from catalog.pickers.workload import (
     CONFIG_VOLUME,
     CONTAINER,
     IDENTITY,
-    PORTS,
     RESERVED_FLAGS,
     flag_name,
 )
 from intent import Object
 from intent.annotations import PREFIX
 from intent.errors import FieldError
-from intent.pod_rules import NEEDS_VOLUME, without_volume
 from intent.shapes import listed, mapping, text
 
 CODE: Final = "FI733"
 SELECTOR: Final = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
 """Labels by which the Deployment and the Service find the pods."""
-LONGEST: Final = 63
-"""Characters of a name in a message."""
 INSTEAD: Final = (
     "configure core-metrics-extractor (names) or metrics-data-source (port, path, scheme) in a configuration "
     "of your own"
@@ -51,46 +47,13 @@ def violations(template: Object, path: str) -> Iterator[FieldError]:
     for field, reason in RESERVED.items():
         if spec.get(field) is not None:
             yield _error(f"{path}.spec.{field}", f"must be absent: {reason}")
-    if text(spec.get("restartPolicy")) not in {"", "Always"}:
-        yield _error(f"{path}.spec.restartPolicy", "must be Always, as of all Deployments")
     for at, volume in enumerate(listed(spec.get("volumes"))):
         if mapping(volume).get("name") == CONFIG_VOLUME:
             message = f"must have another name: the volume {CONFIG_VOLUME} is the configuration's"
             yield _error(f"{path}.spec.volumes[{at}].name", message)
-    yield from _containers(spec, f"{path}.spec")
-
-
-def _containers(spec: Object, path: str) -> Iterator[FieldError]:
-    """Report containers that the API server refuses, and arguments that the endpoint picker cannot have."""
-    for where, name in without_volume(spec, (CONFIG_VOLUME,)):
-        yield _error(f"{path}.{where}", NEEDS_VOLUME.format(name[:LONGEST]))
-    taken = {CONTAINER}
-    for field in ("containers", "initContainers"):
-        for at, container in enumerate(map(mapping, listed(spec.get(field)))):
-            where, name = f"{path}.{field}[{at}]", text(container.get("name"))
-            if field == "containers" and name == CONTAINER:
-                yield from _picker(container, where)
-                continue
-            if field == "containers" or container.get("restartPolicy") == "Always":
-                yield from _ports(container, where)
-            if field == "initContainers" and name in taken:
-                yield _error(f"{where}.name", f"must be another name: a container is named {name}")
-            taken.add(name)
-            if not container.get("image") and name:
-                message = (
-                    f"is required of a further container; that of the endpoint picker is named {CONTAINER}"
-                )
-                yield _error(f"{where}.image", message)
-
-
-def _ports(container: Object, path: str) -> Iterator[FieldError]:
-    """Report ports of the endpoint picker on a container beside it: all containers share an address."""
-    for at, port in enumerate(map(mapping, listed(container.get("ports")))):
-        number = port.get("containerPort")
-        for name in (name for name, taken in PORTS.items() if taken == number):
-            if port.get("protocol") in (None, "", "TCP"):
-                message = f"must be another port: the endpoint picker listens on {number} ({name})"
-                yield _error(f"{path}.ports[{at}].containerPort", message, number)
+    for at, container in enumerate(map(mapping, listed(spec.get("containers")))):
+        if container.get("name") == CONTAINER:
+            yield from _picker(container, f"{path}.spec.containers[{at}]")
 
 
 def _picker(container: Object, path: str) -> Iterator[FieldError]:
@@ -103,11 +66,6 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
     for at, variable in enumerate(listed(container.get("env"))):
         if mapping(variable).get("name") in IDENTITY:
             yield _error(f"{path}.env[{at}].name", OURS)
-    for at, port in enumerate(map(mapping, listed(container.get("ports")))):
-        own = PORTS.get(text(port.get("name")))
-        if own and port.get("containerPort") != own:
-            message = f"must be another name: {own} of the endpoint picker has this one"
-            yield _error(f"{path}.ports[{at}].name", message, port["name"])
     for at, mount in enumerate(listed(container.get("volumeMounts"))):
         if normpath(text(mapping(mount).get("mountPath"))) == CONFIG_DIR:
             yield _error(

@@ -12,7 +12,6 @@ from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERV
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, ENCODER
 from intent.inferenceservice import picker
-from intent.inferenceservice.affinity import NodeLabels, excluding, without_requirements
 from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
@@ -27,27 +26,18 @@ from intent.names import (
     PICKER_ENDING,
     POOL_ENDING,
     is_key_of_data,
-    is_label,
-    is_label_key,
-    is_label_value,
     is_subdomain,
     longest_name,
 )
 from intent.shapes import mapping, number, text
-from intent.template import TEMPLATES_LIMIT
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder; only encoders may stand beside"
 ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
 NOT_A_ROUTERS: Final = "must be absent: a router runs no engine"
-DECODERS: Final = "must be absent: only a decoder has a routing sidecar"
 A_ROUTERS: Final = "must be absent: only a router has it"
 NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
 ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
 NO_WORKERS: Final = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
-LABEL_KEY: Final = "the key of a label: NAME or DOMAIN/NAME"
-LABEL_VALUE: Final = "the value of a label: at most 63 letters, digits, '-', '_' and '.'"
-EXCLUDED: Final = "no node matches: acceleratorTypes requires one of {}; change one of the two"
-NO_TERM: Final = "no node matches: no term has a requirement; remove the list, and acceleratorTypes adds one"
 ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
 NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
@@ -228,63 +218,9 @@ def _workers(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(f"spec.roles[{at}].worker", None, NO_WORKERS, "FI731")
 
 
-def _sidecars(service: InferenceService) -> Iterator[FieldError]:
-    """FI706, FI735: only decoders have a sidecar, and its options have valid values."""
-    for at, role in enumerate(service.spec.roles):
-        path, options = f"spec.roles[{at}].sidecar", role.sidecar
-        if "sidecar" not in role.given or role.component_type == "router":
-            continue
-        if role.component_type != "decoder":
-            yield FieldError(path, None, DECODERS, "FI706")
-        for name, valid, rule in (
-            ("connector", is_label, "the name of a connector, such as nixlv2"),
-            ("secretName", is_subdomain, SUBDOMAIN),
-        ):
-            value = options.connector if name == "connector" else options.secret_name
-            if name in options.given and not valid(value):
-                yield FieldError(f"{path}.{name}", value, f"must be {rule}", "FI735")
-        for name, stages in (("tls", options.tls), ("insecureSkipVerify", options.insecure_skip_verify)):
-            if len(set(stages)) < len(stages):
-                yield FieldError(f"{path}.{name}", None, "must list each stage once", "FI735")
-
-
-def _accelerators(service: InferenceService) -> Iterator[FieldError]:
-    """FI730: a label of nodes is one that nodes can have, and the templates do not exclude it."""
-    for at, role in enumerate(service.spec.roles):
-        path, types = f"spec.roles[{at}].acceleratorTypes", role.accelerator_types
-        if "acceleratorTypes" not in role.given:
-            continue
-        if not is_label_key(types.label_key):
-            yield FieldError(f"{path}.labelKey", types.label_key, f"must be {LABEL_KEY}", "FI730")
-        for nth, value in enumerate(types.label_values):
-            if not is_label_value(value):
-                yield FieldError(f"{path}.labelValues[{nth}]", value, f"must be {LABEL_VALUE}", "FI730")
-            elif value in types.label_values[:nth]:
-                yield FieldError(f"{path}.labelValues[{nth}]", value, "must be listed once", "FI730")
-        for name, template in (("template", role.template), ("worker", role.worker)):
-            for where in without_requirements(template):
-                yield FieldError(f"spec.roles[{at}].{name}.{where}", None, NO_TERM, "FI730")
-            for where, asked in excluding(template, NodeLabels(types.label_key, tuple(types.label_values))):
-                message = EXCLUDED.format(", ".join(types.label_values))
-                yield FieldError(f"spec.roles[{at}].{name}.{where}", asked, message, "FI730")
-
-
 def _most(role: Role) -> int:
     """Return the highest number of replicas that a role may have."""
     return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
-
-
-def _templates(service: InferenceService) -> Iterator[FieldError]:
-    """FI701: references to templates are names, and a role has no more of them than are read."""
-    shared = service.spec.base_refs
-    roles = [(f"spec.roles[{at}].baseRefs", role.base_refs) for at, role in enumerate(service.spec.roles)]
-    for path, names in (("spec.baseRefs", shared), *roles):
-        for name in (name for name in names if not is_subdomain(name)):
-            yield FieldError(path, name, f"must be names of InferenceTemplates, not {name[:LABEL]}", "FI701")
-    for path, names in roles:
-        if len({*shared, *names}) > TEMPLATES_LIMIT:
-            message = f"must be at most {TEMPLATES_LIMIT} together with spec.baseRefs"
-            yield FieldError(path, None, message, "FI701")
 
 
 def _lengths(service: InferenceService) -> Iterator[FieldError]:
@@ -364,9 +300,6 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _aliases,
     _scaling,
     _workers,
-    _sidecars,
-    _accelerators,
-    _templates,
     priorities,
     _lengths,
 )

@@ -13,7 +13,7 @@ from intent import Object
 from intent.annotations import ComponentType
 from intent.inferenceservice.pods import MOST_PODS, pods_of
 from intent.lora import LONGEST_NAME, MOST
-from intent.names import DATA_KEY, DNS_SUBDOMAIN
+from intent.names import DATA_KEY, DNS_SUBDOMAIN, LABEL_KEY, LABEL_VALUE
 from intent.parallelism import LARGEST, Parallelism
 from intent.pickers.configuration import LONGEST
 from intent.served import HIGHEST
@@ -57,7 +57,12 @@ _NAME: Final = {"pattern": f"^{DNS_SUBDOMAIN}$"}
 ObjectName = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra=_NAME)]
 DataKey = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra={"pattern": f"^{DATA_KEY}$"})]
 OptionalName = Annotated[str, Field(max_length=253, json_schema_extra={"pattern": f"^$|^{DNS_SUBDOMAIN}$"})]
-LabelValue = Annotated[str, Field(min_length=1, max_length=63)]
+LabelKey = Annotated[
+    str, Field(min_length=1, max_length=317, json_schema_extra={"pattern": f"^{LABEL_KEY}$"})
+]
+LabelValue = Annotated[
+    str, Field(min_length=1, max_length=63, json_schema_extra={"pattern": f"^{LABEL_VALUE}$"})
+]
 
 
 def _keyed_by(key: str) -> Object:
@@ -135,9 +140,12 @@ class RoleParallelism(ApiModel):
 class AcceleratorTypes(ApiModel):
     """Nodes with one of these labels only: required node affinity, in addition to that of the templates."""
 
-    label_key: Annotated[str, Field(min_length=1, max_length=317)]
+    label_key: LabelKey
     """Label of nodes that names their accelerator, such as `nvidia.com/gpu.product`."""
-    label_values: Annotated[list[LabelValue], Field(min_length=1, max_length=64)]
+    label_values: Annotated[
+        list[LabelValue],
+        Field(min_length=1, max_length=64, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    ]
     """Accepted values of the label."""
 
 

@@ -117,7 +117,6 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI715", with_role(scaling={"maxReplicas": 3}), AUTOSCALED),
     ("FI716", with_role(scaling={"minReplicas": 1}, replicas=None), AUTOSCALED),
     ("FI717", with_role(rolloutStrategy={"type": "X"}), is_copied),
-    ("FI730", with_role(acceleratorTypes={"labelKey": "a b", "labelValues": ["c"]}), is_copied),
     ("FI731", with_role(worker=WORKER["template"]), is_copied),
     ("FI732", with_router(configRef={"name": "x", "key": "y"}, endpointPickerConfig="z"), has_no_routes),
     ("FI733", with_picker(serviceAccountName="admin", serviceAccount="admin"), has_its_rights),
@@ -130,7 +129,7 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI734", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
     ("FI734", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
     (
-        "FI735",
+        "FI104",
         of_service(
             role("p", "prefiller"),
             role("d", "decoder", sidecar={"secretName": "../x"}),

@@ -273,8 +273,6 @@ def test_arguments_are_not_changed() -> None:
         ({"connector": "lmcache"}, "connector", "FI840"),
         ({"tls": ["decoder"]}, "tls", "FI567"),
         ({"insecureSkipVerify": ["prefiller"]}, "insecureSkipVerify", "FI568"),
-        ({"connector": "Nix_l"}, "connector", "FI735"),
-        ({"secretName": "A_B"}, "secretName", "FI735"),
     ],
 )
 def test_a_finding_about_a_sidecar_option_is_at_its_field(options: Object, field: str, code: str) -> None:

@@ -123,20 +123,6 @@ def test_an_unknown_field_that_is_null_is_reported(path: str, where: str) -> Non
     assert found(obj) == [(where, "FI702")]
 
 
-@pytest.mark.parametrize(
-    ("shared", "own", "wrong"),
-    [
-        (["a"] * 1, ["b.c"], []),
-        (["a,b"], [], ["spec.baseRefs"]),
-        ([], ["A"], [f"{ROLE}.baseRefs"]),
-        ([f"t{at}" for at in range(8)], ["t0"], []),
-        ([f"t{at}" for at in range(8)], ["t8"], [f"{ROLE}.baseRefs"]),
-    ],
-)
-def test_templates_are_names_and_not_too_many(shared: list[str], own: list[str], wrong: list[str]) -> None:
-    assert found(isvc(worker(baseRefs=own), baseRefs=shared)) == [(path, "FI701") for path in wrong]
-
-
 # --- topology ---------------------------------------------------------------------------------------
 
 
@@ -390,28 +376,3 @@ def test_fields_of_a_router_that_exclude_each_other_or_name_what_cannot_exist_ar
     fields: Object, wrong: str, code: str
 ) -> None:
     assert found(isvc(router(**{"strategy": None} | fields), worker())) == [(f"{ROLE}.{wrong}", code)]
-
-
-@pytest.mark.parametrize("kind", [worker, prefiller])
-def test_only_a_decoder_has_options_of_a_sidecar(kind: Any) -> None:
-    fields = {"sidecar": {"connector": "sglang"}}
-    roles = (worker(**fields),) if kind is worker else (prefiller(**fields), decoder())
-
-    assert found(isvc(*roles)) == [(f"{ROLE}.sidecar", "FI706")]
-
-
-@pytest.mark.parametrize(
-    ("options", "where", "code"),
-    [
-        ({"connector": "A"}, "connector", "FI735"),
-        ({"connector": ""}, "connector", "FI735"),
-        ({"secretName": "a/b"}, "secretName", "FI735"),
-        ({"tls": ["decoder", "decoder"]}, "tls", "FI735"),
-        ({"tls": ["both"]}, "tls[0]", "FI701"),
-        ({"insecureSkipVerify": ["prefiller", "prefiller"]}, "insecureSkipVerify", "FI735"),
-    ],
-)
-def test_an_invalid_option_of_a_sidecar_is_refused(options: Object, where: str, code: str) -> None:
-    whole = isvc(decoder(sidecar=options), prefiller())
-
-    assert found(whole) == [(f"{ROLE}.sidecar.{where}", code)]
