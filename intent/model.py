@@ -5,12 +5,12 @@ llm-d's charts for `pvc` and `pvc+hf`; KServe's modelcars for `oci`.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from intent.errors import nearest, suggested
-from intent.names import is_subdomain
+from intent.names import DNS_SUBDOMAIN, SUBDOMAIN
 from intent.quantity import parse
 
 Scheme = Literal["hf", "pvc", "pvc+hf", "oci", "s3", "gs", "https"]
@@ -30,13 +30,6 @@ DOWNLOAD: Final = "download"
 
 _LONGEST: Final = 1024
 """Characters of a URI: S3 limits keys to that many."""
-_HF_NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,94}[A-Za-z0-9])?")
-"""A segment of a repository (`huggingface_hub` `utils/_validators.py`, `validate_repo_id`)."""
-_REVISION: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,127}")
-_SEGMENT: Final = re.compile(r"[-A-Za-z0-9_.=@+]{1,255}")
-_BUCKET: Final = re.compile(r"[a-z0-9][-a-z0-9._]{1,220}[a-z0-9]")
-_KEY: Final = re.compile(r"[^\s?#\\]+")
-_HTTPS: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::([0-9]{1,5}))?/[^\s#]+")
 _QUOTES: Final = frozenset({'"', "'"})
 REFERENCE: Final = re.compile(r"\$\([^)]*\)")
 """A variable of the kubelet, which replaces it in arguments.
@@ -45,13 +38,6 @@ It takes the value from the container's environment. That is the author's for th
 what downloads a model: one text would mean two things, and a key of the Secret could become part of an
 address. A text that is meant to be replaced belongs to an InferenceTemplate.
 """
-_PORTS: Final = range(1, 65536)
-_COMPONENT: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE: Final = re.compile(
-    r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
-    rf"{_COMPONENT}(?:/{_COMPONENT})*(?::[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
-)
-"""A reference of an image (`distribution/reference` `regexp.go`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,21 +144,73 @@ def read_model(uri: str, name: str, secret: str, cache: str, service: str) -> Mo
 
 # --- URIs -----------------------------------------------------------------------------------------------
 
-UriReader = Callable[[str, str], Uri | str]
-"""Reads a URI: the whole text, and what follows `://`. A string is the message about what is wrong."""
+
+class Grammar(NamedTuple):
+    """The URIs of one scheme."""
+
+    form: str
+    """How they are written, for messages."""
+    rest: re.Pattern[str]
+    """What follows `://`, with groups named as the parts of a `Uri`."""
+
+
+_HF_NAME: Final = r"[A-Za-z0-9](?:(?:(?!--|\.\.)[-A-Za-z0-9_.]){0,94}[A-Za-z0-9])?"
+"""A segment of a repository (`huggingface_hub` `utils/_validators.py`, `validate_repo_id`)."""
+_REPOSITORY: Final = f"(?P<repository>{_HF_NAME}/{_HF_NAME})"
+_CLAIM: Final = rf"(?P<claim>(?![^/]{{{SUBDOMAIN + 1}}}){DNS_SUBDOMAIN})"
+_SEGMENT: Final = r"(?!\.{1,2}(?:/|$))[-A-Za-z0-9_.=@+]{1,255}"
+_PATH: Final = f"(?P<path>{_SEGMENT}(?:/{_SEGMENT})*)"
+_COMPONENT: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = (
+    r"(?P<image>(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]{1,5})?/)?"
+    rf"{_COMPONENT}(?:/{_COMPONENT})*(?::[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?)"
+)
+"""A reference of an image (`distribution/reference` `regexp.go`)."""
+_BUCKET: Final = r"[a-z0-9][-a-z0-9._]{1,220}[a-z0-9](?:/[^\s?#\\]*)?"
+
+GRAMMARS: Final[dict[Scheme, Grammar]] = {
+    "hf": Grammar(
+        "hf://ORG/NAME or hf://ORG/NAME:REVISION, with a branch, a tag or a commit without '/'",
+        re.compile(rf"{_REPOSITORY}(?::(?P<revision>[A-Za-z0-9][-A-Za-z0-9_.]{{0,127}}))?"),
+    ),
+    "pvc": Grammar("pvc://CLAIM or pvc://CLAIM/PATH", re.compile(f"{_CLAIM}(?:/{_PATH}?/?)?")),
+    "pvc+hf": Grammar(
+        "pvc+hf://CLAIM/ORG/NAME or pvc+hf://CLAIM/PATH/ORG/NAME",
+        re.compile(f"{_CLAIM}/(?:{_PATH}/)?{_REPOSITORY}"),
+    ),
+    "oci": Grammar(
+        "oci://IMAGE or oci://IMAGE#PATH with a directory of the image, "
+        "for example oci://registry.example.com/models/llama:v1",
+        re.compile(f"{_IMAGE}(?:(?P<inside>#){_PATH}?/?)?"),
+    ),
+    "s3": Grammar("s3://BUCKET/PREFIX without spaces, '?', '#' or backslashes", re.compile(_BUCKET)),
+    "gs": Grammar("gs://BUCKET/PREFIX without spaces, '?', '#' or backslashes", re.compile(_BUCKET)),
+    "https": Grammar(
+        "https://HOST/PATH, the address of a file or an archive; a password belongs in model-secret",
+        re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?/[^\s#]+"),
+    ),
+}
+SCHEMES: Final = tuple(GRAMMARS)
+_ALL: Final = ", ".join(f"{scheme}://" for scheme in SCHEMES)
 
 
 def read_uri(text: str) -> Uri | str:
     """Take a model URI apart; return a message if it is invalid, which says what would be right."""
     if fault := _text_fault(text):
         return fault
-    scheme, separator, rest = text.partition("://")
+    name, separator, rest = text.partition("://")
     if not separator:
         return _without_scheme(text)
-    read = _READERS.get(scheme)
-    if read is None:
-        return f"must begin with one of {_ALL}{suggested(_meant(scheme))}"
-    return read(text, rest)
+    scheme = next((one for one in SCHEMES if one == name), None)
+    if scheme is None:
+        return f"must begin with one of {_ALL}{suggested(_meant(name))}"
+    found = GRAMMARS[scheme].rest.fullmatch(rest)
+    if found is None:
+        return f"must be {GRAMMARS[scheme].form}"
+    parts = {name: part or "" for name, part in found.groupdict().items()}
+    if scheme == "oci" and not parts.pop("inside"):
+        parts["path"] = IN_IMAGE
+    return Uri(scheme, text, **parts)
 
 
 def _text_fault(text: str) -> str:
@@ -197,7 +235,7 @@ def _without_scheme(text: str) -> str:
     if text.startswith(("/", ".")):
         return "must be a URI, and a path is none: mount the files yourself, or use pvc://CLAIM/PATH"
     parts = text.split("/")
-    if len(parts) == 2 and _HF_NAME.fullmatch(parts[0]):
+    if len(parts) == 2 and re.fullmatch(_HF_NAME, parts[0]):
         return f"must be a URI: for a model of Hugging Face write hf://{text[:80]}"
     return f"must be a URI that begins with one of {_ALL}"
 
@@ -215,99 +253,8 @@ _MEANT: Final = {
 
 
 def _meant(scheme: str) -> str:
-    found = _MEANT.get(scheme.lower()) or nearest(scheme.lower(), _READERS)
+    found = _MEANT.get(scheme.lower()) or nearest(scheme.lower(), GRAMMARS)
     return f"{found}://" if found else ""
-
-
-def _hf(text: str, rest: str) -> Uri | str:
-    name, colon, revision = rest.partition(":")
-    fault = _repository_fault(name)
-    if fault:
-        return f"must be hf://ORG/NAME or hf://ORG/NAME:REVISION: {fault}"
-    if colon and not _REVISION.fullmatch(revision):
-        return "must be hf://ORG/NAME:REVISION: the revision is a branch, a tag or a commit, without '/'"
-    return Uri("hf", text, repository=name, revision=revision)
-
-
-def _repository_fault(name: str) -> str:
-    """Return what is wrong with the name of a repository; empty if nothing is."""
-    parts = name.split("/")
-    if len(parts) != 2:
-        return f"{name[:80] or 'nothing'} is not an organization and a name"
-    wrong = next((one for one in parts if not _HF_NAME.fullmatch(one) or ".." in one or "--" in one), None)
-    return "" if wrong is None else f"{wrong[:80] or 'an empty part'} is no name of Hugging Face"
-
-
-def _pvc(text: str, rest: str) -> Uri | str:
-    claim, _, path = rest.partition("/")
-    fault = _claim_fault(claim) or _path_fault(path)
-    if fault:
-        return f"must be pvc://CLAIM or pvc://CLAIM/PATH: {fault}"
-    return Uri("pvc", text, claim=claim, path=path.rstrip("/"))
-
-
-def _pvc_hf(text: str, rest: str) -> Uri | str:
-    claim, _, path = rest.partition("/")
-    parts = path.split("/")
-    within, repository = "/".join(parts[:-2]), "/".join(parts[-2:])
-    fault = _claim_fault(claim) or _repository_fault(repository) or _path_fault(within)
-    if fault:
-        return f"must be pvc+hf://CLAIM/ORG/NAME or pvc+hf://CLAIM/PATH/ORG/NAME: {fault}"
-    return Uri("pvc+hf", text, repository=repository, claim=claim, path=within)
-
-
-def _claim_fault(claim: str) -> str:
-    return "" if is_subdomain(claim) else f"{claim[:80] or 'nothing'} is no name of a PersistentVolumeClaim"
-
-
-def _path_fault(path: str) -> str:
-    """Return what is wrong with a path in a volume, which may be empty and end with a slash."""
-    parts = path.removesuffix("/").split("/") if path.removesuffix("/") else []
-    wrong = next((one for one in parts if one in {".", ".."} or not _SEGMENT.fullmatch(one)), None)
-    return "" if wrong is None else f"{wrong[:80] or 'an empty part'} cannot be part of the path"
-
-
-def _oci(text: str, rest: str) -> Uri | str:
-    image, mark, path = rest.partition("#")
-    if not _IMAGE.fullmatch(image):
-        return "must be oci://IMAGE, for example oci://registry.example.com/models/llama:v1"
-    fault = _path_fault(path)
-    if fault:
-        return f"must be oci://IMAGE#PATH, with a directory of the image: {fault}"
-    return Uri("oci", text, image=image, path=path.strip("/") if mark else IN_IMAGE)
-
-
-def _bucket(scheme: Literal["s3", "gs"]) -> UriReader:
-    def read(text: str, rest: str) -> Uri | str:
-        bucket, _, key = rest.partition("/")
-        if not _BUCKET.fullmatch(bucket):
-            return f"must be {scheme}://BUCKET/PREFIX: {bucket[:80] or 'nothing'} is no name of a bucket"
-        if key and not _KEY.fullmatch(key):
-            return f"must be {scheme}://BUCKET/PREFIX: the prefix has a space, '?', '#' or a backslash"
-        return Uri(scheme, text)
-
-    return read
-
-
-def _https(text: str, rest: str) -> Uri | str:
-    if "@" in rest.partition("/")[0]:
-        return "must not contain a password: put it into a Secret, and name that in model-secret"
-    if not (found := _HTTPS.fullmatch(rest)) or int(found[1] or 1) not in _PORTS:
-        return "must be https://HOST/PATH, the address of a file or an archive"
-    return Uri("https", text)
-
-
-_READERS: Final[dict[str, UriReader]] = {
-    "hf": _hf,
-    "pvc": _pvc,
-    "pvc+hf": _pvc_hf,
-    "oci": _oci,
-    "s3": _bucket("s3"),
-    "gs": _bucket("gs"),
-    "https": _https,
-}
-SCHEMES: Final = tuple(_READERS)
-_ALL: Final = ", ".join(f"{scheme}://" for scheme in SCHEMES)
 
 
 # --- the cache ------------------------------------------------------------------------------------------
@@ -320,7 +267,7 @@ def read_cache(text: str) -> ModelCache | str:
     if not text:
         return NO_CACHE
     if text.startswith("pvc://"):
-        found = _pvc(text, text.removeprefix("pvc://"))
+        found = read_uri(text)
         return found if isinstance(found, str) else ModelCache(found.claim, found.path)
     words = [word.strip() for word in text.split(",")]
     sizes = [word for word in words if word != DOWNLOAD]
