@@ -85,11 +85,6 @@ ROWS: Final[dict[str, Code]] = {
         "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/model.md has an example of each scheme",
         "a name or a URI has a typing error or is there twice, or the engine does not accept a limit",
     ),
-    "FI119": Error(
-        "the endpoint picker would reject all requests of this priority",
-        "remove flowControl from the EndpointPickerConfig, or choose a newer fusioninfer.io/picker",
-        "older endpoint pickers with flow control know no priority but 0",
-    ),
     "FI124": Error(
         "an argument contradicts the annotation lora",
         "remove the argument, or write in it what the annotation says",

@@ -97,21 +97,15 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI816": Error(
         "the scheduling profiles are inconsistent",
-        "name each profile, and use one picker plugin each, and one handler of several profiles",
+        "name each profile, and use one handler of several profiles",
         "the default, single-profile-handler, supports one profile",
         event="PickerConfigInvalid",
     ),
     "FI817": Error(
         "a parameter of a plugin stops the endpoint picker",
         "write what the message names instead",
-        "the parameter was renamed, or its value has the wrong type; llm-d 0.10 refuses unknown ones",
+        "the parameter was renamed or moved in this generation",
         event="PickerConfigInvalid",
-    ),
-    "FI818": Warn(
-        "a parameter of a plugin has no effect",
-        "remove it, or use the name in the message",
-        "the endpoint picker ignores parameters that it does not know",
-        event="ParameterWithoutEffect",
     ),
     "FI820": Error(
         "the endpoint picker does not know a feature gate",
@@ -124,12 +118,6 @@ ROWS: Final[dict[str, Code]] = {
         "rename the LeaderWorkerSet or the service",
         "LWS creates a Service of that name; if the endpoint picker has it, no pod finds its leader",
         event="EndpointPickerNameTaken",
-    ),
-    "FI822": Warn(
-        "the endpoint picker does not track the caches of prefillers",
-        "set fusioninfer.io/picker to one in the message, or accept routing by queue and cache use",
-        "up to llm-d 0.4 the prefix scorer tracks decoders only, so all prefillers get the same score",
-        event="PrefillersNotRemembered",
     ),
     "FI823": Error(
         "a decoder's sidecar is of another generation than the endpoint picker",

@@ -73,8 +73,6 @@ class Disaggregation:
     before: tuple[dict[str, Any], ...]
     """Plugins in the order of declaration: a decider precedes the handler that names it."""
     handler: dict[str, Any]
-    remembers: bool = True
-    """Whether its prefix scorer tracks prompts per prefiller, and not only per decoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Picker:
     """None: it does not support prefill and decode."""
     is_limited: bool = True
     """Whether its prefix scorer has the parameters that limit what it keeps."""
-    plugins: Plugins = field(default_factory=dict)
+    plugins: Plugins = ()
     """Empty: the configuration of an author is not checked beyond its kind."""
     apis: tuple[str, ...] = (CONFIG_API,)
     """The versions of configurations that it reads; its own are of the first."""
@@ -95,16 +93,8 @@ class Picker:
     """The fields of its configuration; any other one stops it."""
     gates: tuple[str, ...] = ()
     """The feature gates that it knows; any other one stops it."""
-    fielded: Mapping[str, str] = field(default_factory=dict)
-    """Feature gates that stop it unless this field is set."""
     fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Parameters (plugin, parameter) that stop it, each with its replacement."""
-    strict: bool = False
-    """Whether a parameter that a plugin does not know stops it, unless the plugin reads none. Such a one adds
-    parsers, detectors and data sources that a configuration does not declare, makes plugins in the order of
-    their dependencies, and takes values of feature gates (`flowControl=false`)."""
-    deciders: Mapping[str, str] = field(default_factory=dict)
-    """Profile handlers that stop it without their decider, each with its default decider."""
+    """Parameters (plugin, parameter) of earlier generations that stop it, each with its replacement."""
     flags: tuple[str, ...] = ()
     """In addition to those of every generation."""
     removed: frozenset[str] = frozenset()
@@ -121,8 +111,6 @@ class Picker:
     """Whether the tests run it; else it is by its sources."""
     active_ports: bool = True
     """Whether it follows the pool's ports, and reads from a pod's annotation on which of them it serves."""
-    bands: bool = True
-    """Whether its flow control admits requests of other priorities than 0."""
 
     def starts(self, served: Collection[str]) -> bool:
         """Return whether it starts where InferenceObjectives of these apiVersions are served."""
@@ -154,7 +142,13 @@ _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
 """vLLM's name since 0.11; GIE before 1.3 defaults to the old name, and GIE 1.5 rejects the flag."""
 _MOVED: Final = {
-    **{(PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}" for name in LLM_D_0_10[PREFIX_PRODUCER] or ()},
+    **{
+        (PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}"
+        for name in (
+            *("blockSize", "blockSizeTokens", "maxPrefixTokensToMatch", "maxPrefixBlocksToMatch"),
+            *("lruCapacityPerServer", "autoTune"),
+        )
+    },
     ("pd-profile-handler", "threshold"): "prefix-based-pd-decider",
 }
 """Where parameters have gone since llm-d 0.9 (`pkg/epp/framework/plugins`)."""
@@ -200,7 +194,6 @@ def _sidecar(image: str, *connectors: str) -> SidecarRelease:
 
 _ALWAYS: Final = "always-disagg-pd-decider"
 _DECIDED: Final = {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": _ALWAYS}}}
-_DECIDERS: Final = {"pd-profile-handler": "prefix-based-pd-decider", "disagg-profile-handler": ""}
 
 PICKERS: Final = {
     row.name: row
@@ -212,7 +205,6 @@ PICKERS: Final = {
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
             active_ports=False,
-            bands=False,
         ),
         Picker("gie-1.3", f"{_GIE}:v1.3.1", active_ports=False),
         Picker("gie-1.4", f"{_GIE}:v1.4.0"),
@@ -237,11 +229,9 @@ PICKERS: Final = {
             rights=_WATCHES,
             needs=(_OBJECTIVES_CRD,),
             active_ports=False,
-            bands=False,
             disaggregation=Disaggregation(
                 ({"type": "prefill-header-handler"},),
                 {"type": "pd-profile-handler", "parameters": {"threshold": 0}},
-                remembers=False,  # GIE before 1.3 indexes the pod of the primary profile (`prefix/plugin.go`)
             ),
         ),
         Picker(
@@ -251,8 +241,6 @@ PICKERS: Final = {
             plugins=LLM_D_0_7,
             fields=FIELDS_0_7,
             gates=("dataLayer", "flowControl", "prepareDataPlugins"),
-            fielded={"dataLayer": "data"},  # `pkg/epp/config/loader/configloader.go`
-            deciders=_DECIDERS,
             fatal={(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"},
             env=(("OTEL_TRACES_SAMPLER_ARG", "0"),),  # tracing has no switch (`pkg/telemetry/tracing.go`)
             disaggregation=Disaggregation(({"type": "disagg-headers-handler"}, {"type": _ALWAYS}), _DECIDED),
@@ -278,8 +266,6 @@ PICKERS: Final = {
             apis=(ROUTER_API, CONFIG_API),
             fields=FIELDS_0_10,
             gates=("flowControl", "haPopulateNonLeaderDatastore"),
-            strict=True,
-            deciders=_DECIDERS,
             fatal=_MOVED,
             flags=("--allow-experimental-plugins=true",),  # no preset has one: its author asks for it
             removed=_NAMES | _SCRAPES,
@@ -312,11 +298,7 @@ def is_gone(image: str) -> bool:
     return image.partition("@")[0].partition(":")[0] in GONE
 
 
-ADVISED: Final = tuple(
-    row.name
-    for row in PICKERS.values()
-    if row.disaggregation and row.disaggregation.remembers and not is_gone(row.image)
-)
-"""What findings advise for prefill and decode: it tracks the prompts of each prefiller, and can be pulled."""
+ADVISED: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation and not is_gone(row.image))
+"""What findings advise for prefill and decode: its image can be pulled."""
 SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}
 """The generation of a sidecar by `release_of` its image."""

@@ -12,7 +12,6 @@ from intent.annotations import (
     HOSTNAMES,
     NO_ROUTING,
     PICKER,
-    PRIORITY,
     ROUTING_KEYS,
     SERVING_LABELS,
     SPLIT,
@@ -23,8 +22,7 @@ from intent.annotations import (
 from intent.errors import FieldError, Finding
 from intent.gang import DISAGGREGATED, ENCODER
 from intent.names import LABEL, PICKER_ENDING, picker_name
-from intent.pickers.configuration import FLOW_CONTROL, check_config, has_flow_control
-from intent.priority import number_of
+from intent.pickers.configuration import check_config
 from intent.service.member import Member
 from intent.service.rules import disagreement
 from intent.settings import Settings
@@ -111,34 +109,16 @@ def routing_problem(routing: Routing, *, split: bool, settings: Settings) -> Fie
         return FieldError(path(STRATEGY), routing.strategy, ALONE, "FI801")
     if routing.strategy and routing.strategy != DISAGGREGATION and split:
         return FieldError(path(STRATEGY), routing.strategy, SPLIT, "FI802")
-    picker = picker_of(routing, split=split, settings=settings)
-    return _unable(routing, picker) or _without_bands(routing, picker)
+    return _unable(routing, picker_of(routing, split=split, settings=settings))
 
 
 def _unable(routing: Routing, picker: Picker) -> FieldError | None:
-    """FI805, FI822: the generation supports the strategy, and tracks prefillers."""
-    support = picker.disaggregation
-    if routing.strategy != DISAGGREGATION or (support and support.remembers):
+    """FI805: the generation supports the strategy."""
+    if routing.strategy != DISAGGREGATION or picker.disaggregation:
         return None
     key, value = (PICKER, routing.picker) if routing.picker else (STRATEGY, routing.strategy)
-    if support is None:
-        message = f"{picker.name} does not support prefill and decode; use {' or '.join(ADVISED)}"
-        return FieldError(path(key), value, message, "FI805")
-    message = f"{picker.name} does not track the prompts of prefillers; use {' or '.join(ADVISED)}"
-    return FieldError(path(key), None, message, "FI822")
-
-
-def _without_bands(routing: Routing, picker: Picker) -> FieldError | None:
-    """FI119: with flow control, a generation that knows no priority but 0 rejects every other request.
-
-    Source: `pkg/epp/flowcontrol/registry` of kubernetes-sigs/gateway-api-inference-extension v1.2.1
-    (`ErrPriorityBandNotFound`).
-    """
-    if picker.bands or not number_of(routing.priority) or not has_flow_control(routing.config):
-        return None
-    message = f"{picker.name} with {FLOW_CONTROL} knows no priority but 0, and rejects all other requests"
-    remedy = f"remove the feature gate, or choose a newer generation with {PICKER}"
-    return FieldError(path(PRIORITY), routing.priority, f"{message}; {remedy}", "FI119")
+    message = f"{picker.name} does not support prefill and decode; use {' or '.join(ADVISED)}"
+    return FieldError(path(key), value, message, "FI805")
 
 
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:

@@ -89,9 +89,6 @@ DECODES: Final = decode(routing=PD)
 E: Final = member("e", "encoder", size=1, scheduler="", port=9, created="2025-12-31")
 PRESET: Final = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
 PARSED: Final = f"{PRESET}parser: {{pluginRef: queue-scorer}}\n"
-NO_EFFECT: Final = yaml.dump(presets(PICKERS["gie-1.5"])["prefix-cache"]).replace(
-    "lruCapacityPerServer", "lru"
-)
 
 
 def case(outcome: str, *members: Member, **known: Any) -> Case:
@@ -111,7 +108,6 @@ PLANS: Final[dict[str, Case]] = {
     "a configuration that stops the picker": case(
         "held FI811 w", worker(routing=Routing(config="kind: Other"))
     ),
-    "a parameter without effect": case("routes FI818 w", worker(routing=Routing(config=NO_EFFECT))),
     "members that disagree": case("held FI806 d p", prefill(routing=QUEUES), DECODES),
     "a decoder without the strategy": case(
         "held FI807 d2", prefill(), DECODES, decode("d2", role_name="decode-2")
@@ -129,9 +125,8 @@ PLANS: Final[dict[str, Case]] = {
     "the common picker has its sidecar": case(
         "routes", prefill(), decode(routing=replace(PD, picker="llm-d-0.9"))
     ),
-    "the default picker remembers prefillers": case("routes", prefill(), DECODES),
-    "one that forgets them": case(
-        "routes FI822 FI825 d d p p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
+    "one whose image is gone": case(
+        "routes FI825 d p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
     ),
     "a strategy and a configuration": case("held FI804 w", worker(routing=Routing("queue-size", config="x"))),
     "a gateway without a strategy": case(

@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.pickers.generations import PICKERS, Picker
-from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, QUEUE_SCORER, is_picker
+from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, QUEUE_SCORER
 from intent import yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
 from sync.parts.strategies import MEANING, WEIGHTS, preset, preset_text, presets
@@ -29,9 +29,8 @@ def test_only_plugins_and_parameters_of_the_generation_are_named(row: Picker, st
     unknown = [
         (plugin["type"], name)
         for plugin in config["plugins"]
-        for name in plugin.get("parameters", {})
-        if row.plugins
-        if name not in (row.plugins[plugin["type"]] or (name,)) or (plugin["type"], name) in row.fatal
+        for name in ("", *plugin.get("parameters", {}))
+        if row.plugins and (plugin["type"] not in row.plugins or (plugin["type"], name) in row.fatal)
     ]
     assert unknown == []
 
@@ -46,7 +45,7 @@ def test_every_profile_has_a_load_term(row: Picker, strategy: str) -> None:
 def test_every_scorer_has_a_weight_and_the_picker_plugin_is_last(row: Picker, strategy: str) -> None:
     for plugins in made(row, strategy).values():
         names = [str(plugin["pluginRef"]) for plugin in plugins]
-        assert [is_picker(name) for name in names] == [False] * (len(names) - 1) + [True]
+        assert [name == MAX_SCORE for name in names] == [False] * (len(names) - 1) + [True]
         weighted = [name for name, plugin in zip(names, plugins, strict=True) if "weight" in plugin]
         assert [name for name in names if name.endswith("-scorer")] == weighted
 

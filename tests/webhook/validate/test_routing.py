@@ -31,7 +31,6 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"strategy": "fastest"}, "FI104"),
         ({"strategy": "queue-size", "hostnames": "a.b"}, "FI803"),
         ({"priority": "2147483648", "strategy": "queue-size"}, "FI104"),
-        ({"priority": "-1", "picker": "llm-d-0.4", "endpoint_picker_config": FLOW_CONTROL}, "FI119"),
         ({"picker": "llm-d-0.7", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
     ],
 )
@@ -70,11 +69,10 @@ def test_a_valid_routing_annotation_has_no_findings(annotations: dict[str, Any])
     ("own", "operators", "found"),
     [
         ({}, "gie-1.4", ("FI805", "error")),
-        ({}, "llm-d-0.4", ("FI822", "warning")),
-        ({"picker": "llm-d-0.4"}, "llm-d-0.7", ("FI822", "warning")),
+        ({"picker": "gie-1.4"}, "llm-d-0.7", ("FI805", "error")),
     ],
 )
-def test_an_endpoint_picker_that_cannot_disaggregate_or_forgets_prefillers_is_reported(
+def test_an_endpoint_picker_that_cannot_disaggregate_is_reported(
     own: dict[str, Any], operators: str, found: tuple[str, str]
 ) -> None:
     asked = lws(strategy="pd-disaggregation", component_type="decoder", **own)
