@@ -179,11 +179,9 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 
 def _spelled(key: Any) -> str:
-    return (
-        {True: "true", False: "false", None: "null"}.get(key, str(key))
-        if not isinstance(key, int | float) or isinstance(key, bool)
-        else str(key)
-    )
+    if key is None:
+        return "null"
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 for _class in (Loader, Dumper):
@@ -220,39 +218,6 @@ def problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     return f"{where}{getattr(error, 'problem', None) or str(error).partition(chr(10))[0]}"
-
-
-def unclosed(text: str, error: Exception) -> tuple[yaml.Mark, int] | None:
-    """Return where a quote opens that is not closed in time, and the line (from 1) in which it ends.
-
-    A quote runs over lines up to the next one, which is meant to open a value of its own; the text behind it
-    is an error then. The line is 0 if there is no such quote. None: the error is another one.
-    """
-    mark, end = getattr(error, "problem_mark", None), -1
-    if str(getattr(error, "context", "")).startswith("while scanning a quoted scalar"):
-        mark = getattr(error, "context_mark", None)
-        found = mark
-    else:
-        found = None
-    if mark is None:
-        return None
-    for opens, closes in reversed(_over_lines(text)):
-        if closes.line == (found or mark).line:
-            end = closes.line if found is None else end
-            found = opens
-    return (found, end + 1) if found else None
-
-
-def _over_lines(text: str) -> list[tuple[yaml.Mark, yaml.Mark]]:
-    """Return the quoted values that end in another line, as far as the text can be read."""
-    found: list[tuple[yaml.Mark, yaml.Mark]] = []
-    try:
-        for token in yaml.scan(text, Loader=Loader):
-            if isinstance(token, yaml.ScalarToken) and token.style in {"'", '"'}:
-                found.append((token.start_mark, token.end_mark))  # noqa: PERF401 - kept where an error ends it
-    except (yaml.YAMLError, RecursionError):
-        pass
-    return [(opens, closes) for opens, closes in found if opens.line < closes.line]
 
 
 def dump(value: Any) -> str:

@@ -40,11 +40,6 @@ ROWS: Final[dict[str, Code]] = {
         "write names of fields and of items, from `spec` of the pod: `containers/vllm/env/DEBUG`",
         "a field is misspelt, or the path is written with dots or as a JSON pointer",
     ),
-    "FI972": Error(
-        "a template sets what each service sets itself",
-        "remove the field from the template, and set it in the services",
-        "templates of other systems have replicas, sizes or templates of their own",
-    ),
     "FI973": Error(
         "two items of a list have the same key",
         "keep one of them: items merge by name, ports by number and protocol, mounts by path",

@@ -212,11 +212,10 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
         for value, node in yaml.load_nodes(text):
             yield value, Lines.of(node)
     except yaml.UNREADABLE as error:
-        quote = yaml.unclosed(text, error)
-        mark = quote[0] if quote else getattr(error, "problem_mark", None)
-        line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
+        mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        problem = _explained(UNCLOSED[bool(quote[1])].format(quote[1]) if quote else said, text, line)
+        line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
+        problem = _explained(said, text, line)
         raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
 
 
@@ -228,13 +227,10 @@ EXPLAINED: Final = {
     "expected ',' or ']'": "a ',' or a ']' is missing before this",
     "expected ',' or '}'": "a ',' or a '}' is missing before this",
     "expected the node content": "a value is missing before this",
+    "found unexpected end of stream": "a quote or a bracket is not closed",
     "a key must be text": "a key must be text",
 }
 """What errors of the parser mean, by their beginnings."""
-UNCLOSED: Final = (
-    "the quote that opens here is not closed",
-    "the quote that opens here ends in line {}: close it",
-)
 UNRENDERED: Final = "this may be a template that was not rendered: pass the output of "
 PLACEHOLDER: Final = re.compile(r"(?<!\$)\$\{[A-Za-z_]\w*[}:]|__[A-Z][A-Z0-9_]*__")
 """A placeholder of envsubst, or of a script that fills in a file."""

@@ -22,17 +22,9 @@ LARGEST: Final = 64 * 1024
 """Bytes of a spec, as JSON; services keep no more of all their templates together."""
 TOO_LARGE: Final = "FI970"
 REMOVAL: Final = "FI971"
-NOT_OURS: Final = "FI972"
 REPEATED: Final = "FI973"
 PRIORITY: Final = "FI974"
 UNUSED: Final = "FI330"
-OF_SERVICES: Final = {
-    "replicas": "the replicas of a service are its own: set them there, or by an autoscaler",
-    "size": "the size of a group is the service's own: set spec.leaderWorkerTemplate.size there",
-    "nodeCount": "the size of a group is the service's own: set multinode.nodeCount of the role there",
-    "baseRefs": "a template has no templates: name them all in the service, in order",
-}
-"""Names that authors expect, and that no template has."""
 
 
 def too_large(template: Object) -> FieldError | None:
@@ -57,22 +49,14 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield over
         return
     spec = mapping(template.get("spec"))
-    yield from _misplaced(spec, "spec")
     for at, one in enumerate(listed(spec.get("pods"))):
         path, pods = f"spec.pods[{at}]", mapping(one)
-        yield from _misplaced(pods, path)
         yield from _removals(listed(pods.get("remove")), f"{path}.remove")
         yield from _repeated(pods.get("template"), f"{path}.template")
         yield from _variables(pods.get("template"), f"{path}.template")
     if spec.get("priority") is not None and not as_text(spec["priority"]):
         yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, PRIORITY)
     yield from _unused(mapping(spec.get("lora")))
-
-
-def _misplaced(fields: Object, path: str) -> Iterator[FieldError]:
-    for name, remedy in OF_SERVICES.items():
-        if fields.get(name) is not None:
-            yield FieldError(f"{path}.{name}", None, f"is no field of a template: {remedy}", NOT_OURS)
 
 
 def _unused(lora: Object) -> Iterator[FieldError]:

@@ -55,28 +55,6 @@ def validated(tmp_path: Path, *documents: str, fail: bool = False) -> tuple[int,
     return result.exit_code, result.output
 
 
-NAMED: Final = "service: qwen"
-BROKEN: Final = {
-    "one": (lws().replace(NAMED, "service: 'qwen"), "a.yaml:6:29: the quote that opens here"),
-    "a double one": (lws().replace(NAMED, 'service: "qwen'), "a.yaml:6:29: the quote that opens here"),
-    "the first of several": (
-        lws().replace(NAMED, 'service: "qwen').replace("name: vllm", 'name: "vllm"'),
-        "a.yaml:6:29: the quote that opens here ends in line 14: close it",
-    ),
-    "a value over lines is no cause of another error": (
-        lws().replace("name: a\n", 'name: "a\n    "\n').replace("size: 1", "size: 1: 2"),
-        "a.yaml:11:12: a ':' is not allowed here",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "said"), BROKEN.values(), ids=BROKEN)
-def test_a_quote_that_is_not_closed_is_reported_where_it_opens(tmp_path: Path, text: str, said: str) -> None:
-    code, output = validated(tmp_path, text)
-
-    assert (code, said in output) == (2, True), output
-
-
 @pytest.mark.parametrize(
     "expression",
     [

@@ -59,9 +59,6 @@ MISTAKES: Final[dict[str, tuple[Object, str, str]]] = {
         f"FI971 {REMOVED}",
         "remove tolerations as a whole",
     ),
-    "replicas": (template(replicas=2), "FI972 spec.replicas", "set them there"),
-    "a size": (template({"size": 2}), "FI972 spec.pods[0].size", "leaderWorkerTemplate.size"),
-    "templates of its own": (template(baseRefs=["a"]), "FI972 spec.baseRefs", "in order"),
     "a container twice": (pod(containers=[ENGINE, ENGINE]), f"FI973 {POD}.containers[1]", "the same name"),
     "a port twice": (
         engine(ports=[{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]),

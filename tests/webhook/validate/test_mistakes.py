@@ -35,7 +35,6 @@ OTHERS: Final = {
     "FI330": "rules about InferenceTemplates",
     "FI970": "rules about InferenceTemplates",
     "FI971": "rules about InferenceTemplates",
-    "FI972": "rules about InferenceTemplates",
     "FI973": "rules about InferenceTemplates",
     "FI974": "rules about InferenceTemplates",
     "FI975": "the report of an import",
