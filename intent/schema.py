@@ -22,7 +22,7 @@ Violations = Iterator["Violation"]
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
-_PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
+PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def _in_fields(value: Object, schema: Object, path: str) -> Violations:
             yield _wrong(f"{path}.{name}", None, "is required")
     for name, item in value.items():
         if name not in known:
-            if schema.get(_PRESERVED):
+            if schema.get(PRESERVED):
                 continue
             yield Violation(f"{path}.{name}", None, "unknown field", name, tuple(known))
         elif item is not None:

@@ -12,10 +12,9 @@ from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
 from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
-from intent.inferenceservice import embedded
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.picker import arguments, removed
-from intent.inferenceservice.read import InferenceServiceIntent, ReadResult, read
+from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
 from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
@@ -59,12 +58,12 @@ def _findings(
     if over is not None:
         yield over
         return
-    service, errors = _read(live)
+    service, errors = read(live, in_full=True)
     if service is None:
         yield from errors
         return
     known_service, _ = read(old)
-    yield from ratcheted(errors, lambda: _read(old)[1])
+    yield from ratcheted(errors, lambda: read(old, in_full=True)[1])
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
@@ -83,12 +82,6 @@ def _findings(
     yield from _of_routes(service)
     stays = known_service is not None and brought(known_service) == brought(service)
     yield from (replace(one, softened=stays) for one in not_allowed(service, settings))
-
-
-def _read(service: Object | None) -> ReadResult:
-    """Read an InferenceService, with the errors of the specs of other APIs in it."""
-    found, errors = read(service)
-    return found, (*errors, *embedded.findings(service))
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

@@ -30,9 +30,9 @@ ROWS: Final[dict[str, Code]] = {
         event="SecondRouter",
     ),
     "FI705": Error(
-        "a name is used twice",
-        "give each role its own name; with a router, do not use the name epp",
-        "the LeaderWorkerSet, the status and the Service of a role are named after it",
+        "a role has the name of the endpoint picker",
+        "rename the role: with a router, do not use the name epp",
+        "the Service of a role is named after it, and would be that of the endpoint picker",
         event="DuplicateRole",
     ),
     "FI706": Error(

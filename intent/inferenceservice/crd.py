@@ -145,26 +145,23 @@ def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
 
 @cache
 def schema() -> Object:
-    """Return the schema of the whole object, with references resolved and upstream's schemas embedded."""
-    made = InferenceService.model_json_schema()
-    whole = structural(made, made["$defs"])
+    """Return the schema of the whole object, with upstream's schemas embedded."""
+    whole = of_models()
     role = whole["properties"]["spec"]["properties"]["roles"]["items"]
     fields = role["properties"]
     role["properties"] = fields | {name: _embedded(fields[name], field) for name, field in EMBEDDED.items()}
     return whole | {"properties": whole["properties"] | METADATA, "required": ["spec"]}
 
 
+def of_models() -> Object:
+    """Return the schema that the models have, with references resolved; a caller may change it."""
+    made = InferenceService.model_json_schema()
+    return structural(made, made["$defs"])
+
+
 def _embedded(node: Object, field: Embedded) -> Object:
     """Return the schema of a field that contains a spec of another API, described as in the models."""
     return {"description": f"{node['description']} As in {field.schema.source}.", **field.schema.root}
-
-
-def fields_at(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    """Return the fields of the object at a path; empty if its schema is not known."""
-    node = schema()
-    for step in path:
-        node = node.get("items", {}) if isinstance(step, int) else node.get("properties", {}).get(step, {})
-    return tuple(node.get("properties", ()))
 
 
 def structural(node: Object, definitions: Object) -> Object:
@@ -174,6 +171,8 @@ def structural(node: Object, definitions: Object) -> Object:
     kept = {key: item for key, item in node.items() if key not in _LEFT_OUT}
     if "description" in kept:
         kept["description"] = " ".join(kept["description"].split())
+    if "const" in kept:
+        kept["enum"] = [kept.pop("const")]
     beside = kept.pop("additionalProperties", False)
     if isinstance(beside, dict):
         kept["additionalProperties"] = structural(beside, definitions)

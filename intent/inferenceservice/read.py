@@ -4,7 +4,7 @@ The schema is `intent.inferenceservice.v1alpha1`, documented in `docs/inferences
 raises, whatever the object contains.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,10 +25,9 @@ from intent.annotations import (
     Routing,
 )
 from intent.annotations import read as read_annotations
-from intent.errors import FieldError, Subject, each_nearest, suggested
-from intent.inferenceservice import v1alpha1
+from intent.errors import FieldError, Subject
+from intent.inferenceservice import shape, v1alpha1
 from intent.inferenceservice.affinity import NodeLabels
-from intent.inferenceservice.crd import fields_at
 from intent.inferenceservice.topology import PASSED, ROUTERS, findings, splits
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
@@ -42,28 +41,7 @@ KIND: Final = v1alpha1.KIND
 CARRIED: Final = (*PASSED, QUEUE_NAME)
 """Annotations that LeaderWorkerSets get from the InferenceService, or from the template of the role."""
 MODELS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE)
-SpecPath = tuple[int | str, ...]
 ROUTER_KEYS: Final = frozenset({*v1alpha1.ROUTER_FIELDS, "template"})
-MOST: Final = 256
-"""The most findings reported; an object may have one for each of its fields."""
-
-_SHAPES: Final = {
-    "missing": "is required",
-    "int_type": "must be a whole number",
-    "string_type": "must be a string",
-    "model_type": "must be an object",
-    "dict_type": "must be an object",
-    "list_type": "must be a list",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "too_short": "must have at least {min_length} item",
-    "string_too_short": "must not be empty",
-    "too_long": "must have at most {max_length} items",
-    "string_too_long": "must be at most {max_length} characters",
-    "literal_error": "must be {expected}",
-}
-"""Messages by pydantic's type of error (`pydantic-core` `ErrorType`), with its values in braces."""
-_LABEL: Final = "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,27 +161,29 @@ class InferenceServiceIntent:
 ReadResult = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
 
 
-def read(obj: Any) -> ReadResult:
+def read(obj: Any, *, in_full: bool = False) -> ReadResult:
     """Read an InferenceService, with all errors that need no other object.
 
-    Returns None if a field has the wrong type; otherwise it may still violate a rule or have unknown fields.
+    `in_full`: report all that the definition's schema refuses, as the API server does, not only what cannot
+    be read. Returns None if a field has the wrong type; otherwise it may still violate a rule.
     """
-    found, errors = _validated({key: value for key, value in mapping(obj).items() if key != "status"})
-    if found is None:
-        return None, errors
-    return _service(found), (*errors, *findings(found))
+    fields = {key: value for key, value in mapping(obj).items() if key != "status"}
+    found, is_valid = _validated(fields)
+    own = tuple(shape.of_fields(fields)) if in_full or not is_valid else ()
+    reported = {one.path for one in own}
+    rules = [one for one in (findings(found) if found else ()) if one.path not in reported]
+    specs = shape.of_specs(fields) if in_full else ()
+    return _service(found) if found else None, (*own, *rules, *specs)
 
 
-def _validated(obj: Object) -> tuple[v1alpha1.InferenceService | None, tuple[FieldError, ...]]:
-    """Check types. An unknown field is an error, and the other fields are read anyway."""
-    try:
-        return v1alpha1.InferenceService.model_validate(obj), ()
-    except ValidationError as strict:
-        errors = tuple(violations(strict))
-    try:
-        return v1alpha1.InferenceService.model_validate(obj, extra="ignore"), errors
-    except ValidationError:
-        return None, errors
+def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, bool]:
+    """Check types, and return whether there are no others: with an unknown field, the rest is read anyway."""
+    for extra in ("forbid", "ignore"):
+        try:
+            return v1alpha1.InferenceService.model_validate(fields, extra=extra), extra == "forbid"
+        except ValidationError:
+            continue
+    return None, False
 
 
 def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
@@ -340,38 +320,3 @@ def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
     if splits(spec):
         return DISAGGREGATION
     return "" if {"configRef", "pool"} & set(role.given) else role.strategy
-
-
-# --- errors of pydantic, as field errors ------------------------------------------------------------
-
-
-def violations(found: ValidationError) -> Iterator[FieldError]:
-    """Convert the errors of a validation, at most `MOST`."""
-    errors = found.errors(include_url=False)[:MOST]
-    unknown = (one["loc"] for one in errors if one["type"] == "extra_forbidden")
-    meant = each_nearest((str(path[-1]), fields_at(path[:-1])) for path in unknown)
-    for one in errors:
-        path, where = one["loc"], shown(one["loc"])
-        if one["type"] == "extra_forbidden":
-            hint = suggested(next(meant), f"known are {', '.join(fields_at(path[:-1]))}")
-            yield FieldError(where, None, f"unknown field{hint}", "FI702")
-        elif one["type"] == "string_pattern_mismatch":
-            yield FieldError(where, one["input"], _LABEL, "FI105")
-        else:
-            message = _message(one["type"], one.get("ctx", {})) or one["msg"]
-            yield FieldError(where, _value(one["input"]), message, "FI701")
-
-
-def shown(path: SpecPath) -> str:
-    """Format a path as Kubernetes does: `spec.roles[1].multinode.nodeCount`."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
-
-
-def _message(kind: str, values: Mapping[str, Any]) -> str:
-    return _SHAPES.get(kind, "").format_map(values).replace("'", "")
-
-
-def _value(given: Any) -> Any:
-    """Return a scalar to show in the message; None for objects and lists."""
-    return None if isinstance(given, dict | list) else given

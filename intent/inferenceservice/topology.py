@@ -101,15 +101,6 @@ def _routers(service: InferenceService) -> Iterator[FieldError]:
         yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
 
 
-def _unique_names(service: InferenceService) -> Iterator[FieldError]:
-    """FI705: role names are unique."""
-    first: dict[str, int] = {}
-    for at, role in enumerate(service.spec.roles):
-        if first.setdefault(role.name, at) != at:
-            message = f"must be unique: spec.roles[{first[role.name]}] has the same name"
-            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
-
-
 def _pickers_name(service: InferenceService) -> Iterator[FieldError]:
     """FI705: no role has the name of the endpoint picker: LWS creates a Service of the role's name."""
     roles = service.spec.roles
@@ -291,7 +282,6 @@ RULES: Final[tuple[TopologyRule, ...]] = (
     _annotations,
     _topology,
     _routers,
-    _unique_names,
     _pickers_name,
     _fields,
     _strategy,

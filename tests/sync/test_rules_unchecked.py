@@ -55,6 +55,11 @@ def has_no_routes(found: Objects, _usual: Objects) -> bool:
     return not {kind for kind, _ in found} & (ROUTES - {"Service"})
 
 
+def has_no_picker(found: Objects, usual: Objects) -> bool:
+    """No endpoint picker is written, and nothing of another name."""
+    return found.keys() <= usual.keys() and ("Deployment", "r1-epp") not in found
+
+
 def is_copied(found: Objects, usual: Objects) -> bool:
     """Only contents differ: they are the API server's, or the admission's of a LeaderWorkerSet, to check."""
     return found.keys() == usual.keys() and found != usual
@@ -105,7 +110,6 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI702", with_role(replica=2), is_nothing),
     ("FI703", of_service(WORKER, role("p", "prefiller"), router()), has_more(("LeaderWorkerSet", "r1-p"))),
     ("FI704", of_service(WORKER, router(), router(name="other", strategy="queue-size")), is_ignored),
-    ("FI705", of_service(WORKER, WORKER, router()), is_ignored),  # others of one name the definition refuses
     ("FI705", of_service(WORKER, role("epp"), router()), has_more(("LeaderWorkerSet", "r1-epp"))),
     ("FI706", with_role(httproute={"parentRefs": [{"name": "x"}]}), is_ignored),
     ("FI706", with_router(replicas=3), is_ignored),
@@ -126,8 +130,9 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
         with_picker(containers=[{"name": "epp", "args": ["--pool-name=x", "--config-file=x"]}]),
         has_its_rights,
     ),
-    ("FI734", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
-    ("FI734", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
+    ("FI701", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
+    ("FI701", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
+    ("FI734", with_router(pool={"ref": {"name": "r1-pool"}}), has_no_picker),
     (
         "FI104",
         of_service(

@@ -39,10 +39,9 @@ STRICTER: Final = (
         '            lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
     ),
     Change(
-        "return _service(found), (*errors, *findings(found))",
-        'stale = FieldError("spec", 1, "is out of date", "FI703")\n'
-        '    old = (stale,) if found.metadata.get("name") == "out-of-date" else ()\n'
-        "    return _service(found), (*errors, *findings(found), *old)",
+        "    specs = shape.of_specs(fields) if in_full else ()\n",
+        '    stale = FieldError("spec", 1, "is out of date", "FI703")\n'
+        '    specs = (stale,) if found and found.metadata.get("name") == "out-of-date" else ()\n',
     ),
 )
 NEXT: Final = (*OTHER_RECORDS, *OTHER_RULES, *STRICTER)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from intent.inferenceservice.embedded import MOST, findings
+from intent.inferenceservice.shape import MOST, of_specs
 from tests.builders.isvc import isvc, worker
 from tests.builders.lws import changed
 
@@ -13,8 +13,8 @@ POD = "spec.roles.0.template.spec"
 CONTAINER = f"{POD}.containers.0"
 
 
-def said(service: Object | None) -> list[str]:
-    return [str(one) for one in findings(service)]
+def said(service: Object) -> list[str]:
+    return [str(one) for one in of_specs(service)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,6 @@ def test_scaling_and_rollouts_have_their_own_codes(field: str, value: Object, ex
 @pytest.mark.parametrize(
     "service",
     [
-        None,
         {},
         {"spec": []},
         {"spec": {"roles": {"a": 1}}},

@@ -11,7 +11,7 @@ from catalog.codes import CODES
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX, path
 from intent.errors import FieldError
-from intent.inferenceservice.crd import fields_at
+from intent.inferenceservice.crd import schema
 from intent.inferenceservice.members import authored
 from intent.inferenceservice.read import read
 from intent.inferenceservice.topology import ELSEWHERE
@@ -174,8 +174,10 @@ def test_a_refused_value_adds_no_finding_but_its_own(case: Path) -> None:
 def field_at(path: str) -> bool:
     """Return whether an InferenceService has a field at a path."""
     above, _, name = path.rpartition(".")
-    steps = re.findall(r"[A-Za-z]+|[0-9]+", above)
-    return name in fields_at(tuple(int(step) if step.isdecimal() else step for step in steps))
+    node = schema()
+    for step in re.findall(r"[A-Za-z]+|[0-9]+", above):
+        node = node.get("items", {}) if step.isdecimal() else node.get("properties", {}).get(step, {})
+    return name in node.get("properties", ())
 
 
 SERVICE: Final = read(isvc(router(), worker(worker=template())))[0]
