@@ -7,7 +7,7 @@ from catalog.codes.code import Code, Error, Warn
 ROWS: Final[dict[str, Code]] = {
     "FI701": Error(
         "a field of the InferenceService is missing or has the wrong type",
-        "write the field as documented in docs/inferenceservice.md",
+        "correct the field as the message says; docs/inferenceservice.md has the fields",
         "in a cluster the API server refuses it by the schema; files have only this check",
         event="FieldInvalid",
     ),
@@ -59,35 +59,11 @@ ROWS: Final[dict[str, Code]] = {
         "an annotation of a LeaderWorkerSet was written on an InferenceService, or on the template of a role",
         event="AnnotationMisplaced",
     ),
-    "FI710": Error(
-        "the Gateway API refuses the route or the gateway",
-        "correct the field as the message says; the schema is that of the Gateway API, v1",
-        "a value has the wrong type or length, or a field is missing",
-        event="RouteFieldInvalid",
-    ),
-    "FI711": Error(
-        "Kubernetes refuses the Ingress",
-        "correct the field as the message says; the schema is that of networking.k8s.io/v1",
-        "a value has the wrong type, or a field is missing",
-        event="IngressFieldInvalid",
-    ),
     "FI715": Error(
         "a role has both replicas and scaling",
         "remove replicas, or scaling; the present number of replicas stays when you remove replicas",
         "replicas is a fixed number, and scaling lets an autoscaler choose it; the autoscaler wins meanwhile",
         event="ReplicasAndScaling",
-    ),
-    "FI716": Error(
-        "Kubernetes refuses the scaling of a role",
-        "correct the field as the message says; the schema is that of a HorizontalPodAutoscaler",
-        "a value has the wrong type, or a field is missing",
-        event="ScalingInvalid",
-    ),
-    "FI717": Error(
-        "LeaderWorkerSet refuses the rollout strategy of a role",
-        "correct the field as the message says; the schema is that of LeaderWorkerSet",
-        "a value has the wrong type, or a field is misspelt",
-        event="RolloutInvalid",
     ),
     "FI731": Error(
         "workers in a replica of one node",

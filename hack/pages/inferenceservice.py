@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from hack.markdown import table
 from intent import Object
-from intent.inferenceservice.crd import schema
-from intent.inferenceservice.embedded import EMBEDDED
+from intent.inferenceservice.crd import EMBEDDED, schema
 
 
 def blocks() -> Mapping[str, str]:

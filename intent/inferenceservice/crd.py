@@ -11,9 +11,18 @@ from copy import deepcopy
 from functools import cache
 from typing import Final
 
+from catalog.schemas import (
+    AUTOSCALER,
+    GATEWAY,
+    HTTP_ROUTE,
+    INGRESS,
+    POD_TEMPLATE,
+    ROLLOUT,
+    Schema,
+    schemas,
+)
 from intent import Object
 from intent.annotations import DISAGGREGATION
-from intent.inferenceservice.embedded import EMBEDDED, Embedded
 from intent.inferenceservice.topology import (
     A_ROUTERS,
     NEEDS_TEMPLATE,
@@ -143,13 +152,27 @@ def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
 # --- the schema ---------------------------------------------------------------------------------------
 
 
+EMBEDDED: Final = {
+    "scaling": AUTOSCALER,
+    "rolloutStrategy": ROLLOUT,
+    "template": POD_TEMPLATE,
+    "worker": POD_TEMPLATE,
+    "httproute": HTTP_ROUTE,
+    "gateway": GATEWAY,
+    "ingress": INGRESS,
+}
+"""The fields of a role that contain specs of other APIs, with the names of their schemas. The rules of these
+APIs beyond them are for the API server, when the controller sends a dry run (ADR 22)."""
+
+
 @cache
 def schema() -> Object:
     """Return the schema of the whole object, with upstream's schemas embedded."""
     whole = of_models()
     role = whole["properties"]["spec"]["properties"]["roles"]["items"]
     fields = role["properties"]
-    role["properties"] = fields | {name: _embedded(fields[name], field) for name, field in EMBEDDED.items()}
+    specs = {field: described(fields[field], schemas()[name]) for field, name in EMBEDDED.items()}
+    role["properties"] = fields | specs
     return whole | {"properties": whole["properties"] | METADATA, "required": ["spec"]}
 
 
@@ -159,9 +182,9 @@ def of_models() -> Object:
     return structural(made, made["$defs"])
 
 
-def _embedded(node: Object, field: Embedded) -> Object:
+def described(field: Object, of: Schema) -> Object:
     """Return the schema of a field that contains a spec of another API, described as in the models."""
-    return {"description": f"{node['description']} As in {field.schema.source}.", **field.schema.root}
+    return {"description": f"{field['description']} As in {of.source}.", **of.root}
 
 
 def structural(node: Object, definitions: Object) -> Object:

@@ -169,11 +169,10 @@ def read(obj: Any, *, in_full: bool = False) -> ReadResult:
     """
     fields = {key: value for key, value in mapping(obj).items() if key != "status"}
     found, is_valid = _validated(fields)
-    own = tuple(shape.of_fields(fields)) if in_full or not is_valid else ()
-    reported = {one.path for one in own}
+    shown = tuple(shape.violated(fields)) if in_full or not is_valid else ()
+    reported = {one.path for one in shown}
     rules = [one for one in (findings(found) if found else ()) if one.path not in reported]
-    specs = shape.of_specs(fields) if in_full else ()
-    return _service(found) if found else None, (*own, *rules, *specs)
+    return _service(found) if found else None, (*shown, *rules)
 
 
 def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, bool]:

@@ -1,63 +1,46 @@
 """What the definition's schema refuses of an InferenceService, as the API server does, and unknown fields."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from typing import Final
 
+from catalog.schemas import schemas
 from intent import Object
 from intent.errors import FieldError, each_nearest, suggested
-from intent.inferenceservice.crd import of_models
-from intent.inferenceservice.embedded import EMBEDDED
+from intent.inferenceservice.crd import EMBEDDED, of_models, schema
 from intent.inferenceservice.v1alpha1 import API_VERSION
-from intent.schema import PRESERVED, Violation, violations
-from intent.shapes import listed, mapping
+from intent.schema import PRESERVED, violations
 
 MOST: Final = 100
 """The most findings reported; an object may have one for each of its fields."""
-_OPAQUE: Final = {"type": "object", PRESERVED: True}
-_Coded = tuple[str, str, Violation]
-"""The code of a violation, and what defines its field."""
+_IN_SPEC: Final = re.compile(r"\.spec\.roles\[[0-9]+\]\.([A-Za-z]+)\.")
+"""The path of a field in a field of a role, which may have the spec of another API."""
 
 
-def of_fields(service: Object) -> Iterator[FieldError]:
-    """Report the violations by our own fields; the status is left out."""
-    return _reported(("FI701", API_VERSION, one) for one in violations(service, _ours(), ""))
-
-
-def of_specs(service: Object) -> Iterator[FieldError]:
-    """Report the violations by the specs of other APIs in all roles."""
-    return _reported(_in_specs(service))
-
-
-def _reported(found: Iterable[_Coded]) -> Iterator[FieldError]:
-    """Report violations, at most `MOST`, with what is meant by unknown fields (FI702)."""
-    rows = list(islice(found, MOST))
-    meant = each_nearest((one.unknown, one.known) for _, _, one in rows if one.unknown)
-    for code, source, one in rows:
+def violated(service: Object) -> Iterator[FieldError]:
+    """Report the violations by an object without status, at most `MOST` (FI701, FI702)."""
+    found = list(islice(violations(service, _schema(), ""), MOST))
+    meant = each_nearest((one.unknown, one.known) for one in found if one.unknown)
+    for one in found:
         path = one.path.removeprefix(".")
         if one.unknown:
-            hint = suggested(next(meant), f"{source} has none of this name")
+            hint = suggested(next(meant), f"{_source(one.path)} has none of this name")
             yield FieldError(path, None, one.message + hint, "FI702")
         else:
-            yield FieldError(path, one.value, one.message, code)
+            yield FieldError(path, one.value, one.message, "FI701")
 
 
-def _in_specs(service: Object) -> Iterator[_Coded]:
-    """Yield the violations by specs; one that is no object is a violation by our own field."""
-    for at, role in enumerate(listed(mapping(service.get("spec")).get("roles"))):
-        for name, row in EMBEDDED.items():
-            value = mapping(role).get(name)
-            if isinstance(value, dict):
-                for one in violations(value, row.schema.root, f"spec.roles[{at}].{name}"):
-                    yield row.code, row.schema.source, one
+def _source(path: str) -> str:
+    """Return what defines the fields at a path."""
+    field = _IN_SPEC.match(path)
+    return schemas()[EMBEDDED[field[1]]].source if field and field[1] in EMBEDDED else API_VERSION
 
 
 @cache
-def _ours() -> Object:
-    """Return the schema of our own fields, without those of metadata and of other APIs."""
+def _schema() -> Object:
+    """Return the schema of the whole object, that of its metadata left out."""
     whole = of_models()
-    whole["properties"]["metadata"] = _OPAQUE
-    role = whole["properties"]["spec"]["properties"]["roles"]["items"]
-    role["properties"] |= dict.fromkeys(EMBEDDED, _OPAQUE)
-    return whole
+    replaced = {"spec": schema()["properties"]["spec"], "metadata": {"type": "object", PRESERVED: True}}
+    return whole | {"properties": whole["properties"] | replaced}

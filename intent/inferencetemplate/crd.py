@@ -5,12 +5,13 @@ merge, there are no defaults, and lists are atomic, since a part of a list says 
 be a variable.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, Schema, schemas
+from catalog.schemas import GATEWAY, HTTP_ROUTE, POD_TEMPLATE, schemas
 from intent import Object
-from intent.inferenceservice.crd import METADATA, definition, structural
+from intent.inferenceservice.crd import METADATA, definition, described, structural
 from intent.inferenceservice.v1alpha1 import VERSION
 from intent.inferencetemplate.v1alpha1 import KIND, PLURAL, SHORT, InferenceTemplate
 from intent.tree import KEY_DEFAULTS, MERGE_KEYS
@@ -46,11 +47,11 @@ def schema() -> Object:
     whole = structural(made, made["$defs"])
     spec = part(whole["properties"]["spec"])
     pods, router = spec["properties"]["pods"]["items"]["properties"], spec["properties"]["router"]
-    pods["template"] = _described(pods["template"], pod_template(), schemas()[POD_TEMPLATE])
+    pods["template"] = described(pods["template"], replace(schemas()[POD_TEMPLATE], root=pod_template()))
     for name, upstream in (("httproute", HTTP_ROUTE), ("gateway", GATEWAY)):
-        field = router["properties"][name]
-        found = schemas()[upstream]
-        router["properties"][name] = _described(field, part(found.root), found)
+        whole_spec = schemas()[upstream]
+        partial = replace(whole_spec, root=part(whole_spec.root))
+        router["properties"][name] = described(router["properties"][name], partial)
     return whole | {"properties": {**whole["properties"], "spec": spec, **METADATA}, "required": ["spec"]}
 
 
@@ -95,7 +96,3 @@ def _each(node: Object, change: Any) -> Object:
 def _of_field(name: str, node: Object, change: Any) -> Object:
     made: Object = change(node)
     return made | {"items": change(node["items"], name)} if "items" in node else made
-
-
-def _described(field: Object, embedded: Object, source: Schema) -> Object:
-    return {"description": f"{field['description']} As in {source.source}.", **embedded}

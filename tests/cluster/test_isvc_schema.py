@@ -11,7 +11,7 @@ import pytest
 
 from intent import Object
 from intent.annotations import INJECT
-from intent.inferenceservice.embedded import EMBEDDED
+from intent.inferenceservice.crd import EMBEDDED
 from tests.builders.autoscaling import GOOD_ROLLOUTS, GOOD_SCALINGS
 from tests.builders.gateway_api import GOOD_GATEWAYS, PARENTS
 from tests.builders.isvc import isvc, router, worker

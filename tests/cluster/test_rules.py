@@ -9,9 +9,10 @@ from typing import Any, Final
 import pytest
 
 from catalog.pickers.generations import PICKERS
+from catalog.schemas import schemas
 from intent import Object
 from intent.annotations import Routing
-from intent.inferenceservice.embedded import EMBEDDED
+from intent.inferenceservice.crd import EMBEDDED
 from intent.schema import violations
 from intent.settings import Settings
 from sync.parts.endpoints import Endpoints
@@ -109,9 +110,9 @@ def answer(cluster: Cluster, field: str, spec: Object) -> str:
 
 @pytest.mark.parametrize(("field", "name"), CASES_GOOD)
 def test_a_valid_spec_is_accepted(routed: Cluster, field: str, name: str) -> None:
-    spec, row = GOOD[field][name], EMBEDDED[field]
+    spec, schema = GOOD[field][name], schemas()[EMBEDDED[field]].root
 
-    assert not list(violations(spec, row.schema.root, ""))
+    assert not list(violations(spec, schema, ""))
     refused = answer(routed, field, spec)
 
     is_zero = field == "scaling" and spec.get("minReplicas") == 0
@@ -121,17 +122,17 @@ def test_a_valid_spec_is_accepted(routed: Cluster, field: str, name: str) -> Non
 @pytest.mark.parametrize(("field", "name"), CASES_BROKEN)
 def test_an_invalid_spec_is_refused(routed: Cluster, field: str, name: str) -> None:
     spec, where = BROKEN[field][name]
-    row = EMBEDDED[field]
+    schema = schemas()[EMBEDDED[field]].root
 
-    assert {one.path for one in violations(spec, row.schema.root, "")} == {where}
+    assert {one.path for one in violations(spec, schema, "")} == {where}
     assert answer(routed, field, spec)
 
 
 @pytest.mark.parametrize(("field", "spec", "words"), BEYOND)
 def test_a_dry_run_reports_what_no_schema_can(routed: Cluster, field: str, spec: Object, words: str) -> None:
-    row = EMBEDDED[field]
+    schema = schemas()[EMBEDDED[field]].root
 
-    assert not list(violations(spec, row.schema.root, ""))
+    assert not list(violations(spec, schema, ""))
     assert words in answer(routed, field, spec)
 
 

@@ -66,12 +66,12 @@ MISTAKES: dict[str, tuple[Object, str]] = {
     ),
     "an ingress": (
         isvc(worker(), router(ingress={"tls": [{"secretName": 1}]})),
-        "FI711 spec.roles[1].ingress.tls[0].secretName",
+        "FI701 spec.roles[1].ingress.tls[0].secretName",
     ),
     "a route": (ROUTED, "FI702 spec.roles[0].httproute.hostname"),
     "a gateway": (
         isvc(router(gateway={"gatewayClassName": "any"}), worker()),
-        "FI710 spec.roles[0].gateway.listeners",
+        "FI701 spec.roles[0].gateway.listeners",
     ),
     "what stops the endpoint picker": (configured(UNKNOWN), "FI814 spec.roles[1].endpointPickerConfig"),
 }
@@ -167,7 +167,7 @@ DENIED: dict[str, tuple[Object, Object, str]] = {
     "a route": (
         ROUTED,
         rewritten(ROUTED, "spec.roles.0.httproute.hostnames", "a.b"),
-        "FI710 spec.roles[0].httproute.hostnames",
+        "FI701 spec.roles[0].httproute.hostnames",
     ),
     "a configuration": (
         configured(config()),

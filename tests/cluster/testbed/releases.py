@@ -39,9 +39,10 @@ STRICTER: Final = (
         '            lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
     ),
     Change(
-        "    specs = shape.of_specs(fields) if in_full else ()\n",
-        '    stale = FieldError("spec", 1, "is out of date", "FI703")\n'
-        '    specs = (stale,) if found and found.metadata.get("name") == "out-of-date" else ()\n',
+        "    return _service(found) if found else None, (*shown, *rules)\n",
+        '    if found and found.metadata.get("name") == "out-of-date":\n'
+        '        rules.append(FieldError("spec", 1, "is out of date", "FI703"))\n'
+        "    return _service(found) if found else None, (*shown, *rules)\n",
     ),
 )
 NEXT: Final = (*OTHER_RECORDS, *OTHER_RULES, *STRICTER)

@@ -7,11 +7,11 @@ from typing import Any, Final, get_args
 
 import pytest
 
+from catalog.schemas import schemas
 from hack.upstream import nodes
 from intent import Object
 from intent.annotations import STRATEGIES
-from intent.inferenceservice.crd import crd
-from intent.inferenceservice.embedded import EMBEDDED
+from intent.inferenceservice.crd import EMBEDDED, crd
 from intent.inferenceservice.v1alpha1 import ENGINE_FIELDS, ROUTER_FIELDS, Role, Strategy
 from intent.inferencetemplate import crd as template_crd
 from intent.names import is_key_of_data, is_label, is_subdomain
@@ -48,7 +48,7 @@ def test_no_field_keeps_what_its_schema_does_not_know() -> None:
 @pytest.mark.parametrize("field", EMBEDDED)
 def test_a_spec_of_another_api_has_the_schema_of_upstream_and_names_its_version(field: str) -> None:
     node = role()["properties"][field]
-    known = EMBEDDED[field].schema
+    known = schemas()[EMBEDDED[field]]
 
     assert {key: one for key, one in node.items() if key != "description"} == known.root
     assert node["description"].endswith(f"As in {known.source}.")
