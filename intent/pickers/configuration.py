@@ -33,11 +33,9 @@ LONGEST_MESSAGE: Final = 1000
 MOST: Final = 20
 """The most findings reported of one configuration."""
 
-Message = tuple[str, str]
-"""A message and its code."""
 KEPT: Final = 256
 """The number of configurations whose findings are cached."""
-ConfigurationRule = Callable[[Object, Picker], Iterator[Message]]
+ConfigurationRule = Callable[[Object, Picker], Iterator[str]]
 
 
 def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]:
@@ -45,19 +43,19 @@ def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]
     if len(config) > LONGEST:
         yield FieldError(path, None, f"has {len(config)} characters; the limit is {LONGEST}", "FI810")
         return
-    for message, code in checked(config, picker.name):
-        yield FieldError(path, None, message, code)
+    code, messages = checked(config, picker.name)
+    yield from (FieldError(path, None, message, code) for message in messages)
 
 
 @lru_cache(maxsize=KEPT)
-def checked(config: str, generation: str) -> tuple[Message, ...]:
-    """Check a text of bounded length, once: parsing it takes up to a tenth of a second."""
+def checked(config: str, generation: str) -> tuple[str, tuple[str, ...]]:
+    """Return code and messages about a text of bounded length; parsing it takes up to a tenth of a second."""
     value, problem = _read(config)
     if problem:
-        return ((problem[:LONGEST_MESSAGE], "FI810"),)
+        return "FI810", (problem[:LONGEST_MESSAGE],)
     picker = PICKERS[generation]
     found = (one for rule in (RULES if picker.plugins else (_kind,)) for one in rule(value, picker))
-    return tuple([(message[:LONGEST_MESSAGE], code) for message, code in islice(found, MOST)])
+    return "FI812", tuple([message[:LONGEST_MESSAGE] for message in islice(found, MOST)])
 
 
 def _read(config: str) -> tuple[Object, str]:
@@ -76,51 +74,48 @@ def _read(config: str) -> tuple[Object, str]:
 # --- the rules --------------------------------------------------------------------------------------
 
 
-def _kind(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI811: kind and apiVersion, if present, are those of the generation."""
+def _kind(config: Object, picker: Picker) -> Iterator[str]:
+    """Kind and apiVersion, if present, are those of the generation."""
     for name, right in (("apiVersion", picker.apis), ("kind", (CONFIG_KIND,))):
         if config.get(name) is not None and config[name] not in right:
-            yield f"{name}: must be {right[0]}, which {picker.name} reads", "FI811"
+            yield f"{name}: must be {right[0]}, which {picker.name} reads"
 
 
-def _fields(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI812: all fields exist and have the right types; the endpoint picker decodes strictly."""
+def _fields(config: Object, picker: Picker) -> Iterator[str]:
+    """All fields exist and have the right types; the endpoint picker decodes strictly."""
     for one in violations(config, map_of(**picker.fields), ""):
         unknown = f"{picker.name} has no such field{suggested(nearest(one.unknown, one.known))}"
-        yield f"{one.path.lstrip('.')}: {unknown if one.unknown else one.message}", "FI812"
+        yield f"{one.path.lstrip('.')}: {unknown if one.unknown else one.message}"
 
 
-def _names(config: Object, _picker: Picker) -> Iterator[Message]:
-    """FI813: plugin names are unique."""
+def _names(config: Object, _picker: Picker) -> Iterator[str]:
+    """Plugin names are unique."""
     for name, times in Counter(_name(plugin) for plugin in _plugins(config)).items():
         if times > 1:
-            yield f"plugins: {times} plugins are named {name}; give each its own name", "FI813"
+            yield f"plugins: {times} plugins are named {name}; give each its own name"
 
 
-def _types(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI814: plugin types are registered."""
+def _types(config: Object, picker: Picker) -> Iterator[str]:
+    """Plugin types are registered."""
     for at, plugin in enumerate(_plugins(config)):
         kind = text(plugin.get("type"))
         if kind not in picker.plugins:
             hint = _available(kind) or suggested(nearest(kind, picker.plugins))
-            yield (
-                f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{hint}",
-                "FI814",
-            )
+            yield f"plugins[{at}].type: {picker.name} has no {kind or 'plugin without a type'}{hint}"
 
 
-def _parameters(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI817: no plugin has a parameter that stops the generation, which has another one in its place."""
+def _parameters(config: Object, picker: Picker) -> Iterator[str]:
+    """No plugin has a parameter that stops the generation, which has another one in its place."""
     for at, plugin in enumerate(_plugins(config)):
         given = mapping(plugin.get("parameters"))
         for name in given:
             instead = picker.fatal.get((text(plugin.get("type")), name), "")
             if instead and instead.partition(",")[0] not in given:
-                yield f"plugins[{at}].parameters.{name}: stops {picker.name}; use {instead}", "FI817"
+                yield f"plugins[{at}].parameters.{name}: stops {picker.name}; use {instead}"
 
 
-def _references(config: Object, _picker: Picker) -> Iterator[Message]:
-    """FI815: profiles refer to declared plugins."""
+def _references(config: Object, _picker: Picker) -> Iterator[str]:
+    """Profiles refer to declared plugins."""
     names = dict.fromkeys(_name(plugin) for plugin in _plugins(config))
     for at, profile in enumerate(_profiles(config)):
         for number, reference in enumerate(_in(profile)):
@@ -128,30 +123,30 @@ def _references(config: Object, _picker: Picker) -> Iterator[Message]:
             if name not in names:
                 where = f"schedulingProfiles[{at}].plugins[{number}].pluginRef"
                 hint = suggested(nearest(name, names))
-                yield f"{where}: {name or 'it'} is not among the plugins{hint}", "FI815"
+                yield f"{where}: {name or 'it'} is not among the plugins{hint}"
 
 
-def _handlers(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI816: profiles have unique names, and several profiles have one handler that supports them."""
+def _handlers(config: Object, picker: Picker) -> Iterator[str]:
+    """Profiles have unique names, and several profiles have one handler that supports them."""
     names = [text(profile.get("name")) for profile in _profiles(config)]
     handlers = [kind for plugin in _plugins(config) if is_profile_handler(kind := text(plugin.get("type")))]
     for name, times in Counter(names).items():
         if not name or times > 1:
-            yield f"schedulingProfiles: {name or 'a profile'} needs a unique name", "FI816"
+            yield f"schedulingProfiles: {name or 'a profile'} needs a unique name"
     if len(handlers) > 1:
-        yield f"plugins: need one profile handler, not {' and '.join(handlers)}", "FI816"
+        yield f"plugins: need one profile handler, not {' and '.join(handlers)}"
     elif len(names) > 1 and (not handlers or handlers[0] == SINGLE_PROFILE):
         able = ", ".join(
             kind for kind in picker.plugins if is_profile_handler(kind) and kind != SINGLE_PROFILE
         )
-        yield f"schedulingProfiles: {len(names)} profiles need {able or 'another endpoint picker'}", "FI816"
+        yield f"schedulingProfiles: {len(names)} profiles need {able or 'another endpoint picker'}"
 
 
-def _gates(config: Object, picker: Picker) -> Iterator[Message]:
-    """FI820: feature gates are registered; since llm-d 0.10 they have values too (`flowControl=false`)."""
+def _gates(config: Object, picker: Picker) -> Iterator[str]:
+    """Feature gates are registered; since llm-d 0.10 they have values too (`flowControl=false`)."""
     for gate in listed(config.get("featureGates")):
         if text(gate).partition("=")[0] not in picker.gates:
-            yield f"featureGates: {gate} must be one of {', '.join(picker.gates)} in {picker.name}", "FI820"
+            yield f"featureGates: {gate} must be one of {', '.join(picker.gates)} in {picker.name}"
 
 
 RULES: Final[tuple[ConfigurationRule, ...]] = (

@@ -73,7 +73,7 @@ MISTAKES: dict[str, tuple[Object, str]] = {
         isvc(router(gateway={"gatewayClassName": "any"}), worker()),
         "FI701 spec.roles[0].gateway.listeners",
     ),
-    "what stops the endpoint picker": (configured(UNKNOWN), "FI814 spec.roles[1].endpointPickerConfig"),
+    "what stops the endpoint picker": (configured(UNKNOWN), "FI812 spec.roles[1].endpointPickerConfig"),
 }
 
 
@@ -136,7 +136,7 @@ EARLIER: dict[str, tuple[Object, int, str]] = {
     "a side alone": (stored(isvc(prefiller())), 0, "FI703"),
     "an earlier name of the field too": (TWO_NAMES, 0, "FI708"),
     "a route": (ROUTED, 1, "FI702"),
-    "a configuration": (configured(UNKNOWN), 0, "FI814"),
+    "a configuration": (configured(UNKNOWN), 0, "FI812"),
 }
 DENIED: dict[str, tuple[Object, Object, str]] = {
     "an annotation that its role has": (
@@ -172,7 +172,7 @@ DENIED: dict[str, tuple[Object, Object, str]] = {
     "a configuration": (
         configured(config()),
         changed(configured(UNKNOWN), "metadata.generation", 2),
-        "FI814 spec.roles[1].endpointPickerConfig",
+        "FI812 spec.roles[1].endpointPickerConfig",
     ),
 }
 
@@ -346,5 +346,5 @@ def test_a_configuration_beside_stored_sidecars_only_warns() -> None:
     found = check(new, changed(old, "spec.roles.2.endpointPickerConfig", yaml.dump(config())))
 
     assert [(one.code, one.severity) for one in found if one.path.endswith("endpointPickerConfig")] == [
-        ("FI814", "warning")
+        ("FI812", "warning")
     ]

@@ -106,7 +106,7 @@ PLANS: Final[dict[str, Case]] = {
         "routes", worker("old", deleting=True, routing=QUEUES), worker()
     ),
     "a configuration that stops the picker": case(
-        "held FI811 w", worker(routing=Routing(config="kind: Other"))
+        "held FI812 w", worker(routing=Routing(config="kind: Other"))
     ),
     "members that disagree": case("held FI806 d p", prefill(routing=QUEUES), DECODES),
     "a decoder without the strategy": case(
@@ -487,7 +487,7 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
 
     found = preview(members, SETTINGS, [service]).findings
 
-    told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI811"]
+    told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI812"]
     assert told == [("InferenceService", "spec.roles[0].endpointPickerConfig")]
 
 
@@ -522,7 +522,7 @@ def test_without_the_configuration_the_routes_stay_as_they_are(
 def test_a_configuration_in_a_config_map_that_stops_the_endpoint_picker_is_not_rolled_out() -> None:
     found = plan(UNROUTED, service=REFERRING, read=Configuration("kind: Other"))
 
-    assert (is_held(found), codes(found)) == (True, {("r1", "FI811")})
+    assert (is_held(found), codes(found)) == (True, {("r1", "FI812")})
 
 
 @pytest.mark.parametrize("config", [None, ConfigMapKey("routing", "c.yaml")], ids=["alone", "wins"])

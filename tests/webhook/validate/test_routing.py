@@ -83,7 +83,7 @@ def test_an_endpoint_picker_that_cannot_disaggregate_is_reported(
 def test_a_configuration_is_checked_against_its_endpoint_picker() -> None:
     config = CONFIG.replace("[]", "[{type: decode-filter}]")
 
-    assert codes(lws(endpoint_picker_config=config)) == [("FI814", "error")]
+    assert codes(lws(endpoint_picker_config=config)) == [("FI812", "error")]
     assert codes(lws(endpoint_picker_config=config, component_type="decoder")) == []
 
 
