@@ -8,10 +8,10 @@ Source: Kubernetes v1.35.4 `pkg/apis/core/validation/validation.go`: `ValidateVo
 
 import re
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from intent import Object
-from intent.shapes import containers_of, listed, mapping, strings, text
+from intent.shapes import containers_of, listed, mapping, text
 
 NEEDS_VOLUME: Final = "must be the name of a volume: add {} to spec.volumes of this template"
 NEEDS_CLAIM: Final = "must be the name of a claim: add {} to spec.resourceClaims of this template"
@@ -25,24 +25,15 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def on_fabric(spec: Object) -> bool:
-    """Return whether a pod requires nodes that NVLink joins. Any of several node selector terms may hold."""
-    claims = map(mapping, listed(spec.get("resourceClaims")))
-    if any(_CHANNEL.search(f"{one.get('name')} {one.get('resourceClaimTemplateName')}") for one in claims):
-        return True
-    if any(_FABRIC.search(f"{key} {value}") for key, value in mapping(spec.get("nodeSelector")).items()):
-        return True
-    required = mapping(mapping(mapping(spec.get("affinity")).get("nodeAffinity")).get(_REQUIRED))
-    terms = [mapping(one) for one in listed(required.get("nodeSelectorTerms"))]
-    return bool(terms) and all(any(map(_names_fabric, listed(one.get("matchExpressions")))) for one in terms)
+    """Return whether claims, node selector or required affinity of a pod name nodes that NVLink joins."""
+    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    nodes = (spec.get("nodeSelector"), affinity.get(_REQUIRED))
+    claims = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in _claims(spec)]
+    return any(map(_CHANNEL.search, claims)) or any(_FABRIC.search(str(one)) for one in nodes if one)
 
 
-def _names_fabric(expression: Any) -> bool:
-    found = mapping(expression)
-    words = [text(found.get("key")), *strings(found.get("values"))]
-    is_key, *of_values = [_FABRIC.search(one) is not None for one in words]
-    if found.get("operator") == "In":
-        return is_key or (bool(of_values) and all(of_values))
-    return is_key and found.get("operator") == "Exists"
+def _claims(spec: Object) -> list[Object]:
+    return [mapping(one) for one in listed(spec.get("resourceClaims"))]
 
 
 def without_volume(spec: Object, others: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
@@ -72,7 +63,7 @@ def without_claim(spec: Object) -> tuple[tuple[str, str], ...]:
         for at, one in enumerate(listed(mapping(container.get("resources")).get("claims")))
         if (name := text(mapping(one).get("name")))
     ]
-    known = {text(mapping(one).get("name")) for one in listed(spec.get("resourceClaims"))} if used else ()
+    known = {text(one.get("name")) for one in _claims(spec)} if used else ()
     return tuple([(path, name) for path, name in used if name not in known])
 
 

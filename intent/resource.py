@@ -134,27 +134,16 @@ def nearest_place(root: Object, path: str, name: str) -> str:
 
     One level below comes first: there the indentation is wrong by one level only.
     """
-    here = _general(path.removesuffix(name).rstrip("."))
-    found = [one for one in _objects_with(root, name, "", DEEP) if one and one != here]
-    near = [one for one in found if is_near(one, here)]
-    return min(near, key=lambda one: _distance(one, here), default="")
+    here = re.sub(r"\[[0-9]+\]", "[]", path.removesuffix(name).rstrip("."))
+    near = [one for one in _objects_with(root, name, "", DEEP) if one and one != here and _is_near(one, here)]
+    levels = {one: one.count(".") - here.count(".") for one in near}
+    return min(near, key=lambda one: (abs(levels[one]) or 2, levels[one] <= 0), default="")
 
 
-def _distance(one: str, here: str) -> tuple[int, bool]:
-    """Return how many levels are between two paths, of siblings two, and whether the first is not below."""
-    levels = one.count(".") - here.count(".")
-    return abs(levels) if levels else 2, levels <= 0
-
-
-def is_near(one: str, other: str) -> bool:
+def _is_near(one: str, other: str) -> bool:
     """Return whether one path is above the other, or both have the same parent."""
     same_parent = one.rpartition(".")[0] == other.rpartition(".")[0]
     return not other or same_parent or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _general(path: str) -> str:
-    """Return a path without the positions of items."""
-    return re.sub(r"\[[0-9]+\]", "[]", path)
 
 
 def _objects_with(node: Object, name: str, path: str, depth: int) -> Iterator[str]:

@@ -118,29 +118,15 @@ LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]
 """By keyword of the schema: the test of a value of the right type, and the message."""
 _NO_LIMIT: Final = (lambda _value, _limit: True, str)
 
-_PATH: Final = r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+"
 PATTERNS: Final[Mapping[str, str]] = {
     f"^{DNS_LABEL}$": "must be a DNS-1123 label",
     f"^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain",
     f"^$|^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain, or empty",
     f"^{DNS_HOSTNAME}$": "must be a hostname in lower case, without a port; *. may begin it",
-    r"^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$": "must be the name of a kind",
     f"^{LABEL_VALUE}$": "must be the value of a label",
-    r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$": "must be the name of a header",
-    r"^([0-9]{1,5}(h|m|s|ms)){1,4}$": "must be a duration, such as 90s or 1m30s",
-    rf"^{_PATH}$": "must be a path",
-    r"(^\*$)|(^([a-zA-Z][a-zA-Z0-9+\-.]+):\/\/([^:/?#]+)(:([0-9]{1,5}))?$)": (
-        "must be an origin, such as https://example.com, or *"
-    ),
-    rf"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|{DNS_SUBDOMAIN}\/[A-Za-z0-9]+$": (
-        "must be a protocol, such as HTTP or HTTPS"
-    ),
-    rf"^Hostname|IPAddress|NamedAddress|{DNS_SUBDOMAIN}\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$": (
-        "must be IPAddress, Hostname, NamedAddress or DOMAIN/NAME"
-    ),
     quantity.PATTERN: "must be a quantity, such as 500m, 4 or 16Gi",
 }
-"""What each pattern of the schemas means. A test compares the keys with the schemas."""
+"""What common patterns mean; another one is shown."""
 
 
 # --- nested values ------------------------------------------------------------------------------------

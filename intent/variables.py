@@ -7,7 +7,7 @@
 
 A text that is one variable takes the type that its field has in PodTemplateSpec: `"$(role.port)"` becomes
 the number of a `containerPort`, and stays a text in `args`. Values are put into the parsed tree in one pass:
-a value never adds a field, and is not searched for variables. The names of fields have none.
+a value never adds a field, and is not searched for variables. In the names of fields, texts stay.
 """
 
 import re
@@ -83,14 +83,6 @@ def unknown(path: str, name: str) -> FieldError:
     return FieldError(path, None, message, CODE)
 
 
-def misplaced(path: str, fields: Object) -> Iterator[VariableError]:
-    """Report variables in the names of fields, such as keys of labels: only values have them."""
-    for key in fields:
-        for name in variables(key):
-            message = f"$({name}) stands in a name, where variables are not replaced: write it into a value"
-            yield VariableError(name, FieldError(f"{path}[{key}]", None, message, CODE))
-
-
 def substituted(
     template: Object, values: Mapping[str, str], schema: Object, path: str = ""
 ) -> tuple[Object, list[VariableError]]:
@@ -109,7 +101,6 @@ def substituted(
 
 def _walk(node: Any, schema: Object, path: str, work: _Substitution) -> Any:
     if isinstance(node, dict):
-        work.errors.extend(misplaced(path, node))
         return {
             key: _walk(value, _property(schema, key), f"{path}.{key}" if path else key, work)
             for key, value in node.items()

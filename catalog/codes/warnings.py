@@ -231,12 +231,6 @@ ROWS: Final[dict[str, Code]] = {
         "give each engine a LeaderWorkerSet of its own, with its command in list items",
         "the engines of one machine were copied into one script, and the service calls only one of them",
     ),
-    "FI548": Warn(
-        "a priority, and an InferencePool whose endpoint picker is not known",
-        "none needed if that endpoint picker reads InferenceObjectives (docs/routing.md)",
-        "pool.ref names an InferencePool of somebody else; its endpoint picker decides what a priority means",
-        event="PriorityOfAnotherPool",
-    ),
     "FI549": Warn(
         "data-parallel ranks may not start",
         "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if it says so",

@@ -10,24 +10,15 @@ from intent.priority import ACCEPTED, as_text
 NEEDS_ROUTER: Final = "has no effect without a router: add one, or remove the priority"
 
 
-OF_ANOTHER_POOL: Final = (
-    "check that the endpoint picker of the InferencePool {} reads InferenceObjectives: "
-    "otherwise no request has a priority"
-)
-
-
 def priorities(service: InferenceService) -> Iterator[FieldError]:
-    """FI548, FI701, FI803: priorities are valid, and there is an endpoint picker that reads them."""
-    routers = [role for role in service.spec.roles if role.component_type == "router"]
-    pool = next((one.pool.ref.name for one in routers if "pool" in one.given), "")
+    """FI701, FI803: priorities are valid, and there is a router for them."""
+    is_routed = any(role.component_type == "router" for role in service.spec.roles)
     for path, value in _priorities(service):
         if not as_text(value):
             shown = None if isinstance(value, dict | list) else value
             yield FieldError(path, shown, ACCEPTED, "FI701")
-        elif not routers:
+        elif not is_routed:
             yield FieldError(path, None, NEEDS_ROUTER, "FI803")
-        elif pool:
-            yield FieldError(path, None, OF_ANOTHER_POOL.format(pool), "FI548")
 
 
 def _priorities(service: InferenceService) -> Iterator[tuple[str, Any]]:

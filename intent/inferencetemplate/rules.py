@@ -16,7 +16,7 @@ from intent.merge import BadPathError, are_items, steps
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import listed, mapping
 from intent.tree import MERGE_KEYS, identity
-from intent.variables import NAMES, misplaced, unknown, variables
+from intent.variables import NAMES, unknown, variables
 
 LARGEST: Final = 64 * 1024
 """Bytes of a spec, as JSON; services keep no more of all their templates together."""
@@ -78,11 +78,9 @@ def _unused(lora: Object) -> Iterator[FieldError]:
 
 
 def _variables(template: Any, path: str) -> Iterator[FieldError]:
-    """FI950: each variable exists, and stands in a value."""
+    """FI950: each variable exists."""
     for where, node in _nodes(template, path):
-        if isinstance(node, dict):
-            yield from (one.error for one in misplaced(where, node))
-        elif isinstance(node, str):
+        if isinstance(node, str):
             yield from (unknown(where, name) for name in variables(node) if name not in NAMES)
 
 

@@ -7,7 +7,7 @@ import pytest
 from catalog.schemas import schemas
 from hack.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 from intent import Object, quantity
-from intent.schema import LIMITS, PATTERNS, Violation, violations
+from intent.schema import LIMITS, Violation, violations
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
@@ -34,12 +34,6 @@ def test_every_keyword_of_upstream_is_checked() -> None:
 
     read = {LIST_KEYS, LIST_TYPE, PRESERVED, "x-kubernetes-int-or-string"}
     assert used == NESTED | SILENT | LIMITS.keys() | read
-
-
-def test_every_pattern_of_upstream_has_a_message() -> None:
-    used = {node.get("pattern") for known in schemas().values() for _, node in nodes(known.root)}
-
-    assert used - {None} == PATTERNS.keys()
 
 
 @pytest.mark.parametrize(

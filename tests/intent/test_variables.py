@@ -144,16 +144,6 @@ def test_a_value_is_not_searched_for_variables() -> None:
     assert found == in_args("$(model.path)")
 
 
-def test_a_variable_in_the_name_of_a_field_is_an_error() -> None:
-    found, errors = substituted({"metadata": {"labels": {"$(model.name)": "a"}}}, VALUES, SCHEMA, "pods")
-
-    assert found == {"metadata": {"labels": {"$(model.name)": "a"}}}
-    assert [(one.name, one.error.path) for one in errors] == [
-        ("model.name", "pods.metadata.labels[$(model.name)]")
-    ]
-    assert "write it into a value" in errors[0].error.message
-
-
 @given(text=st.text(alphabet="$()|.ab", max_size=30))
 def test_any_text_is_replaced_without_an_exception(text: str) -> None:
     found, _ = substituted(in_args(text), {"a.b": "x"}, SCHEMA)

@@ -239,18 +239,6 @@ def test_an_unknown_priority_is_reported(priority: Any) -> None:
     assert found(isvc(router(), worker(), priority=priority)) == [("spec.priority", "FI701")]
 
 
-def test_a_priority_in_a_pool_of_somebody_else_depends_on_its_endpoint_picker() -> None:
-    adapters = {"adapters": [{"name": "sql", "uri": "hf://a/b", "priority": -1}]}
-    other = router(strategy=None, pool={"ref": {"name": "mine"}})
-    _, errors = routed(other, worker(), priority="Critical", lora=adapters)
-
-    assert [(one.path, one.code, one.severity) for one in errors] == [
-        ("spec.priority", "FI548", "warning"),
-        ("spec.lora.adapters[0].priority", "FI548", "warning"),
-    ]
-    assert all("InferencePool mine" in one.message for one in errors)
-
-
 def test_a_priority_has_no_effect_without_a_router() -> None:
     assert found(isvc(priority="Critical")) == [("spec.priority", "FI803")]
 

@@ -70,11 +70,6 @@ MISTAKES: Final[dict[str, tuple[Object, str, str]]] = {
         f"FI950 {POD}.containers[0].args[0]",
         "did you mean model.name?",
     ),
-    "a variable in a key": (
-        pod(nodeSelector={"gpu/$(role.name)": "a"}),
-        f"FI950 {POD}.nodeSelector[gpu/$(role.name)]",
-        "write it into a value",
-    ),
     "a priority": (template(priority="Highest"), "FI974 spec.priority", "Critical"),
     "a limit without adapters": (template(lora={"maxRank": 64}), "FI330 spec.lora.maxRank", "add adapters"),
     "the priority of an adapter": (

@@ -40,7 +40,6 @@ OTHERS: Final = {
     "FI975": "the report of an import",
     "FI976": "the report of an import",
     "FI977": "rules about routes, and of the controller",
-    "FI548": "rules about InferenceServices",
     "FI520": "an update",
     "FI521": "an update",
     "FI522": "an update",
