@@ -67,13 +67,28 @@ None excludes pd-disaggregation, by which decoders get a sidecar.
 DATA_KEY: Final = "a key of a ConfigMap: letters, digits, '-', '_' and '.'"
 SUBDOMAIN: Final = "the name of an object: lower-case letters, digits, '-' and '.'"
 
-TopologyRule = Callable[[InferenceService], Iterator[FieldError]]
+Rule = Callable[[InferenceService], Iterator[FieldError]]
+RoleRule = Callable[[str, Role, InferenceService], Iterator[FieldError]]
+"""A rule of one role, with the path of the role."""
 
 
 def findings(service: InferenceService) -> Iterator[FieldError]:
     """Report all violations of the rules by an InferenceService whose fields have the right types."""
     for rule in RULES:
         yield from rule(service)
+    for at, role in enumerate(service.spec.roles):
+        for of_role in OF_A_ROUTER if is_router(role) else OF_AN_ENGINE:
+            yield from of_role(f"spec.roles[{at}]", role, service)
+
+
+def is_router(role: Role) -> bool:
+    """Return whether a role is the router."""
+    return role.component_type == "router"
+
+
+def has_router(spec: InferenceServiceSpec) -> bool:
+    """Return whether the service has a router."""
+    return any(map(is_router, spec.roles))
 
 
 def disaggregates(spec: InferenceServiceSpec) -> bool:
@@ -86,6 +101,9 @@ def splits(spec: InferenceServiceSpec) -> bool:
     return any(role.component_type in DISAGGREGATED for role in spec.roles)
 
 
+# --- the service ----------------------------------------------------------------------------------------
+
+
 def _topology(service: InferenceService) -> Iterator[FieldError]:
     """FI703: the roles are one worker, or prefillers and decoders."""
     types = [role.component_type for role in service.spec.roles]
@@ -96,139 +114,16 @@ def _topology(service: InferenceService) -> Iterator[FieldError]:
 
 def _routers(service: InferenceService) -> Iterator[FieldError]:
     """FI704: there is at most one router."""
-    routers = [at for at, role in enumerate(service.spec.roles) if role.component_type == "router"]
-    for at in routers[1:]:
+    for at in [at for at, role in enumerate(service.spec.roles) if is_router(role)][1:]:
         yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
 
 
-def _pickers_name(service: InferenceService) -> Iterator[FieldError]:
-    """FI705: no role has the name of the endpoint picker: LWS creates a Service of the role's name."""
-    roles = service.spec.roles
-    routed = any(role.component_type == "router" for role in roles)
-    for at, role in enumerate(roles):
-        if routed and role.component_type != "router" and f"-{role.name}" == PICKER_ENDING:
-            message = "must be another name: the endpoint picker of the router has a Service of that name"
-            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI705")
-
-
-def _fields(service: InferenceService) -> Iterator[FieldError]:
-    """FI701, FI706: each component type has its own fields, and an engine has a template."""
-    for at, role in enumerate(service.spec.roles):
-        routes = role.component_type == "router"
-        foreign, message = (ENGINE_FIELDS, NOT_A_ROUTERS) if routes else (ROUTER_FIELDS, A_ROUTERS)
-        for name in (name for name in role.given if name in foreign):
-            yield FieldError(f"spec.roles[{at}].{name}", None, message, "FI706")
-        if not routes and "template" not in role.given:
-            yield FieldError(f"spec.roles[{at}].template", None, NEEDS_TEMPLATE, "FI701")
-
-
-def _strategy(service: InferenceService) -> Iterator[FieldError]:
-    """FI707, FI802: the strategy suits the roles."""
-    split = disaggregates(service.spec)
-    for at, role in enumerate(service.spec.roles):
-        if role.component_type != "router" or "strategy" not in role.given:
-            continue
-        path = f"spec.roles[{at}].strategy"
-        if role.strategy == DISAGGREGATION and not split:
-            yield FieldError(path, role.strategy, NO_DISAGGREGATION, "FI707")
-        elif role.strategy != DISAGGREGATION and split and not role.endpoint_picker_config:
-            yield FieldError(path, role.strategy, SPLIT, "FI802")
-
-
-def _routers_fields(service: InferenceService) -> Iterator[FieldError]:
-    """FI732, FI734: a router has one configuration, or a pool with an endpoint picker of its own."""
-    for at, role in enumerate(service.spec.roles):
-        path, given = f"spec.roles[{at}]", role.given
-        if role.component_type != "router":
-            continue
-        for one, others, reason in EXCLUDING:
-            if one in given:
-                for name in (name for name in others if name in given):
-                    if (name, role.strategy) != ("strategy", DISAGGREGATION):
-                        yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI732")
-        if "configRef" in given:
-            yield from _reference(f"{path}.configRef", role.config_ref.name)
-            if not is_key_of_data(role.config_ref.key):
-                yield FieldError(f"{path}.configRef.key", role.config_ref.key, f"must be {DATA_KEY}", "FI734")
-        if "pool" in given:
-            yield from _reference(f"{path}.pool.ref", role.pool.ref.name)
-            yield from _own_pool(f"{path}.pool.ref.name", role.pool.ref.name, service)
-
-
-def _picker_template(service: InferenceService) -> Iterator[FieldError]:
-    """FI733: the template of a router changes only what nothing else depends on."""
-    for at, role in enumerate(service.spec.roles):
-        if role.component_type == "router":
-            yield from picker.violations(role.template, f"spec.roles[{at}].template")
-
-
-def _reference(path: str, name: str) -> Iterator[FieldError]:
-    if not is_subdomain(name):
-        yield FieldError(f"{path}.name", name, f"must be {SUBDOMAIN}", "FI734")
-
-
-def _own_pool(path: str, name: str, service: InferenceService) -> Iterator[FieldError]:
-    """Report the name of the pool that the controller would make: it deletes that one."""
-    if name == text(service.metadata.get("name")) + POOL_ENDING:
-        message = "must be another InferencePool: the controller makes the one of this name, and deletes it"
-        yield FieldError(path, name, message, "FI734")
-
-
-def _aliases(service: InferenceService) -> Iterator[FieldError]:
-    """FI708, FI750: an earlier name of a field is accepted, unless both have different values."""
-    for at, role in enumerate(service.spec.roles):
-        values = {
-            "roleReplicas": (role.role_replicas, role.asked),
-            "podReplicas": (role.pod_replicas, role.nodes),
-        }
-        for alias in (name for name in role.given if name in ALIASES):
-            path, (value, meant) = f"spec.roles[{at}].{alias}", values[alias]
-            if value == meant:
-                yield FieldError(path, None, f"is an earlier name; use {ALIASES[alias]}: {value}", "FI750")
-            else:
-                message = f"must be absent: {ALIASES[alias]} has another value"
-                yield FieldError(path, value, message, "FI708")
-
-
-def _scaling(service: InferenceService) -> Iterator[FieldError]:
-    """FI715, FI755: either the author or an autoscaler counts replicas, and it can scale."""
-    for at, role in enumerate(service.spec.roles):
-        path = f"spec.roles[{at}]"
-        if not role.is_scaled:
-            continue
-        for name in (name for name in ("replicas", "roleReplicas") if name in role.given):
-            yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI715")
-        if not role.scaling.get("metrics"):
-            yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
-
-
-def _workers(service: InferenceService) -> Iterator[FieldError]:
-    """FI731: there are workers only in replicas of several nodes."""
-    for at, role in enumerate(service.spec.roles):
-        if "worker" in role.given and role.nodes < 2 and role.component_type != "router":
-            yield FieldError(f"spec.roles[{at}].worker", None, NO_WORKERS, "FI731")
-
-
-def _most(role: Role) -> int:
-    """Return the highest number of replicas that a role may have."""
-    return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
-
-
-def _lengths(service: InferenceService) -> Iterator[FieldError]:
-    """FI109: names derived from the service and its roles have valid lengths."""
-    name = text(service.metadata.get("name"))
-    routed = any(role.component_type == "router" for role in service.spec.roles)
-    if routed and len(name + PICKER_ENDING) > LABEL:
-        limit = LABEL - len(PICKER_ENDING)
+def _length(service: InferenceService) -> Iterator[FieldError]:
+    """FI109: the Service of the endpoint picker, which is named after the service, may have its name."""
+    name, limit = text(service.metadata.get("name")), LABEL - len(PICKER_ENDING)
+    if has_router(service.spec) and len(name) > limit:
         message = f"must be at most {limit} characters: a Service is named {name}{PICKER_ENDING}"
         yield FieldError("metadata.name", name, message, "FI109")
-    for at, role in enumerate(service.spec.roles):
-        limit, made = longest_name(role.nodes, _most(role)), f"{name}-{role.name}"
-        if role.component_type != "router" and len(made) > limit:
-            message = (
-                f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
-            )
-            yield FieldError(f"spec.roles[{at}].name", role.name, message, "FI109")
 
 
 def _name(service: InferenceService) -> Iterator[FieldError]:
@@ -246,7 +141,7 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
     yield from _checked("metadata", service.metadata, ELSEWHERE)
     yield from _without_router(service)
     for at, role in enumerate(service.spec.roles):
-        whole = OF_ANY if role.component_type == "router" else OF_THE_WHOLE
+        whole = OF_ANY if is_router(role) else OF_THE_WHOLE
         path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
         yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(whole, "metadata.annotations"))
         path, metadata = f"spec.roles[{at}].worker.metadata", mapping(role.worker.get("metadata"))
@@ -255,15 +150,10 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:
     """FI803: annotations for a router need a router."""
-    if any(role.component_type == "router" for role in service.spec.roles):
-        return
-    for key in (key for key in ROUTERS if key in mapping(service.metadata.get("annotations"))):
-        yield FieldError(
-            annotations.path(key),
-            None,
-            "has no effect without a router: add one, or remove the annotation",
-            "FI803",
-        )
+    message = "has no effect without a router: add one, or remove the annotation"
+    written = mapping(service.metadata.get("annotations"))
+    for key in () if has_router(service.spec) else (key for key in ROUTERS if key in written):
+        yield FieldError(annotations.path(key), None, message, "FI803")
 
 
 def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Iterator[FieldError]:
@@ -277,19 +167,115 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
-RULES: Final[tuple[TopologyRule, ...]] = (
-    _name,
-    _annotations,
-    _topology,
-    _routers,
-    _pickers_name,
-    _fields,
-    _strategy,
-    _routers_fields,
-    _picker_template,
-    _aliases,
-    _scaling,
-    _workers,
-    priorities,
-    _lengths,
+RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, priorities, _length)
+
+
+# --- a router -------------------------------------------------------------------------------------------
+
+
+def _fields_of_engines(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI706: a router has no fields of engines."""
+    for name in (name for name in role.given if name in ENGINE_FIELDS):
+        yield FieldError(f"{path}.{name}", None, NOT_A_ROUTERS, "FI706")
+
+
+def _strategy(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
+    """FI707, FI802: the strategy suits the roles."""
+    asked, split = role.strategy if "strategy" in role.given else "", disaggregates(service.spec)
+    if asked == DISAGGREGATION and not split:
+        yield FieldError(f"{path}.strategy", asked, NO_DISAGGREGATION, "FI707")
+    elif asked not in {"", DISAGGREGATION} and split and not role.endpoint_picker_config:
+        yield FieldError(f"{path}.strategy", asked, SPLIT, "FI802")
+
+
+def _one_configuration(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI732: a router has one configuration, or a pool with an endpoint picker of its own."""
+    for one, others, reason in EXCLUDING:
+        for name in (name for name in others if one in role.given and name in role.given):
+            if (name, role.strategy) != ("strategy", DISAGGREGATION):
+                yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI732")
+
+
+def _references(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
+    """FI734: a ConfigMap or InferencePool may exist, and is not the pool that the controller would delete."""
+    config, pool = role.config_ref, role.pool.ref.name
+    named = {"configRef": (f"{path}.configRef.name", config.name), "pool": (f"{path}.pool.ref.name", pool)}
+    for where, name in (named[field] for field in named if field in role.given):
+        if not is_subdomain(name):
+            yield FieldError(where, name, f"must be {SUBDOMAIN}", "FI734")
+    if "configRef" in role.given and not is_key_of_data(config.key):
+        yield FieldError(f"{path}.configRef.key", config.key, f"must be {DATA_KEY}", "FI734")
+    if "pool" in role.given and pool == text(service.metadata.get("name")) + POOL_ENDING:
+        message = "must be another InferencePool: the controller makes the one of this name, and deletes it"
+        yield FieldError(f"{path}.pool.ref.name", pool, message, "FI734")
+
+
+def _picker_template(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI733: the template of a router changes only what nothing else depends on."""
+    return picker.violations(role.template, f"{path}.template")
+
+
+OF_A_ROUTER: Final[tuple[RoleRule, ...]] = (
+    *(_fields_of_engines, _strategy, _one_configuration, _references, _picker_template),
 )
+
+
+# --- an engine ------------------------------------------------------------------------------------------
+
+
+def _fields_of_routers(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI701, FI706: an engine has a template, and no fields of routers."""
+    for name in (name for name in role.given if name in ROUTER_FIELDS):
+        yield FieldError(f"{path}.{name}", None, A_ROUTERS, "FI706")
+    if "template" not in role.given:
+        yield FieldError(f"{path}.template", None, NEEDS_TEMPLATE, "FI701")
+
+
+def _names(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
+    """FI109, FI705: the LeaderWorkerSet's name fits its pods, and is not that of the endpoint picker."""
+    made = f"{text(service.metadata.get('name'))}-{role.name}"
+    limit = longest_name(role.nodes, _most(role))
+    if len(made) > limit:
+        message = f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
+        yield FieldError(f"{path}.name", role.name, message, "FI109")
+    if f"-{role.name}" == PICKER_ENDING and has_router(service.spec):
+        message = "must be another name: the endpoint picker of the router has a Service of that name"
+        yield FieldError(f"{path}.name", role.name, message, "FI705")
+
+
+def _most(role: Role) -> int:
+    """Return the highest number of replicas that a role may have."""
+    return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
+
+
+def _aliases(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI708, FI750: an earlier name of a field is accepted, unless both have different values."""
+    values = {
+        "roleReplicas": (role.role_replicas, role.asked),
+        "podReplicas": (role.pod_replicas, role.nodes),
+    }
+    for alias in (name for name in role.given if name in ALIASES):
+        where, (value, meant) = f"{path}.{alias}", values[alias]
+        if value == meant:
+            yield FieldError(where, None, f"is an earlier name; use {ALIASES[alias]}: {value}", "FI750")
+        else:
+            yield FieldError(where, value, f"must be absent: {ALIASES[alias]} has another value", "FI708")
+
+
+def _scaling(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI715, FI755: either the author or an autoscaler counts replicas, and it can scale."""
+    if not role.is_scaled:
+        return
+    for name in (name for name in ("replicas", "roleReplicas") if name in role.given):
+        yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI715")
+    if not role.scaling.get("metrics"):
+        yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
+
+
+def _workers(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI731: there are workers only in replicas of several nodes."""
+    if "worker" in role.given and role.nodes < 2:
+        yield FieldError(f"{path}.worker", None, NO_WORKERS, "FI731")
+
+
+OF_AN_ENGINE: Final[tuple[RoleRule, ...]] = (_fields_of_routers, _names, _aliases, _scaling, _workers)
