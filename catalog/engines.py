@@ -117,8 +117,6 @@ class Connector:
     since: Version = ()
     below: Version = NEWEST
     source: str = "vLLM `vllm/distributed/kv_transfer/kv_connector/factory.py`"
-    v0: bool = False
-    """Whether it belongs to the older V0 core, selected by `VLLM_USE_V1=0`; all others belong to V1."""
 
 
 class Hang(NamedTuple):
@@ -176,10 +174,8 @@ NNODES_SPAN: Final = "--nnodes over the pods of one rank"
 HYBRID_LB: Final = "--data-parallel-hybrid-lb"
 EXTERNAL_LB: Final = "--data-parallel-external-lb"
 MULTI_PORT_LB: Final = "--data-parallel-multi-port-external-lb"
-STALE_FIELDS: Final = "kv-transfer-config without kv_rank, kv_parallel_size, kv_ip, kv_buffer_size"
 LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
-V0_CORE: Final = "VLLM_USE_V1"
 NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
 
 _METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
@@ -318,19 +314,17 @@ _TRAITS: Final = (
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
-    Trait(STALE_FIELDS, since=(0, 32), source="vLLM `vllm/config/kv_transfer.py`, `extra=forbid`"),
     Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
-    Trait(V0_CORE, below=(0, 11, 1), source="vLLM `vllm/envs.py`; vllm-project/vllm#28204 takes it out"),
     Trait(NARROWER_DECODERS, since=(0, 14), source="vllm-project/vllm#27274, vllm-project/vllm#43523"),
     Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),
 )
 
 _CONNECTORS: Final = (
-    Connector("PyNcclConnector", below=(0, 10, 1), v0=True),
-    Connector("LMCacheConnector", below=(0, 10, 1), v0=True),
-    Connector("MooncakeConnector", below=(0, 10, 1), v0=True),
+    Connector("PyNcclConnector", below=(0, 10, 1)),
+    Connector("LMCacheConnector", below=(0, 10, 1)),
+    Connector("MooncakeConnector", below=(0, 10, 1)),
     Connector("MooncakeConnector", since=(0, 13)),
-    Connector("MooncakeStoreConnector", below=(0, 10, 1), v0=True),
+    Connector("MooncakeStoreConnector", below=(0, 10, 1)),
     Connector("MooncakeStoreConnector", since=(0, 21)),
     Connector("SharedStorageConnector", below=(0, 13)),
     Connector("ExampleConnector", since=(0, 13)),
@@ -417,14 +411,6 @@ def has(engines: Engines, engine: str, name: str, version: Version) -> bool:
 def ships(engines: Engines, connector: str, version: Version) -> bool:
     """Return whether a version of vLLM has a connector."""
     return any(row.name == connector and holds(row.since, row.below, version) for row in engines.connectors)
-
-
-def needs_v1(engines: Engines, connector: str, version: Version) -> bool:
-    """Return whether a version of vLLM has a connector, and only in its V1 core."""
-    rows = [
-        row for row in engines.connectors if row.name == connector and holds(row.since, row.below, version)
-    ]
-    return bool(rows) and not any(row.v0 for row in rows)
 
 
 def known_model(engines: Engines, name: str) -> ModelSharding | None:

@@ -82,7 +82,6 @@ class _ConnectorRow(BaseModel):
     name: str = Field(min_length=1)
     since: _Version = ()
     below: _Version = NEWEST
-    v0: bool = False
     source: str = Field(min_length=1)
 
 

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 from catalog.engines import DEFAULT_PORT, PRODUCTS, Engines
 from intent.accelerators import GPUS
 from intent.annotations import path
-from intent.command_line.command import DIALECTS, Command, read_command
-from intent.command_line.dialects import VLLM
+from intent.command_line.command import Command, read_command
 from intent.command_line.flags import (
     CHANGES_SIZES,
     CONFIG,
@@ -28,7 +27,6 @@ from intent.command_line.flags import (
     Flag,
     resolve,
 )
-from intent.errors import FieldError
 from intent.image import Image, ImageFacts, facts, read_image
 from intent.lws import Engine, Intent, Template
 from intent.served import LEADERS, Serving
@@ -190,15 +188,6 @@ def quoted(launch: Launch, flag: Flag) -> str:
     known, between = value_of(launch, flag), "=" if is_added(launch, flag.at) else " "
     value = (flag.value if known is None else known) or ""
     return f"{spelled(launch, flag)}{between}{value}"[:SHOWN].rstrip()
-
-
-def switched(launch: Launch, flag: Flag) -> Iterator[FieldError]:
-    """FI326: a flag that takes no value has one, on which the engine exits."""
-    dialect = DIALECTS.get(launch.command.kind, VLLM)
-    if flag.value is not None and flag.name in dialect.switches:
-        word = spelled(launch, flag)
-        message = f"must be {word} alone, which takes no value; to turn it off, remove it"
-        yield FieldError(argument_path(launch, flag.at), launch.command.argv[flag.at], message, "FI326")
 
 
 def text_of(launch: Launch, name: str) -> str:

@@ -85,11 +85,6 @@ ROWS: Final[dict[str, Code]] = {
         "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
         "every pod runs the same number of ranks, which the sizes do not allow; absent sizes are 1",
     ),
-    "FI317": Error(
-        "the KV connector needs vLLM's V1 core",
-        "remove VLLM_USE_V1, or use a V0 connector of this version",
-        "VLLM_USE_V1=0 comes from an older example than the connector",
-    ),
     "FI318": Error(
         "SGLang's disaggregation mode contradicts the component type",
         "set --disaggregation-mode prefill on a prefiller, decode on a decoder, and none on a worker",
@@ -130,11 +125,6 @@ ROWS: Final[dict[str, Code]] = {
         "write the number into resources.limits, and leave the request out, or write the same",
         "the API server refuses such pods, and LeaderWorkerSet creates none",
     ),
-    "FI326": Error(
-        "a flag has a value that takes none",
-        "write the flag alone, or remove it",
-        "in YAML and in environment variables such a setting is true or false; the engine exits on it",
-    ),
     "FI327": Error(
         "a request of CPU or memory exceeds its limit",
         "lower the request, or raise the limit",
@@ -169,11 +159,6 @@ ROWS: Final[dict[str, Code]] = {
         "the engine exits on a flag that it does not have",
         "write the flag in the message, or use a release that has it",
         "a typing error, a flag of another release or engine, or a dash or blank that an editor changed",
-    ),
-    "FI337": Error(
-        "SGLang does not accept the served name",
-        "use a name without a colon, in fusioninfer.io/model-name or behind --served-model-name",
-        "requests name a LoRA adapter as model:adapter; releases after 0.5.5 exit on such a name",
     ),
     "FI338": Error(
         "a container uses a resource claim that the pod does not have",

@@ -67,9 +67,9 @@ _SHORT_SWITCHES: Final = {
     "-dpm": "data-parallel-multi-port-external-lb",
     "-ep": "enable-expert-parallel",
 }
-_ASKED_SWITCHES: Final = ("--enable-lora", "--no-enable-lora", "--no-enable-expert-parallel")
 _ASKED: Final = (
-    *(*_ASKED_SWITCHES, "--served-model-name", "--lora-modules", "--max-lora-rank", "--max-cpu-loras"),
+    *("--enable-lora", "--no-enable-lora", "--no-enable-expert-parallel"),
+    *("--served-model-name", "--lora-modules", "--max-lora-rank", "--max-cpu-loras"),
 )
 """Flags that blocks write, and that an author may have abbreviated: they keep their dashes."""
 _SGLANG: Final = {
@@ -118,8 +118,7 @@ def _spelled(engine: str, flags: Iterable[str]) -> dict[str, str]:
 
 
 def _dialect(names: dict[str, str], asked: dict[str, str]) -> Dialect:
-    known = frozenset(names.values())
-    return Dialect(names | asked, known - _SWITCH_NAMES, underscored=False, switches=known & _SWITCH_NAMES)
+    return Dialect(names | asked, frozenset(names.values()) - _SWITCH_NAMES, underscored=False)
 
 
 _NAMED: Final = {
@@ -130,7 +129,6 @@ VLLM: Final = Dialect(
     {**_NAMED, **_SHORT, **_SHORT_SWITCHES, **_spelled("vllm", _ASKED)},
     _VALUED,
     underscored=True,
-    switches=_SWITCHES | {*_ASKED_SWITCHES},
     letters={short: name for short, name in _SHORT.items() if len(short) == 2},
 )
 _OF_SGLANG: Final = {

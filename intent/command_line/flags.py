@@ -73,8 +73,6 @@ class Dialect:
     valued: frozenset[str]
     underscored: bool
     """Whether `_` equals `-` in a name."""
-    switches: frozenset[str] = frozenset()
-    """Flags, of those that are read here, that take no value."""
     letters: dict[str, str] = field(default_factory=dict)
     """Short flags of one letter that take a value: `-n2` is `-n 2`."""
 

@@ -27,15 +27,13 @@ from catalog.engines import (
     NNODES_SPAN,
     NO_RAY,
     SHARED_SIDE_CHANNEL,
-    STALE_FIELDS,
-    V0_CORE,
     Version,
     has,
     ships,
 )
 from catalog.flags import flag_tables, is_absent
 from hack.engine_flags import flags
-from hack.wheels import CORE, ENVS, EXECUTOR, FACTORY, NIXL, PACKAGES, PARALLEL, TRANSFER, releases, sources
+from hack.wheels import CORE, EXECUTOR, FACTORY, NIXL, PACKAGES, PARALLEL, releases, sources
 from intent.image import facts, read_image
 
 CONNECTOR: Final = re.compile(r"\bregister_connector\(\s*[\"'](\w+)[\"']")
@@ -105,13 +103,11 @@ EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     ),
     NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
     NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
-    STALE_FIELDS: lambda read: "kv_rank" not in read(*TRANSFER),
     LABELS_BOTH: lambda read: "Using kv_role='kv_both' with NixlConnector is deprecated" not in read(NIXL),
     SHARED_SIDE_CHANNEL: lambda read: (
         not read(NIXL)
         or any(text in read(NIXL) for text in ("port + self.rank", "channel_port, self.tp_rank"))
     ),
-    V0_CORE: lambda read: '"VLLM_USE_V1"' in read(ENVS),
     NARROWER_DECODERS: lambda read: bool(read(NIXL)) and not WIDER_ONLY.search(read(NIXL)),
 }
 """What shows in the sources of a release that it has a trait."""

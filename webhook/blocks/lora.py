@@ -14,7 +14,7 @@ import orjson
 from intent import annotations as keys
 from intent.command_line.flags import SERVED_NAME, Flag, resolve
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, switched, values_of
+from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, values_of
 from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
@@ -37,10 +37,6 @@ class _Row:
     """Adapters of one batch, where no flag says more or less."""
     slots: bool = False
     """Whether a batch is given room for all adapters."""
-    ranks: tuple[int, ...] = ()
-    """The highest ranks that it accepts; empty: any."""
-    holds_all: bool = False
-    """Whether all adapters of the list must fit into memory."""
 
 
 FLAGS: Final[Mapping[str, _Row]] = {
@@ -49,7 +45,6 @@ FLAGS: Final[Mapping[str, _Row]] = {
         {"maxRank": "--max-lora-rank", "maxAdapters": "--max-loras", "maxCpuAdapters": "--max-cpu-loras"},
         switch="--enable-lora",
         slots=True,
-        ranks=(1, 8, 16, 32, 64, 128, 256, 320, 512),
     ),
     "sglang": _Row(
         "--lora-paths",
@@ -59,7 +54,6 @@ FLAGS: Final[Mapping[str, _Row]] = {
             "maxCpuAdapters": "--max-loaded-loras",
         },
         batch=8,
-        holds_all=True,
     ),
 }
 _NUMBER: Final = re.compile("[-+]?[0-9]{1,9}")
@@ -73,7 +67,7 @@ def lora(launch: Launch, intent: Intent, _settings: Settings) -> BlockArguments:
         flags=(*_switch(launch, row), *_modules(launch, row, listed), *_limits(launch, row, asked)),
         findings=(
             *_named_like_the_model(launch, intent),
-            *_unaccepted(launch, row, asked),
+            *_lacking(launch, row, asked),
             *_negated(launch, row),
             *_other_modules(launch, row, listed),
             *_other_limits(launch, row, asked),
@@ -136,29 +130,16 @@ def _served(launch: Launch, intent: Intent) -> Iterator[str]:
         yield name
 
 
-def _unaccepted(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
-    """FI116, FI118: the engine accepts the limits, and the release in the image has flags for them."""
-    engine, messages = launch.command.engine, dict[str, str]()
+def _lacking(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
+    """FI116: the release in the image has flags for the limits."""
     for name, flag in row.limits.items():
         yield from unsupported(launch, flag, keys.LORA, name) if getattr(asked, LIMITS[name]) else ()
-    if asked.max_rank and row.ranks and asked.max_rank not in row.ranks:
-        higher = _above(row, asked.max_rank)
-        messages["maxRank"] = f"maxRank={asked.max_rank} is no rank that {engine} accepts: use {higher}"
-    if row.holds_all and 0 < asked.max_cpu_adapters < len(asked.adapters):
-        least = len(asked.adapters)
-        messages["maxCpuAdapters"] = (
-            f"maxCpuAdapters must be at least {least}: {engine} keeps all adapters in memory"
-        )
-    for name, message in messages.items():
-        yield FieldError(keys.path(keys.LORA), None, message, "FI118", part=name)
 
 
 def _negated(launch: Launch, row: _Row) -> Iterator[FieldError]:
-    """FI124, FI326: adapters are not turned off."""
-    flag = f"--no-{row.switch.removeprefix('--')}"
-    for own in map(launch.command.flags.last, (row.switch, flag) if row.switch else ()):
-        yield from switched(launch, own) if own else ()
-    if row.switch and (negated := launch.command.flags.last(flag)):
+    """FI124: adapters are not turned off."""
+    negated = launch.command.flags.last(f"--no-{row.switch.removeprefix('--')}") if row.switch else None
+    if negated:
         says = f"{spelled(launch, negated)} turns off the adapters of {keys.LORA}"
         yield contradiction(launch, negated.at, says, "FI124")
 
@@ -194,38 +175,16 @@ def _item(word: str) -> tuple[str, str]:
 
 
 def _other_limits(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
-    """FI124: an author's own limit is that of the annotation, and the engine starts with it."""
+    """FI124: an author's own limit is that of the annotation."""
     for name, flag in row.limits.items():
-        value, own = getattr(asked, LIMITS[name]), _number(launch, flag)
-        given = launch.command.flags.last(flag)
-        if given is None or own is None:
-            continue
-        if value and own != value:
-            reason = f"contradicts {name}={value} in {keys.LORA}: remove one of the two"
-        else:
-            reason = _refusal(launch, row, asked, name, own)
-        if reason:
-            message = f"{spelled(launch, given)} {own} {reason}"
-            yield FieldError(argument_path(launch, given.value_at), None, message, "FI124")
-
-
-def _refusal(launch: Launch, row: _Row, asked: Lora, name: str, own: int) -> str:
-    """Return why the engine exits on an author's own limit beside adapters; empty if it does not."""
-    if name == "maxRank" and row.ranks:
-        accepted = f"is no rank that {launch.command.engine} accepts: use {_above(row, own)}"
-        return "" if own in row.ranks else accepted
-    least, most = 1, asked.max_cpu_adapters if name == "maxAdapters" else 0
-    if name == "maxCpuAdapters":
-        batch = asked.max_adapters or _number(launch, row.limits["maxAdapters"]) or 1
-        least = max(batch, len(asked.adapters) if row.holds_all else 1)
-    if own < least:
-        return f"is too few for {keys.LORA}: use {least} or more"
-    return f"is more than maxCpuAdapters={most} in {keys.LORA}: lower it" if most and own > most else ""
-
-
-def _above(row: _Row, rank: int) -> int:
-    """Return the lowest rank that holds another one, or else the highest."""
-    return next((one for one in row.ranks if one >= rank), row.ranks[-1])
+        value, own, given = (
+            getattr(asked, LIMITS[name]),
+            _number(launch, flag),
+            launch.command.flags.last(flag),
+        )
+        if given and value and own not in {None, value}:
+            says = f"{spelled(launch, given)} {own} contradicts {name}={value} in {keys.LORA}"
+            yield contradiction(launch, given.value_at, says, "FI124")
 
 
 def _number(launch: Launch, name: str) -> int | None:

@@ -20,7 +20,6 @@ from intent.launch import (
     read_size,
     shares_ranks,
     spelled,
-    switched,
     value_of,
 )
 from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
@@ -131,7 +130,6 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
         yield from unsupported(launch, wish.flag, KEY, wish.name)
     for flag in filter(None, map(launch.command.flags.last, (*wish.names, wish.against))):
         value = value_of(launch, flag)
-        yield from switched(launch, flag)
         differs = value == wish.off if wish.off else value not in {None, str(wish.value)}
         if flag.name == wish.against or (not wish.switch and differs):
             asked = wish.name if wish.switch or wish.off else f"{wish.name}={wish.value}"

@@ -6,7 +6,6 @@ from typing import Final
 
 from catalog.engines import PRODUCTS, shown
 from catalog.flags import RELEASED, is_absent
-from intent.annotations import MODEL_NAME, path
 from intent.command_line.dialects import fused_short
 from intent.command_line.flags import (
     CONFIG,
@@ -16,12 +15,10 @@ from intent.command_line.flags import (
     MODEL,
     MULTI_PORT,
     PORT,
-    SERVED_NAME,
     SIZES,
     Flag,
     lacks_value,
     may_be_model,
-    resolve,
 )
 from intent.command_line.spelling import (
     LONGEST_ITEM,
@@ -45,10 +42,8 @@ from intent.launch import (
     model_of,
     quoted,
     spelled,
-    switched,
     text_of,
     value_of,
-    values_of,
 )
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -62,9 +57,7 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     fused = list(_fused(launch, frozenset(one.at for one in wrong)))
     yield from fused
     for flag in command.flags.given:
-        yield from switched(launch, flag)
         yield from _flag(launch, flag)
-    yield from _served_name(launch)
     yield from parallel_sizes(launch)
     yield from _reached(launch)
     if not fused:
@@ -192,24 +185,6 @@ def _is_read(launch: Launch) -> bool:
     is_exact = image.tag.removeprefix("v") == shown(image.version) and not image.digest
     is_direct = command.shell is None or not command.shell.kept  # a script may install another release
     return is_release and is_exact and is_direct and is_listed(command.started, image.version)
-
-
-_COLONS: Final = "sglang"
-"""The engine whose requests name an adapter as `model:adapter` (`sglang/srt/server_args.py`)."""
-_ACCEPTS_COLONS: Final = (0, 5, 5)
-"""Its last release that was read and starts all the same."""
-
-
-def _served_name(launch: Launch) -> Iterator[FieldError]:
-    """FI337: the name of a model is not one of a model with an adapter, on which SGLang exits."""
-    flag, version = launch.command.flags.last(SERVED_NAME), launch.image.version
-    if launch.command.engine != _COLONS or flag is None or (version and version <= _ACCEPTS_COLONS):
-        return
-    value = next(iter(values_of(launch, flag)), "")
-    if ":" in (resolve(value, launch.engine.variables) or ""):
-        where = path(MODEL_NAME) if is_added(launch, flag.at) else argument_path(launch, flag.value_at)
-        message = "must be without a colon: SGLang reads what follows it as the name of a LoRA adapter"
-        yield FieldError(where, value, message, "FI337")
 
 
 def parallel_sizes(launch: Launch) -> Iterator[FieldError]:

@@ -7,12 +7,9 @@ from catalog.engines import (
     LABELS_BOTH,
     LATEST,
     SHARED_SIDE_CHANNEL,
-    STALE_FIELDS,
-    V0_CORE,
     Engines,
     Version,
     has,
-    needs_v1,
     ships,
     shown,
 )
@@ -32,14 +29,13 @@ _ALLOWED: Final = {
     "worker": ("kv_both",),
     "encoder": ROLES,
 }
-_STALE: Final = ("kv_rank", "kv_parallel_size", "kv_ip", "kv_buffer_size")
 _ADVICE: Final = "NixlConnector"
 _BOOTSTRAP: Final = "bootstrap_server_address"
 """A field of `kv_connector_extra_config` (vLLM 0.32.0 `mooncake_connector.py`)."""
 
 
 def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
-    """Check the KV transfer settings of one engine. Behind a sidecar the leader's API has another port."""
+    """Check the KV transfer settings of one engine."""
     intent, engines = inputs.intent, inputs.settings.engines
     yield from _mode(launch, intent)
     yield from _none(launch, intent)
@@ -53,7 +49,6 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
         return
     yield from _role(where, found, intent)
     yield from _by_version(where, found, launch.image.version, engines)
-    yield from _core(where, found, launch, engines)
     for message in (
         *_peers(found, launch, intent, engines),
         *_mooncake(found, launch, intent),
@@ -122,24 +117,10 @@ def _by_version(where: str, found: Transfer, version: Version, engines: Engines)
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
-    stale = [name for name in _STALE if name in config]
-    if stale and has(engines, "vllm", STALE_FIELDS, version):
-        yield FieldError(where, None, f"{named} refuses {', '.join(stale)}: remove them", "FI507")
     sides = {one.get("kv_role") for one in found.each if one.get("kv_connector") == _ADVICE}
     if "kv_both" in sides and not has(engines, "vllm", LABELS_BOTH, version):
         message = f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
         yield FieldError(where, None, message, "FI507")
-
-
-def _core(where: str, found: Transfer, launch: Launch, engines: Engines) -> Iterator[FieldError]:
-    """Report a V1 connector with the V0 core. Later versions have only V1, and ignore the variable."""
-    version, value = launch.image.version, dict(launch.engine.values).get(V0_CORE, "")
-    if not version or value.strip() != "0" or not has(engines, "vllm", V0_CORE, version):
-        return
-    for connector in found.connectors:
-        if needs_v1(engines, connector, version):
-            message = f"must not be used with {V0_CORE}=0: it needs the V1 engine; remove that variable"
-            yield FieldError(where, connector, message, "FI317")
 
 
 def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[str]:
@@ -160,9 +141,9 @@ def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) ->
 
 def _own_port(launch: Launch, inputs: Input) -> int:
     """Return the port of the engine itself, behind its sidecar if it has one."""
-    move, served = inputs.layout.move, inputs.layout.served.port
+    move = inputs.layout.move
     is_moved = isinstance(move, Moved) and launch.template == inputs.intent.templates[0]
-    return move.to if isinstance(move, Moved) and is_moved else served
+    return move.to if isinstance(move, Moved) and is_moved else inputs.layout.served.port
 
 
 def _mooncake(found: Transfer, launch: Launch, intent: Intent) -> Iterator[str]:

@@ -98,29 +98,6 @@ def test_an_argument_that_contradicts_is_an_error(given: list[str]) -> None:
     assert errors(f"{SQL},maxRank=64", *given) == [("FI124", f"args[{at}]")]
 
 
-@pytest.mark.parametrize("flag", ["--max-loras", "--max-cpu-loras", "--max-lora-rank"])
-@pytest.mark.parametrize("number", ["0", "-1"])
-def test_an_own_limit_without_room_for_adapters_is_an_error(flag: str, number: str) -> None:
-    assert errors(SQL, flag, number) == [("FI124", "args[1]")]
-
-
-@pytest.mark.parametrize(
-    ("lora", "given", "engine"),
-    [
-        (SQL, ["--max-lora-rank", "17"], VLLM),
-        (f"{TWO},maxAdapters=2", ["--max-cpu-loras", "1"], VLLM),
-        (f"{TWO},maxCpuAdapters=2", ["--max-loras", "3"], VLLM),
-        (TWO, ["--max-loras", "3", "--max-cpu-loras", "2"], VLLM),
-        (TWO, ["--max-loaded-loras", "1"], SGLANG),
-        (f"{TWO},maxCpuAdapters=2", ["--max-loras-per-batch", "3"], SGLANG),
-    ],
-)
-def test_own_limits_on_which_the_engine_exits_are_an_error(
-    lora: str, given: list[str], engine: dict[str, Any]
-) -> None:
-    assert [code for code, _ in errors(lora, *given, engine=engine)] == ["FI124"]
-
-
 def test_a_batch_of_sglang_is_no_larger_than_what_is_loaded() -> None:
     """Its own default of 8 would be refused: `check_lora_server_args` of `sglang/srt/server_args.py`."""
     made = args(f"{TWO},maxCpuAdapters=4", engine=SGLANG)
@@ -151,20 +128,6 @@ def test_an_adapter_has_another_name_than_the_model(given: list[str], notes: dic
 def test_an_adapter_may_have_the_name_of_the_model_that_is_served_under_another() -> None:
     assert errors("org/M=pvc://claim/a") == [("FI125", NOTE)]
     assert errors("org/M=pvc://claim/a", "--served-model-name", "base") == []
-
-
-@pytest.mark.parametrize(
-    ("lora", "engine", "says"),
-    [
-        (f"{SQL},maxRank=24", VLLM, "use 32"),
-        (f"{SQL},maxRank=999", VLLM, "use 512"),
-        (f"{TWO},maxCpuAdapters=1", SGLANG, "maxCpuAdapters must be at least 2"),
-    ],
-)
-def test_a_limit_that_the_engine_refuses_is_an_error(lora: str, engine: dict[str, Any], says: str) -> None:
-    (found,) = [one for one in check(file(lora, engine=engine), mutated=False) if one.severity == "error"]
-
-    assert (found.code, says in found.message) == ("FI118", True)
 
 
 def test_a_limit_that_the_image_is_too_old_for_is_an_error() -> None:

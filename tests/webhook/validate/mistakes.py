@@ -824,14 +824,12 @@ _ARGUMENTS: Final = {
         "PyNcclConnector is not in vLLM 0.17.1; use NixlConnector",
         args("org/M", "--kv-transfer-config", '{"kv_connector": "PyNcclConnector", "kv_role": "kv_both"}'),
     ),
-    "a setting that was removed": Mistake(
+    "a side that is deprecated": Mistake(
         "FI507 engine.args[2]",
-        "vLLM 0.33.0 refuses kv_rank: remove them",
+        "kv_both is deprecated for NixlConnector in vLLM 0.33.0: name the side",
         args(
-            *("org/M", "--kv-transfer-config"),
-            '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer", "kv_rank": 1}',
+            *("org/M", "--kv-transfer-config", NIXL % "kv_both"),
             replaced={"image": "vllm/vllm-openai:v0.33.0"},
-            component_type="decoder",
         ),
     ),
     "a pipeline on a decoder": Mistake(
@@ -1036,20 +1034,6 @@ _PARALLELISM: Final = {
         "--no-enable-expert-parallel contradicts expert",
         args("org/M", "-tp", "8", "-pp", "2", "--no-enable-expert-parallel", parallelism="expert"),
     ),
-    "expert parallelism with a value": Mistake(
-        "FI326 engine.args[5]",
-        "must be --enable-expert-parallel alone, which takes no value; to turn it off, remove it",
-        args("org/M", "-tp", "8", "-pp", "2", "--enable-expert-parallel=false", parallelism="expert"),
-    ),
-    "a served name with a colon": Mistake(
-        "FI337 note:model-name",
-        "must be without a colon",
-        annotated(
-            lws(worker=template(container(command=SGLANG, args=["--tp", "16", "--host", "::"]))),
-            model="hf://org/M",
-            model_name="llama3:8b",
-        ),
-    ),
     "sizes over pods that nothing joins": Mistake(
         "FI308 note:parallelism",
         "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and with fusioninfer.io/launcher: none "
@@ -1084,20 +1068,10 @@ _LORA: Final = {
         "sql: the value must be a URI: for a model of Hugging Face write hf://org/sql",
         args("org/M", size=1, lora="sql=org/sql"),
     ),
-    "a rank that vLLM does not accept": Mistake(
-        "FI118 note:lora",
-        "maxRank=48 is no rank that vllm accepts: use 64",
-        args("org/M", size=1, lora="sql=hf://org/sql,maxRank=48"),
-    ),
     "quotes around the URI of an adapter": Mistake(
         "FI118 note:lora",
         'sql="hf://org/sql" must be without quotes: remove them',
         args("org/M", size=1, lora='sql="hf://org/sql"'),
-    ),
-    "no room for adapters": Mistake(
-        "FI124 engine.args[2]",
-        "--max-loras 0 is too few for fusioninfer.io/lora: use 1 or more",
-        args("org/M", "--max-loras", "0", size=1, lora="sql=hf://org/sql"),
     ),
     "a list of adapters of the author's own": Mistake(
         "FI124 engine.args[1]",

@@ -240,30 +240,6 @@ def test_a_connector_that_the_version_lacks_warns(connector: str, image: str, fo
     assert codes(handing(side(connector), image=image, more="-tp 8")) == found
 
 
-@pytest.mark.parametrize(
-    ("connector", "version", "value", "found"),
-    [
-        ("NixlConnector", "v0.10.0", "0", ["FI317"]),
-        ("NixlConnector", "v0.10.0", "1", []),
-        ("NixlConnector", "v0.10.0", None, []),
-        ("NixlConnector", "v0.11.0", "0", ["FI317"]),
-        ("NixlConnector", "v0.11.1", "0", []),
-        ("NixlConnector", "latest", "0", []),
-        ("PyNcclConnector", "v0.10.0", "0", []),
-        ("MooncakeConnector", "v0.10.0", "0", []),
-        ("MultiConnector", "v0.10.0", "0", ["FI317"]),
-        ("CorpConnector", "v0.10.0", "0", ["FI506"]),
-    ],
-)
-def test_a_connector_of_v1_with_the_older_core_is_denied(
-    connector: str, version: str, value: str | None, found: list[str]
-) -> None:
-    intent = handing(side(connector), image=f"vllm/vllm-openai:{version}", more="-tp 8")
-    one = replace(intent.templates[0].engine or PLAIN, values=(("VLLM_USE_V1", value),) if value else ())
-
-    assert codes(replace(intent, templates=(Template("workerTemplate", one),))) == found
-
-
 def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
     config = side("CorpConnector", more=',"kv_connector_module_path":"corp.kv"')
 
@@ -282,8 +258,6 @@ def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
         ),
         (side("P2pNcclConnector"), NEW, "", ["FI508"]),
         (side("P2pNcclConnector"), NEW, "-pp 2", ["FI508", "FI508"]),
-        (side("NixlConnector", more=',"kv_rank":0'), "vllm/vllm-openai:v0.33.0", "", ["FI507"]),
-        (side("NixlConnector", more=',"kv_rank":0'), NEW, "", []),
         (side("NixlConnector", "kv_both"), "vllm/vllm-openai:v0.23.0", "", ["FI507"]),
         (side("NixlConnector", "kv_both"), NEW, "", []),
     ],
