@@ -171,9 +171,6 @@ NAMES_EXECUTOR: Final = "names-executor"
 NATIVE_DATA: Final = "--data-parallel-address"
 NNODES_DATA: Final = "--nnodes with data parallelism"
 NNODES_SPAN: Final = "--nnodes over the pods of one rank"
-HYBRID_LB: Final = "--data-parallel-hybrid-lb"
-EXTERNAL_LB: Final = "--data-parallel-external-lb"
-MULTI_PORT_LB: Final = "--data-parallel-multi-port-external-lb"
 LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
 NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
@@ -308,9 +305,6 @@ _TRAITS: Final = (
         )
         for since, below in (((0, 11, 1), (0, 17)), ((0, 18), NEWEST))
     ),
-    Trait(HYBRID_LB, since=(0, 10), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.9.2"),
-    Trait(EXTERNAL_LB, since=(0, 11, 1), source="vLLM `vllm/engine/arg_utils.py`"),
-    Trait(MULTI_PORT_LB, since=(0, 22), source="vLLM `vllm/entrypoints/openai/dp_supervisor.py`"),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
     Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),

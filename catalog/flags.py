@@ -57,12 +57,6 @@ def flag_tables() -> Mapping[str, FlagTable]:
     return {engine: _table(one) for engine, one in found.items()}
 
 
-def is_absent(engine: str, flag: str, version: Version) -> bool:
-    """Return whether a version of an engine is known to lack a flag, as one of no release is."""
-    table = flag_tables()[engine]
-    return flag not in table.spans or table.lacks(flag, version)
-
-
 def _table(found: dict[str, dict[str, str]]) -> FlagTable:
     releases = tuple(map(_version, found["releases"]))
     split = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
-from unicodedata import category
 
 from catalog.engines import Version, shown
 from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
@@ -34,8 +33,6 @@ _ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
 """Beginnings of arguments that each release reads although no table has them."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
-_USUAL: Final = re.compile(r"-{0,2}\w")
-"""How flags and values begin that need no further look for odd dashes."""
 _NEGATED: Final = "--no-"
 _SHORTEST: Final = 5
 """Letters of the shortest word that may lack one or have another; shorter words are too alike."""
@@ -193,12 +190,6 @@ def is_listed(engine: str, version: Version) -> bool:
     return version in flag_tables()[engine].releases
 
 
-def knows_all(engine: str, flags: tuple[Flag, ...], argv: tuple[str, ...]) -> bool:
-    """Return whether some release of an engine accepts each flag of a command line."""
-    unread = (flag for flag in flags if flag.name[0] == "-")
-    return all(_spelling(engine).accepts(argv[flag.at].partition("=")[0]) for flag in unread)
-
-
 @lru_cache(maxsize=1024)
 def _meant(engine: str, spelled: str, version: Version) -> str:
     return _spelling(engine).meant(spelled, version)
@@ -207,55 +198,6 @@ def _meant(engine: str, spelled: str, version: Version) -> str:
 def is_flag_of(engine: str, word: str) -> bool:
     """Return whether a word is a flag of an engine, written in full."""
     return word in flag_tables()[engine].spans
-
-
-# --- dashes -------------------------------------------------------------------------------------------
-
-
-class Dashed(NamedTuple):
-    """Arguments that are meant to be a flag, and that no engine reads as one."""
-
-    at: int
-    stop: int
-    """The index after its name and its value."""
-    meant: str
-    cause: str
-
-
-def dashed(engine: str, argv: tuple[str, ...], start: int, bare: tuple[int, ...]) -> Iterator[Dashed]:
-    """Yield flags that begin with a typographic dash, or whose dashes are a word of their own."""
-    odd = (at for at in range(start, len(argv)) if not _USUAL.match(argv[at]))
-    for at in (at for at in odd if _is_dash(argv[at][:1])):
-        word, *others = argv[at][:LONGEST_ITEM].split(None, 2)
-        following = others[0] if others else argv[at + 1] if at + 1 < len(argv) else ""
-        name = _undashed(word)
-        if meant := _torn(engine, word, following):
-            gap = "a blank or line break" if others else "the end of the item"
-            cause = f"{gap} is between {word} and {following[:_SHOWN]}"
-            yield Dashed(at, at + (2 if others else 3), meant, cause)
-        elif at in bare and word[0] != "-" and name:
-            cause = f"begins with a typographic dash, so {name[:_SHOWN]} is not read as a flag"
-            yield Dashed(at, at + 2, f"--{name}", cause)
-
-
-def _is_dash(char: str) -> bool:
-    """Return whether a character is a dash of any kind: `-`, or what editors and web pages write for it."""
-    return bool(char) and (char in "-\N{MINUS SIGN}" or category(char) == "Pd")
-
-
-def _undashed(word: str) -> str:
-    """Return a word without the dashes before it."""
-    return word[next((at for at, char in enumerate(word) if not _is_dash(char)), len(word)) :]
-
-
-def _torn(engine: str, first: str, second: str) -> str:
-    """Return the flag of which two words are the dashes and the name: `--` and `port`; empty if none."""
-    name = _undashed(second)
-    if _undashed(first) or len(first) + len(second) - len(name) > len("--"):
-        return ""
-    spelled = name.partition("=")[0].replace("_", "-")
-    known = (dashes for dashes in ("--", "-") if is_flag_of(engine, dashes + spelled))
-    return next((dashes + name for dashes in known), "")
 
 
 # --- words --------------------------------------------------------------------------------------------

@@ -15,10 +15,7 @@ import pytest
 from catalog.engines import (
     COMPARED,
     ENGINES,
-    EXTERNAL_LB,
-    HYBRID_LB,
     LABELS_BOTH,
-    MULTI_PORT_LB,
     NAMES_EXECUTOR,
     NARROWER_DECODERS,
     NATIVE_DATA,
@@ -31,7 +28,7 @@ from catalog.engines import (
     has,
     ships,
 )
-from catalog.flags import flag_tables, is_absent
+from catalog.flags import flag_tables
 from hack.engine_flags import flags
 from hack.wheels import CORE, EXECUTOR, FACTORY, NIXL, PACKAGES, PARALLEL, releases, sources
 from intent.image import facts, read_image
@@ -93,9 +90,6 @@ def spans(read: Sources) -> bool:
 EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     NNODES: lambda read: NNODES in read.flags,
     NATIVE_DATA: lambda read: NATIVE_DATA in read.flags,
-    HYBRID_LB: lambda read: HYBRID_LB in read.flags,
-    EXTERNAL_LB: lambda read: EXTERNAL_LB in read.flags,
-    MULTI_PORT_LB: lambda read: MULTI_PORT_LB in read.flags,
     NNODES_DATA: lambda read: (
         NNODES in read.flags
         and 'executor_backend != "mp" and self.nnodes' not in read(*PARALLEL)  # of a rank of one accelerator
@@ -147,10 +141,8 @@ def test_each_release_requires_ray_as_its_image_has_it() -> None:
 def test_no_release_has_a_flag_that_the_table_says_is_absent(engine: str) -> None:
     wrong = {}
     for version in releases(engine):
-        there = flags(engine, version)
-        named = [
-            flag for flag in there & flag_tables()[engine].spans.keys() if is_absent(engine, flag, version)
-        ]
+        there, table = flags(engine, version), flag_tables()[engine]
+        named = [flag for flag in there & table.spans.keys() if table.lacks(flag, version)]
         if named:
             wrong[dotted(version)] = sorted(named)
 

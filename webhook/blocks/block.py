@@ -5,13 +5,10 @@ A block is one pure function of the launch that the author wrote. It returns wor
 """
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from catalog.engines import shown
-from catalog.flags import is_absent
-from intent.annotations import path
 from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
 from intent.launch import Launch, argument_path, in_shell
@@ -75,14 +72,6 @@ class AnnotationArguments(NamedTuple):
 
     key: str
     words: BlockArguments
-
-
-def unsupported(launch: Launch, flag: str, key: str, name: str) -> Iterator[FieldError]:
-    """FI116: the release in the image has no flag for a part of an annotation."""
-    engine, version = launch.command.engine, launch.image.version
-    if version and is_absent(engine, flag, version):
-        message = f"{engine} {shown(version)} has no {flag}: remove {name}, or use a newer image"
-        yield FieldError(path(key), None, message, "FI116", part=name)
 
 
 def contradiction(launch: Launch, index: int | None, says: str, code: str) -> FieldError:

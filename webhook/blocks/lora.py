@@ -19,7 +19,7 @@ from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
 from intent.shapes import mapping, text
-from webhook.blocks.block import Block, BlockArguments, contradiction, unsupported
+from webhook.blocks.block import Block, BlockArguments, contradiction
 from webhook.launchers.container import Args
 
 
@@ -67,7 +67,6 @@ def lora(launch: Launch, intent: Intent, _settings: Settings) -> BlockArguments:
         flags=(*_switch(launch, row), *_modules(launch, row, listed), *_limits(launch, row, asked)),
         findings=(
             *_named_like_the_model(launch, intent),
-            *_lacking(launch, row, asked),
             *_negated(launch, row),
             *_other_modules(launch, row, listed),
             *_other_limits(launch, row, asked),
@@ -128,12 +127,6 @@ def _served(launch: Launch, intent: Intent) -> Iterator[str]:
         yield model.name or model.argument
     elif name := model_of(launch):
         yield name
-
-
-def _lacking(launch: Launch, row: _Row, asked: Lora) -> Iterator[FieldError]:
-    """FI116: the release in the image has flags for the limits."""
-    for name, flag in row.limits.items():
-        yield from unsupported(launch, flag, keys.LORA, name) if getattr(asked, LIMITS[name]) else ()
 
 
 def _negated(launch: Launch, row: _Row) -> Iterator[FieldError]:

@@ -25,7 +25,7 @@ from intent.launch import (
 from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
 from intent.parallelism import Parallelism
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments, contradiction, unsupported
+from webhook.blocks.block import Block, BlockArguments, contradiction
 from webhook.launchers.launcher import TORCH_PORTS
 
 
@@ -126,8 +126,6 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
         message = f"{launch.command.engine} has no setting for {wish.name}: {wish.instead}"
         yield FieldError(path(KEY), None, message, "FI116", part=wish.name)
         return
-    if not _is_given(launch, wish):
-        yield from unsupported(launch, wish.flag, KEY, wish.name)
     for flag in filter(None, map(launch.command.flags.last, (*wish.names, wish.against))):
         value = value_of(launch, flag)
         differs = value == wish.off if wish.off else value not in {None, str(wish.value)}

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS, shown
-from catalog.flags import RELEASED, is_absent
+from catalog.flags import RELEASED
 from intent.command_line.dialects import fused_short
 from intent.command_line.flags import (
     CONFIG,
-    EXTERNAL,
     HOST,
-    HYBRID,
     MODEL,
-    MULTI_PORT,
     PORT,
     SIZES,
     Flag,
@@ -22,9 +19,7 @@ from intent.command_line.flags import (
 )
 from intent.command_line.spelling import (
     LONGEST_ITEM,
-    Dashed,
     Unparsed,
-    dashed,
     is_flag_of,
     is_listed,
     unparsed,
@@ -36,7 +31,6 @@ from intent.launch import (
     api_port,
     argument_path,
     ignores_positional,
-    is_added,
     is_converted,
     is_size,
     model_of,
@@ -52,26 +46,24 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     """Check one command line; `rewritten` is whether the launch is written for it."""
     command = launch.command
-    wrong = _dashed(launch)
-    not_read = _words(wrong)
-    fused = list(_fused(launch, frozenset(one.at for one in wrong)))
+    fused = list(_fused(launch))
     yield from fused
     for flag in command.flags.given:
         yield from _flag(launch, flag)
     yield from parallel_sizes(launch)
     yield from _reached(launch)
     if not fused:
-        yield from _model(launch, not_read, converted=rewritten and is_converted(launch))
+        yield from _model(launch, converted=rewritten and is_converted(launch))
     yield from _program_in_args(launch)
 
 
-def _fused(launch: Launch, apart_at: frozenset[int]) -> Iterator[FieldError]:
+def _fused(launch: Launch) -> Iterator[FieldError]:
     """Report several words in one list item. Text that a shell expands may contain spaces."""
     command = launch.command
     if command.shell and command.shell.kept:
         return
     flags = {flag.at for flag in command.flags.given}
-    for at in (one for one in (*flags, *command.flags.bare) if one not in apart_at):
+    for at in (*flags, *command.flags.bare):
         item = command.argv[at]
         first, *others = item.split(None, 2) or [item]
         if others and ((at in flags and "=" not in first) or _has_flag(command.engine, item)):
@@ -106,43 +98,31 @@ def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
 
 
 def not_parsed(launch: Launch) -> Iterator[FieldError]:
-    """Report what the engine does not parse as a flag: an error (FI333) of an image whose flags are known."""
-    command, wrong = launch.command, _dashed(launch)
-    for one in wrong:
-        message = f"{one.cause}: write {one.meant[:SHOWN]}"
-        yield FieldError(argument_path(launch, one.at), None, message, "FI333")
-    not_read, causes = _words(wrong), dict[str, list[Flag]]()
-    for each in unparsed(command.started, launch.image.version, command.flags.given, command.argv):
-        at = each.flag.at
-        if at not in not_read and not is_added(launch, at) and (cause := _cause(launch, each)):
-            causes.setdefault(cause, []).append(each.flag)
-    code = "FI333" if _is_read(launch) else "FI543"
+    """Report flags that the engine does not parse: an error (FI333) of an image whose flags are known."""
+    command, is_read, causes = launch.command, _is_read(launch), dict[str, list[Flag]]()
+    for one in unparsed(command.started, launch.image.version, command.flags.given, command.argv):
+        if not fused_short(one.flag) and (cause := _cause(launch, one, is_read=is_read)):
+            causes.setdefault(cause, []).append(one.flag)
     for cause, flags in causes.items():
         names = ", ".join(spelled(launch, one) for one in flags)
         are, them = ("is not a flag", "it") if len(flags) == 1 else ("are not flags", "them")
         message = f"{names} {are} of {cause.format(them=them)}"
-        yield FieldError(argument_path(launch, flags[0].at), None, message, code)
+        yield FieldError(argument_path(launch, flags[0].at), None, message, "FI333" if is_read else "FI543")
 
 
-def _cause(launch: Launch, one: Unparsed) -> str:
-    """Return the end of a message about a flag; empty if the image may have it, or another rule says so."""
+def _cause(launch: Launch, one: Unparsed, *, is_read: bool) -> str:
+    """Return the end of a message about a flag; empty if the image may have it."""
     engine, image = launch.command.started, launch.image
     title, release = PRODUCTS[engine].title, f"{PRODUCTS[engine].title} {shown(image.version)}"
-    is_balancing = one.flag.name in _BALANCING and is_absent(engine, f"--{one.flag.name}", image.version)
-    if is_balancing or fused_short(one.flag):
-        return ""
     if one.meant and one.having:
         return f"{release}: did you mean {one.meant}? {one.having} has it"
     if one.meant:
         return f"{title}: did you mean {one.meant}?"
     if one.having:
         return "" if installs(launch) else f"{release}: remove {{them}}, or use {title} {one.having}"
-    is_sure = _is_release(launch) and is_listed(engine, image.version) and not installs(launch)
-    return f"{release}, nor of another release: remove {{them}}" if is_sure else ""
+    return f"{release}, nor of another release: remove {{them}}" if is_read else ""
 
 
-_BALANCING: Final = frozenset({HYBRID, EXTERNAL, MULTI_PORT})
-"""Flags of which FI329 says that a release lacks them."""
 _INSTALLS: Final = re.compile(
     r"\b(?:pip[\d.]*|uv|conda|mamba|apt(?:-get)?)\s[^;&|\n]{0,99}?\b(?:install|add|sync)\b"
 )
@@ -154,32 +134,11 @@ def installs(launch: Launch) -> bool:
     return _INSTALLS.search(" ".join(launch.engine.command + launch.engine.args)) is not None
 
 
-def _dashed(launch: Launch) -> list[Dashed]:
-    command = launch.command
-    if command.started not in RELEASED:
-        return []
-    return [*dashed(command.started, command.argv, command.arguments, command.flags.bare)]
-
-
-def _words(wrong: list[Dashed]) -> frozenset[int]:
-    """Return the indexes of the words that are no flags and no values."""
-    return frozenset(at for one in wrong for at in range(one.at, one.stop))
-
-
-def _is_release(launch: Launch) -> bool:
-    """Return whether an image is a release of the engine's project, unchanged, or a mirror of it.
+def _is_read(launch: Launch) -> bool:
+    """Return whether the flags of an image are those of `flags.json`: a release of the project, unchanged.
 
     `sglang serve` has the flags of other programs, by the kind of model.
     """
-    engine, image = launch.command.started, launch.image
-    name = RELEASED.get(engine, "").rpartition("/")[2]
-    is_named = image.repository.rpartition("/")[2] == name
-    is_serve = engine == "sglang" and launch.command.argv[launch.command.arguments - 1] == "serve"
-    return is_named and image.tag.removeprefix("v") == shown(image.version) and not is_serve
-
-
-def _is_read(launch: Launch) -> bool:
-    """Return whether the flags of an image are those of `flags.json`: a release of the project, unchanged."""
     command, image = launch.command, launch.image
     is_release = image.repository.removeprefix("docker.io/") == RELEASED.get(command.started)
     is_exact = image.tag.removeprefix("v") == shown(image.version) and not image.digest
@@ -210,12 +169,11 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI509")
 
 
-def _model(launch: Launch, not_read: frozenset[int], *, converted: bool) -> Iterator[FieldError]:
-    flags, argv = launch.command.flags, launch.command.argv
-    bare = [at for at in flags.bare if at not in not_read]
+def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
+    flags, argv, bare = launch.command.flags, launch.command.argv, launch.command.flags.bare
     sure = [at for at in bare if "$" not in argv[at]]  # others may be flags
     more = [at for at in sure if at != bare[0] and launch.command.is_vllm]
-    if stray := [at for at in flags.stray if at not in not_read] + more:
+    if stray := [*flags.stray, *more]:
         word, above = argv[stray[0]][:SHOWN], "the model" if stray == more else "a --"
         cause = f"{word} follows {above}" if word.strip() else "the item is empty"
         message = f"{cause}, so it is not read as the model; remove it, or write --model NAME before any --"

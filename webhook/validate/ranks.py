@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from catalog.engines import EXTERNAL_LB, HYBRID_LB, MULTI_PORT_LB, Engines, has, known_model, shown
+from catalog.engines import Engines, known_model
 from intent.annotations import REFRESH
 from intent.command_line.command import in_ray
 from intent.command_line.flags import (
     ADDRESS,
     CONFIG,
-    EXTERNAL,
     HEADLESS,
-    HYBRID,
     LOCAL_DATA,
-    MULTI_PORT,
     NNODES,
     NODE_RANK,
     RANK,
@@ -42,7 +39,6 @@ from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
 from webhook.serving import servers
 
-_RELEASES: Final = {HYBRID: HYBRID_LB, EXTERNAL: EXTERNAL_LB, MULTI_PORT: MULTI_PORT_LB}
 _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""
 
@@ -121,17 +117,6 @@ class _Case(NamedTuple):
         return ", ".join(sorted(named.values()))
 
     @property
-    def release(self) -> str:
-        """The release, if it lacks one of the flags."""
-        version, flags = self.leader.image.version, self.leader.command.flags
-        absent = (
-            not has(self.inputs.settings.engines, "vllm", trait, version)
-            for name, trait in _RELEASES.items()
-            if flags.last(name)
-        )
-        return shown(version) if version and any(absent) else ""
-
-    @property
     def dense(self) -> bool:
         """Whether the release refuses the model, since it has no experts."""
         return _is_dense(self.leader, self.inputs.settings.engines) is True
@@ -144,12 +129,6 @@ _REFUSED: Final[tuple[_Row, ...]] = (
         _ALL,
         lambda one: "," in one.asked,
         "cannot be used with another load balancing: keep one of {case.asked}",
-    ),
-    (("hybrid",), lambda one: one.release, "is not in vLLM {case.release}: use a newer image"),
-    (
-        ("external", "multi-port"),
-        lambda one: one.release,
-        "is not in vLLM {case.release}: use a newer image, or --data-parallel-hybrid-lb",
     ),
     (
         ("external",),

@@ -6,10 +6,7 @@ from typing import Final
 from catalog.engines import HANGS, PRODUCTS, Engines, ModelSharding, known_model
 from intent.accelerators import TPU
 from intent.annotations import LAUNCHER, PARALLELISM, path
-from intent.command_line.command import DIALECTS
-from intent.command_line.dialects import VLLM
 from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_DATA, SIZES, TENSOR, Flag
-from intent.command_line.spelling import dashed, knows_all, unparsed
 from intent.errors import FieldError
 from intent.launch import (
     NONE,
@@ -97,16 +94,12 @@ def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 
 
 def _idle_alone(launch: Launch) -> Iterator[FieldError]:
-    """FI501: an engine that one pod runs by itself uses all accelerators of the pod.
-
-    Without a size only engines whose flags are all known are judged: an unknown flag may set one.
-    """
+    """FI501: an engine that one pod runs by itself uses all accelerators of the pod."""
     needed, there = _of_pod(launch), countable(launch.engine)
     if needed is None or there is None or needed.accelerators >= there or _hidden_size(launch):
         return
-    command = launch.command
-    is_whole = command.engine in CHECKED and knows_all(command.engine, command.flags.given, command.argv)
-    if is_whole or (command.engine in SIZED and _sizes_given(launch)):
+    engine = launch.command.engine
+    if engine in CHECKED or (engine in SIZED and _sizes_given(launch)):
         yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
 
 
@@ -141,16 +134,10 @@ def _unfit(plan: LaunchPlan, launcher: Launcher, size: int) -> Iterator[FieldErr
 
 
 def _hidden_size(launch: Launch) -> bool:
-    """Return whether a misspelt flag is meant to be a parallel size, or a shell may expand a word to one."""
+    """Return whether a shell may expand a word to a parallel size."""
     command, words = launch.command, launch.command.flags.bare
     others = words[1:] if command.flags.last(MODEL) is None else words
-    if in_shell(launch) and any("$" in command.argv[at] for at in others) and not _sizes_given(launch):
-        return True
-    dialect, is_known = DIALECTS.get(command.kind, VLLM), command.engine in CHECKED
-    flags = unparsed(command.engine, launch.image.version, command.flags.given, command.argv)
-    torn = dashed(command.engine, command.argv, command.arguments, words) if is_known else ()
-    meant = (*(one.meant for one in flags), *(one.meant.partition("=")[0] for one in torn))
-    return any(dialect.names.get(flag) in SIZES for flag in meant)
+    return in_shell(launch) and any("$" in command.argv[at] for at in others) and not _sizes_given(launch)
 
 
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:

@@ -133,7 +133,7 @@ def test_an_adapter_may_have_the_name_of_the_model_that_is_served_under_another(
 def test_a_limit_that_the_image_is_too_old_for_is_an_error() -> None:
     old = SGLANG | {"image": "lmsysorg/sglang:v0.4.6"}
 
-    assert errors(f"{SQL},maxRank=64", engine=old) == [("FI116", NOTE)]
+    assert errors(f"{SQL},maxRank=64", engine=old) == [("FI333", NOTE)]
     assert errors(f"{SQL},maxAdapters=4", engine=old) == []
 
 

@@ -225,7 +225,6 @@ _HAND: Final = ("--nnodes", "2", "--node-rank", "$(LWS_WORKER_INDEX)", "--master
 _EC: Final = ("--ec-transfer-config", '{"ec_connector": "ECExampleConnector", "ec_role": "ec_consumer"}')
 _STOCK: Final = "vllm/vllm-openai:v{}"
 _SINCE: Final = "--ec-transfer-config is not a flag of vLLM 0.9.2: remove it, or use vLLM 0.11.1 or later"
-_NOWHERE: Final = "is not a flag of vLLM 0.17.1, nor of another release: remove it"
 _ABSENT: Final = {
     f"a flag that the release lacks: {image}, {words[-1]}": Mistake(
         f"{code} engine.{where}", says, engine(command=[*command] or None, args=list(words), image=image)
@@ -261,12 +260,16 @@ _ABSENT: Final = {
             "--aux-output-config is not a flag of vLLM 0.14.1: remove it, or use vLLM 0.31.0 or later",
         ),
         (
-            *("FI333", "args[1]", _STOCK.format("0.17.1"), (), ("org/M", "--max-batch-tokens", "1")),
-            f"--max-batch-tokens {_NOWHERE}",
+            "FI333",
+            "args[1]",
+            _STOCK.format("0.9.2"),
+            (),
+            ("org/M", "-dpe"),
+            "-dpe is not a flag of vLLM 0.9.2",
         ),
         (
-            *("FI543", "args[1]", "corp/vllm-openai:v0.17.1", (), ("org/M", "--max-batch-tokens", "1")),
-            f"--max-batch-tokens {_NOWHERE}",
+            *("FI333", "args[1]", _STOCK.format("0.17.1"), (), ("org/M", "--max-batch-tokens", "1")),
+            "--max-batch-tokens is not a flag of vLLM 0.17.1, nor of another release: remove it",
         ),
         (
             *("FI333", "args[2]", "lmsysorg/sglang:v0.5.9", SGLANG, ("--model-path", "org/M", "--no-such")),
@@ -274,7 +277,6 @@ _ABSENT: Final = {
         ),
     )
 }
-_DASH: Final = "\N{EN DASH}"
 _WORDS: Final = {
     **{
         f"a misspelt flag, in {what}": Mistake(
@@ -297,28 +299,6 @@ _WORDS: Final = {
             ),
         )
     },
-    **{
-        f"dashes apart from the flag, {number}": Mistake(
-            f"FI333 engine.args[{at}]",
-            f"write {meant}",
-            args("--model", "org/M", "-tp", "8", "-pp", "2", *words),
-        )
-        for number, (at, meant, words) in enumerate(
-            (
-                (6, "--max-model-len", ("-- max-model-len", "4096")),
-                (6, "--max-model-len", ("--\n  max-model-len", "4096")),
-                (6, "--max-model-len", ("- -max-model-len", "4096")),
-                (6, "--max-model-len", ("--", "max-model-len", "4096")),
-                (6, "--max-model-len", ("\N{HORIZONTAL BAR}max-model-len", "4096")),
-                (6, "--max-model-len=4096", ("--", "max-model-len=4096")),
-            )
-        )
-    },
-    "a flag after a typographic dash": Mistake(
-        "FI333 engine.args[1]",
-        "begins with a typographic dash, so tensor-parallel-size is not read as a flag",
-        args("org/M", f"{_DASH}tensor-parallel-size", "16", launcher="ray-symmetric"),
-    ),
     "a flag and its value in one item": Mistake(
         "FI309 engine.args[1]",
         "must be one list item per word, --tensor-parallel-size and 16 apart: no shell splits it",
@@ -691,7 +671,6 @@ _ARGUMENTS: Final = {
                 "0.28.0",
                 "-dph needs whole ranks in each pod, and 2 ranks span 4 pods: remove it",
             ),
-            ("org/M -dp 16 -dph", "args[3]", 2, "0.9.2", "-dph is not in vLLM 0.9.2: use a newer image"),
             (
                 "org/M -dp 16 -dpm --data-parallel-supervisor-port 99999",
                 "args[3]",
@@ -713,7 +692,6 @@ _ARGUMENTS: Final = {
                 "0.28.0",
                 "runs one rank a pod: remove --data-parallel-size-local",
             ),
-            ("org/M -dp 2 -tp 8 -dpe", "args[5]", 2, "0.10.2", "is not in vLLM 0.10.2"),
             ("Qwen/Qwen3-32B -dp 2 -tp 8 -dpe", "args[5]", 2, "0.21.0", "needs a mixture-of-experts model"),
             (
                 "Qwen/Qwen3-32B -dp 2 -tp 8 -dph",
@@ -1018,8 +996,8 @@ _PARALLELISM: Final = {
         ),
     ),
     "a flag that the image is too old for": Mistake(
-        "FI116 note:parallelism",
-        "vllm 0.8.5 has no --data-parallel-size-local: remove dataLocal, or use a newer image",
+        "FI333 note:parallelism",
+        "dataLocal is not a flag of vLLM 0.8.5: remove it, or use vLLM 0.9.0 or later",
         args(
             "org/M", size=1, replaced={"image": "vllm/vllm-openai:v0.8.5"}, parallelism="data=8,dataLocal=8"
         ),
