@@ -6,7 +6,7 @@ excludes `below`. The first matching row applies, so rows that an operator adds 
 
 import re
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase, translate
+from fnmatch import translate
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -46,18 +46,6 @@ PRODUCTS: Final = {
 """The engines whose commands are read, by the name that tables and settings use.
 
 Source: `DistConfig` of LMDeploy (`lmdeploy/pytorch/config.py`).
-"""
-
-UNSUPPORTED: Final[dict[str, tuple[str, ...]]] = {
-    "llama.cpp": ("llama-server", "llama*cpp*"),
-    "Text Generation Inference": ("text-generation-launcher", "text-generation-inference*"),
-    "Triton": ("tritonserver*",),
-    "Ollama": ("ollama*",),
-    "nginx": ("nginx*",),
-}
-"""Servers that no launcher starts, with patterns (`*`) for their programs and for the names of their images.
-
-Their authors learn so by name; any other command is one that is not known.
 """
 
 NEWEST: Final[Version] = (9999,)
@@ -418,13 +406,6 @@ def known_model(engines: Engines, name: str) -> ModelSharding | None:
 def _names(engines: Engines) -> re.Pattern[str]:
     """Compile one expression of the names of all models; the index of the matching group is the row."""
     return re.compile("|".join(f"({translate(row.name)})" for row in engines.models))
-
-
-@lru_cache(maxsize=256)
-def unsupported(name: str) -> str:
-    """Return the server whose program or image has a name; empty for none that is known."""
-    rows = UNSUPPORTED.items()
-    return next((title for title, names in rows if any(fnmatchcase(name, one) for one in names)), "")
 
 
 def described(ray: Ray) -> str:

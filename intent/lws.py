@@ -217,8 +217,6 @@ class Intent(Annotations):
     restart_policy: str = ""
     """The restart policy of the group: LWS's action when one of its pods restarts."""
     subgroup_size: int = 0
-    sized: bool = True
-    """Whether the object has a size. In a cluster it always has: the API server adds the default, 1."""
     kueue_path: str = ""
     """The field path of the Kueue queue: a label or an annotation."""
     revision: str = ""

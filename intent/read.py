@@ -102,7 +102,6 @@ def _intent(
         own_scheduling=bool(spec.get("scheduling")),
         kueue_queue=text(mapping(metadata(lws).get(kueue)).get(KUEUE_QUEUE)),
         kueue_path=f"metadata.{kueue}[{KUEUE_QUEUE}]",
-        sized=group.get("size") is not None,
         labels=_our_labels(lws),
         templates=templates,
         restart_policy=text(group.get("restartPolicy")),

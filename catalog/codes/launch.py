@@ -60,11 +60,6 @@ ROWS: Final[dict[str, Code]] = {
         "choose another --port",
         "the launcher uses the port for communication between the pods of a group",
     ),
-    "FI312": Error(
-        "a multi-node launcher on a group of size 1",
-        "remove fusioninfer.io/launcher, or set spec.leaderWorkerTemplate.size to 2 or more",
-        "the size is 1 or absent, so the group has only a leader",
-    ),
     "FI313": Error(
         "the executor of vLLM does not match the launcher",
         "remove --distributed-executor-backend, or choose the launcher for that executor",

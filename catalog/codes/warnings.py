@@ -226,11 +226,6 @@ ROWS: Final[dict[str, Code]] = {
         "write a plain command of a known engine, or name the model in the command",
         "the command is not understood or launches the nodes itself, so that no argument can be added",
     ),
-    "FI547": Warn(
-        "one pod starts several engines",
-        "give each engine a LeaderWorkerSet of its own, with its command in list items",
-        "the engines of one machine were copied into one script, and the service calls only one of them",
-    ),
     "FI549": Warn(
         "data-parallel ranks may not start",
         "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if it says so",

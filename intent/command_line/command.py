@@ -13,7 +13,7 @@ from typing import Final
 from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import DISTRIBUTED, NO_FLAGS, Dialect, Flags, read_flags
 from intent.command_line.programs import ASSIGNMENT, Program, behind_prefixes, program
-from intent.command_line.shell import Script, count, read_script
+from intent.command_line.shell import Script, read_script
 from intent.image import Image, read_image
 
 ENGINES: Final[dict[Program, str]] = {
@@ -63,9 +63,6 @@ _SCRIPT_ENGINES: Final = re.compile(
 
 _REST: Final = frozenset({"$@", "${@}"})
 """The list items after the script, unquoted from `"$@"`."""
-_FIRST: Final = 4
-_LONGEST: Final = 4096
-"""The list items, and their characters, in which the program of a command is searched."""
 MOST_WORDS: Final = 10_000
 """Longer command lines are not parsed: admission has a deadline, and no engine takes as many arguments."""
 
@@ -117,20 +114,12 @@ class Command:
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
     """Return whether the command of a container starts a known inference engine."""
     read = read_command(tuple(command), tuple(args), read_image(image))
-    return names_engine(read) if read.kind == "complex" else read.kind != "unknown"
+    return _names_engine(read) if read.kind == "complex" else read.kind != "unknown"
 
 
-def names_engine(command: Command) -> bool:
+def _names_engine(command: Command) -> bool:
     """Return whether a script that is not understood names a known engine."""
     return command.shell is not None and _SCRIPT_ENGINES.search(command.argv[command.shell.index]) is not None
-
-
-def engines_of(command: Command) -> tuple[int, int]:
-    """Return how many engines a script starts, and how many run beside each other (`count`)."""
-    if command.shell is None:
-        return 0, 0
-    at = command.shell.index
-    return count(command.argv[at], partial(_engine_word, command.argv[at + 2 :]))
 
 
 def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) -> Command:
@@ -169,13 +158,6 @@ def own_launch(command: Command, items: tuple[str, ...]) -> str:
 def in_ray(items: tuple[str, ...]) -> bool:
     """Return whether command and args start Ray, which runs the engine on the leader alone."""
     return _RAY.search(" ".join(items)) is not None
-
-
-def fused_program(words: tuple[str, ...]) -> bool:
-    """Return whether a command would start an engine if its first list items were split at blanks."""
-    split = tuple(" ".join(words[:_FIRST])[:_LONGEST].split())
-    is_split = any(len(word.split()) > 1 for word in words[:_FIRST])
-    return is_split and program(split, behind_prefixes(split))[0] != "unknown"
 
 
 def _launched(words: tuple[str, ...]) -> Command:

@@ -123,17 +123,6 @@ def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
     return tokens, _commands(tokens) if tokens else None
 
 
-def count(text: str, find: Find) -> tuple[int, int]:
-    """Return the number of simple commands that start the engine, and of those that run beside each other.
-
-    The latter are in no branch, and one is in the background. Both are 0 if the script cannot be parsed.
-    """
-    commands = _parsed(text)[1] or []
-    engines = [index for _, index in _engines(commands, find)]
-    plain = [index for index in engines if not commands[index].depth]
-    return len(engines), len(plain) if any(_in_background(commands, index) for index in plain) else 0
-
-
 def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
     """Return for each command that starts the engine the index of the engine's word, and its own."""
     found = ((_engine(command, find), index) for index, command in enumerate(commands))

@@ -66,7 +66,7 @@ that the author did not make.
 
 UNFILLED: Final[Mapping[str, frozenset[str]]] = {
     "model": frozenset({"FI306"}),
-    "parallelism": frozenset({"FI303", "FI316"}),
+    "parallelism": frozenset({"FI303", "FI307", "FI316", "FI501", "FI502", "FI537", "FI538"}),
 }
 """By the field of a block, the codes that are not reported beside an error of any block.
 

@@ -67,14 +67,9 @@ def _fused(launch: Launch) -> Iterator[FieldError]:
         item = command.argv[at]
         first, *others = item.split(None, 2) or [item]
         if others and ((at in flags and "=" not in first) or _has_flag(command.engine, item)):
-            yield FieldError(argument_path(launch, at), item, apart(item), "FI309")
-
-
-def apart(item: str) -> str:
-    """Return the message about a list item of several words."""
-    first, second = item.split(None, 2)[:2]
-    rest = second if len(second) <= SHOWN else "what follows"
-    return f"must be one list item per word, {first[:SHOWN]} and {rest} apart: no shell splits it"
+            rest = others[0] if len(others[0]) <= SHOWN else "what follows"
+            message = f"must be one list item per word, {first[:SHOWN]} and {rest} apart: no shell splits it"
+            yield FieldError(argument_path(launch, at), item, message, "FI309")
 
 
 def _has_flag(engine: str, item: str) -> bool:

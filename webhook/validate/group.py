@@ -44,18 +44,14 @@ ALIKE: Final = 0.82
 def group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the requirements of a launch on each pod, and on all together."""
     plan, size = inputs.plan, inputs.intent.size
-    is_asked = inputs.intent.parallelism is not None
-    unfilled = is_asked and any(one.severity == "error" for one in inputs.about_blocks)
     for one in plan.launches:
         yield from _image(one, plan, launcher)
-        if not unfilled:
-            yield from accelerators(one, size)
+        yield from accelerators(one, size)
         yield from _port(one, launcher)
         yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
-    if not unfilled:
-        yield from sizes(plan, launcher, inputs.intent, inputs.settings.engines)
+    yield from sizes(plan, launcher, inputs.intent, inputs.settings.engines)
 
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:

@@ -1,19 +1,13 @@
-"""The launch of the engine: errors, launches that are left as they are, and warnings."""
+"""The launch of the engine: what its commands and its pods need, and launches that are left as they are."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.engines import PRODUCTS, unsupported
+from catalog.engines import PRODUCTS, Engines
 from intent.annotations import LAUNCHER, path
-from intent.command_line.command import (
-    engines_of,
-    fused_program,
-    in_ray,
-    names_engine,
-    own_launch,
-)
+from intent.command_line.command import in_ray, own_launch
 from intent.command_line.flags import BACKEND, DATA_BACKEND, DISTRIBUTED, NNODES
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
@@ -30,23 +24,20 @@ from intent.launch import (
     read_sizes,
     value_of,
 )
-from intent.lws import LWT, Intent
+from intent.lws import Intent
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
-from webhook.validate.arguments import apart, arguments, installs, not_parsed, parallel_sizes
+from webhook.validate.arguments import arguments, installs, not_parsed, parallel_sizes
 from webhook.validate.group import accelerators, group
 from webhook.validate.pods import limits, names, pods, requests, restart
 from webhook.validate.ranks import ranks
-from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod, unlaunched
+from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
-_QUIET: Final = f"{LAUNCHER}: {NONE} silences this"
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
-_COMPLEX: Final = "the shell script is too complex to rewrite"
-_NO_ENGINE: Final = "no known engine was found in the shell script"
 _MIXED: Final = (
     "left as it is: the other template starts the nodes itself or is not understood; "
     "write a plain command in both"
@@ -59,29 +50,27 @@ _COUNT: Final = re.compile(
 
 
 def launch(inputs: Input) -> Iterator[FieldError]:
-    """Check the command of every template, then the group as a whole; blocks reported some arguments."""
-    yield from (one for one in _launch(inputs) if one not in inputs.about_blocks)
-
-
-def _launch(inputs: Input) -> Iterator[FieldError]:
-    intent, plan = inputs.intent, inputs.plan
+    """Check the command of every template, then the group as a whole."""
+    intent, plan, engines = inputs.intent, inputs.plan, inputs.settings.engines
     is_by_hand = plan.launcher == NONE
     launches = tuple(read_launches(intent, inputs.settings)) if is_by_hand else plan.launches
     for one in launches:
         yield from not_parsed(one)
         yield from transfer(one, inputs)
         yield from limits(one)
-        yield from _several(one)
-    yield from _one_item(launches)
     yield from ranks(inputs, launches)
     if is_by_hand:
         for one in launches:
-            yield from _by_hand(one, intent)
-        return
-    launcher = LAUNCHERS[plan.launcher]
-    if intent.size < 2:
-        yield from _alone(inputs, launcher)
-        return
+            yield from _by_hand(one, intent, engines)
+    elif intent.size < 2:
+        yield from _alone(plan, intent, engines)
+    else:
+        yield from _group(inputs, LAUNCHERS[plan.launcher])
+
+
+def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
+    """Check a group of several pods, whose launch is written or left as it is."""
+    intent, plan = inputs.intent, inputs.plan
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
     yield from _mixed(plan)
@@ -108,7 +97,7 @@ def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
     return replace(intent, launcher=meant), (error,)
 
 
-def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check a template whose author launches the nodes: what holds for its command as it is."""
     engine = launch.command.engine
     if engine in CHECKED:
@@ -119,7 +108,7 @@ def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     elif launch.command.kind == "distributed":
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
-    yield from unlaunched(launch, intent)
+    yield from fits_pod(launch, intent, engines, by_hand=True)
     if intent.size > 1 or launch.template is intent.templates[0]:
         yield from requests(launch)
 
@@ -177,20 +166,16 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI569")
 
 
-def _alone(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
+def _alone(plan: LaunchPlan, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
-    intent, plan = inputs.intent, inputs.plan
-    if intent.launcher == plan.launcher and launcher.uses_ray:
-        size = "is 1, the default" if intent.sized else "is absent, which means 1"
-        message = f"must be absent: {LWT}.size {size}, and one pod needs no launcher; or set it to 2 or more"
-        yield FieldError(path(LAUNCHER), intent.launcher, message, "FI312")
-    if plan.launches:
-        yield from requests(plan.leader)
-    if plan.launches and plan.leader.command.argv:
-        if plan.leader.command.engine in CHECKED:
-            yield from arguments(plan.leader, rewritten=False)
-            yield from accelerators(plan.leader, intent.size)
-        yield from fits_pod(plan.leader, intent, inputs.settings.engines)
+    for launch in plan.launches[:1]:
+        yield from requests(launch)
+        if not launch.command.argv:
+            return
+        if launch.command.engine in CHECKED:
+            yield from arguments(launch, rewritten=False)
+            yield from accelerators(launch, intent.size)
+        yield from fits_pod(launch, intent, engines)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
@@ -217,42 +202,17 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
         yield FieldError(_where(launch), None, message, "FI526")
 
 
-def _one_item(launches: tuple[Launch, ...]) -> Iterator[FieldError]:
-    """Report a program with its arguments in one list item of `command`, which names no file then."""
-    for launch in launches:
-        command = launch.engine.command
-        if launch.command.kind == "unknown" and command and fused_program(command):
-            at = next(at for at, item in enumerate(command) if len(item.split(None, 1)) > 1)
-            yield FieldError(item_path(launch, at), command[at], apart(command[at]), "FI309")
-
-
-def _several(launch: Launch) -> Iterator[FieldError]:
-    """FI547: a script starts several engines in one pod; the pods of a service serve one API."""
-    _, count = engines_of(launch.command) if launch.command.kind == "complex" else (0, 0)
-    if launch.command.shell and count > 1:
-        message = (
-            f"starts {count} engines in each pod, the service calls one: write a LeaderWorkerSet for each, "
-            "with command [vllm, serve, MODEL, ...]"
-        )
-        yield FieldError(item_path(launch, launch.command.shell.index), None, message, "FI547")
-
-
 def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
     command = launch.command
     if command.kind == "distributed":
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
-    if intent.launcher in {"", AUTO} and _is_by_hand(plan):
+    is_absent = command.kind == "unknown" and not (launch.engine.command or launch.engine.image)
+    if is_absent or (intent.launcher in {"", AUTO} and _is_by_hand(plan)):
         return
-    if command.kind == "unknown" and fused_program(launch.engine.command):
-        return
-    if command.kind == "complex" and engines_of(command)[1] > 1:
-        return
-    if command.kind == "unknown" and not (launch.engine.command or launch.engine.image):
-        return
-    code, message = _reason(launch, plan)
+    code, cause = _reason(launch)
     where = item_path(launch, command.shell.index) if command.shell else _where(launch)
-    yield FieldError(where, None, message, code)
+    yield FieldError(where, None, f"left as it is: {cause}", code)
 
 
 def _is_by_hand(plan: LaunchPlan) -> bool:
@@ -264,56 +224,25 @@ def _is_by_hand(plan: LaunchPlan) -> bool:
     return "distributed" in kinds and not any(one.command.engine for one in plan.launches)
 
 
-def _reason(launch: Launch, plan: LaunchPlan) -> tuple[str, str]:
-    """Return code and message for a command that is left as it is."""
+def _reason(launch: Launch) -> tuple[str, str]:
+    """Return the code and the cause for a command that is left as it is."""
     kind, engine = launch.command.kind, launch.command.engine
     if kind == "complex":
-        cause = _too_complex(launch) if names_engine(launch.command) else _NO_ENGINE
-        return "FI514", f"left as it is: {cause}; write [vllm, serve, MODEL, ...] as list items, {_SILENCE}"
+        cause = "the shell script is not a plain start of one engine"
+        return "FI514", f"{cause}; write [vllm, serve, MODEL, ...] as list items, {_SILENCE}"
     if kind == "distributed":
         words = own_launch(launch.command, launch.engine.command + launch.engine.args)[:SHOWN]
-        return "FI518", f"left as it is: {words} launches the nodes already; to use a launcher, remove it"
+        return "FI518", f"{words} launches the nodes already; to use a launcher, remove it"
     if engine:
-        return "FI519", _without_launcher(engine, plan)
-    title = unsupported(_program(launch))
-    if title:
-        return "FI519", f"left as it is: {title} is not a supported engine, each pod runs it alone; {_QUIET}"
-    return "FI517", _unknown(launch)
-
-
-def _too_complex(launch: Launch) -> str:
-    """Return why the script of a shell is not rewritten."""
-    count, _ = engines_of(launch.command)
-    return f"the shell script starts {count} engines, a launcher starts one" if count > 1 else _COMPLEX
-
-
-def _without_launcher(engine: str, plan: LaunchPlan) -> str:
-    """Return why a known engine is not launched over pods, and the launchers that do so."""
-    title = PRODUCTS[engine].title
-    able = [name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request]
-    if not able:
-        return f"left as it is: {title} has no launcher, each pod runs it alone; {_QUIET}"
-    launcher = "by default" if plan.launcher in able else f"by {plan.launcher}"
-    return f"left as it is: {title} is not started over pods {launcher}; set {LAUNCHER}: {' or '.join(able)}"
-
-
-def _program(launch: Launch) -> str:
-    """Return the name of the program that a template starts; of its image, if it has no command."""
-    words = launch.engine.command
-    at = behind_prefixes(words)
-    path = words[at] if at < len(words) else launch.image.repository
-    return path.rpartition("/")[2][:SHOWN]
-
-
-def _unknown(launch: Launch) -> str:
-    """Return the message about a command, or an image without one, that is not known."""
+        able = [name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request]
+        others = f"set {LAUNCHER}: {' or '.join((*able, NONE))}"
+        return "FI519", f"{PRODUCTS[engine].title} is not started over pods; {others}"
+    command = launch.engine.command
+    at = behind_prefixes(command)
+    name = (command[at] if at < len(command) else launch.image.repository).rpartition("/")[2][:SHOWN]
+    cause = name if command else f"there is no command, and the entrypoint of the image {name}"
     example = PRODUCTS[launch.image.engine or "vllm"].command
-    name = _program(launch)
-    if launch.engine.command:
-        cause = f"{name} is not known to start an engine"
-    else:
-        cause = f"there is no command, and the entrypoint of the image {name} is not known"
-    return f"left as it is: {cause}; set command, for example {example}, {_SILENCE}"
+    return "FI517", f"{cause} is not known to start an engine; set command, for example {example}, {_SILENCE}"
 
 
 def _where(launch: Launch) -> str:

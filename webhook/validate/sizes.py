@@ -32,7 +32,7 @@ from intent.launch import (
 )
 from intent.lws import LWT, Intent
 from intent.parallelism import Parallelism
-from intent.ranks import Ranks, balance, local_ranks, read_ranks
+from intent.ranks import balance, local_ranks, read_ranks
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
@@ -40,66 +40,39 @@ CHECKED: Final = ("vllm", "sglang")
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
 _UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
-_FLAGS: Final = {
-    "tensorrt-llm": ("--tp_size {pod}", "--pp_size {size}"),
-    "lmdeploy": ("--tp {group}",),
-}
-"""Flags that make an engine use all accelerators, if not vLLM's; LMDeploy has no pipeline parallelism."""
-
-
-def fits_pod(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
-    """Check that a group of one pod has the accelerators that its engine needs."""
-    if launch.command.engine not in SIZED:
-        return
-    yield from _model(launch, engines)
-    uneven = list(_local_data(intent.parallelism, 1))
-    yield from uneven
-    needed, there = _of_pod(launch), countable(launch.engine)
-    if uneven:
-        return
-    yield from _idle_alone(launch)
-    if needed and there and needed.accelerators > there:
-        pods = -(-needed.accelerators // there)
-        size = "is 1, the default" if intent.sized else "is absent, which means 1"
-        message = (
-            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}. "
-            f"{LWT}.size {size}: set it to {pods}, or use {there} accelerators"
-        )
-        yield FieldError(*_first_size(launch), message, "FI308")
-
-
 _RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 
 
-def unlaunched(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Compare the sizes of a pod that runs its command alone, for there is no launcher (FI308, FI501).
+def fits_pod(
+    launch: Launch, intent: Intent, engines: Engines, *, by_hand: bool = False
+) -> Iterator[FieldError]:
+    """Check an engine that one pod runs by itself: it has the accelerators of the pod, and uses all of them.
 
-    The sizes are at most those of the pod if an annotation asks for them: their flags are added to a command
-    of one node. It spans nodes only in a Ray cluster of the author's.
+    `by_hand` is whether its author launches the nodes. Then the sizes are at most those of the pod if an
+    annotation asks for them: it spans nodes only in a Ray cluster of the author's.
     """
-    if text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env:
+    engine, asked = launch.command.engine, intent.parallelism
+    is_joined = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
+    if engine not in SIZED or (by_hand and is_joined):
         return
-    yield from _idle_alone(launch)
-    asked = intent.parallelism
-    is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
+    yield from () if by_hand else _model(launch, engines)
+    uneven = [] if by_hand else list(_local_data(asked, 1))
+    yield from uneven
     needed, there = _of_pod(launch), countable(launch.engine)
-    if is_sized and needed and there and needed.accelerators > there:
-        remedy = f"remove {LAUNCHER}: {NONE}" if intent.size > 1 else f"set {LWT}.size, and {LAUNCHER}: auto"
+    if uneven or needed is None or there is None or _hidden_size(launch):
+        return
+    is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
+    if needed.accelerators > there and (is_sized or not by_hand):
+        pods = -(-needed.accelerators // there)
+        raised = (f"set {LWT}.size to {pods}",) if intent.size < pods else ()
+        remedies = (*raised, *((f"remove {LAUNCHER}: {NONE}",) if by_hand else ()))
         message = (
-            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and with "
-            f"{LAUNCHER}: {NONE} nothing joins pods: {remedy}, or lower a size"
+            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and runs alone: "
+            f"{' and '.join(remedies)}, or lower a size"
         )
         yield FieldError(*_first_size(launch), message, "FI308")
-
-
-def _idle_alone(launch: Launch) -> Iterator[FieldError]:
-    """FI501: an engine that one pod runs by itself uses all accelerators of the pod."""
-    needed, there = _of_pod(launch), countable(launch.engine)
-    if needed is None or there is None or needed.accelerators >= there or _hidden_size(launch):
-        return
-    engine = launch.command.engine
-    if engine in CHECKED or (engine in SIZED and _sizes_given(launch)):
+    elif engine in CHECKED or _sizes_given(launch):
         yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
 
 
@@ -112,24 +85,17 @@ def _of_pod(launch: Launch) -> Sizes | None:
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
-    leader, size = plan.leader, intent.size
+    leader, size, needed = plan.leader, intent.size, read_sizes(plan.leader)
     yield from _model(leader, engines)
     yield from _unchecked(leader)
-    shared = list(_shared_data(leader))
-    yield from shared
-    found = list(_local_data(intent.parallelism, size)) or list(_missing_ranks(plan, size))
-    if not (found or shared):
-        found = list(_unfit(plan, launcher, size))
-    if found and not _hidden_size(leader):
-        yield from found
-
-
-def _unfit(plan: LaunchPlan, launcher: Launcher, size: int) -> Iterator[FieldError]:
-    """Compare the sizes as they are read, without flags that are misspelt."""
-    needed = read_sizes(plan.leader)
-    if needed and launcher.spreads and (uneven := _uneven(plan, needed, size)):
-        yield FieldError(*_first_size(plan.leader), uneven, "FI316")
-    elif needed:
+    if _hidden_size(leader):
+        return
+    ranks = [*_shared_data(leader), *(_local_data(intent.parallelism, size) or _missing_ranks(plan, size))]
+    if ranks or needed is None:
+        yield from ranks
+    elif launcher.spreads and (uneven := _uneven(plan, needed, size)):
+        yield FieldError(*_first_size(leader), uneven, "FI316")
+    else:
         yield from _in_all(plan, needed, size)
 
 
@@ -170,31 +136,22 @@ def _lowered(plan: LaunchPlan, needed: Sizes) -> str:
 
 
 def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Return why the ranks cannot be spread: every pod runs the same number, each on its own accelerator."""
-    of_pods = read_ranks(plan.leader, plan.worker, size)
-    if of_pods and of_pods.leader != of_pods.worker:
-        return _too_many(plan, needed, of_pods)
-    ranks, rest = divmod(needed.accelerators, size)
-    if rest and not _sizes_given(plan.leader):
-        return _no_sizes(plan, size)
-    if rest:
-        shown = _shown(plan.leader, needed)
-        return f"must be a multiple of the {size} pods: {shown}{_better(plan, needed, size)}"
-    pods = [count for one in plan.launches if (count := countable(one.engine))]
-    if pods and ranks > min(pods):
-        shown = _shown(plan.leader, needed)
-        where = f"{ranks} on each of {size} pods, and one requests {min(pods)}"
-        return f"must fit each pod: {shown}, {where}; {_lowered(plan, needed)}"
-    return ""
-
-
-def _too_many(plan: LaunchPlan, needed: Sizes, ranks: Ranks) -> str:
-    """Return why the ranks of the leader, or those of another pod, do not fit the pod."""
-    one = needed.accelerators // needed.data
-    for launch, count in zip(plan.launches, (ranks.leader, ranks.worker), strict=False):
+    """Return why the ranks cannot be spread: each pod runs its share, each rank on its own accelerators."""
+    ranks, shown = read_ranks(plan.leader, plan.worker, size), _shown(plan.leader, needed)
+    share, rest = divmod(needed.accelerators, size)
+    if ranks and ranks.leader != ranks.worker:
+        rank = needed.accelerators // needed.data
+        shares = (ranks.leader * rank, ranks.worker * rank)
+    elif rest:
+        uneven = f"must be a multiple of the {size} pods: {shown}{_better(plan, needed, size)}"
+        return uneven if _sizes_given(plan.leader) else _no_sizes(plan, size)
+    else:
+        shares = (share, share)
+    for launch, count in zip(plan.launches, shares, strict=False):
         pod = countable(launch.engine)
-        if pod is not None and count * one > pod:
-            return f"must fit each pod: {count} ranks of {one} accelerators on a pod that requests {pod}"
+        if pod is not None and count > pod:
+            where = f"{count} on a pod that requests {pod}"
+            return f"must fit each pod: {shown}, {where}; {_lowered(plan, needed)}"
     return ""
 
 
@@ -228,36 +185,28 @@ def _no_sizes(plan: LaunchPlan, size: int) -> str:
 
 
 def _shared_data(launch: Launch) -> Iterator[FieldError]:
-    """Check SGLang's data parallelism: over several pods it shares the tensor-parallel ranks."""
-    flags = launch.command.flags
-    flag, data = flags.last(DATA), read_size(launch, DATA) or 1
-    if launch.command.engine != "sglang" or flag is None or data == 1:
-        return
-    tensor = read_size(launch, TENSOR)
-    if not flags.last(SHARED_DATA):
-        message = (
-            f"must be used with --{SHARED_DATA} over several pods: add it (SGLang 0.5.22 and later: write "
-            f"--attn-dp-size instead of both), or remove {spelled(launch, flag)}"
-        )
-        yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
-    elif tensor and tensor % data:
+    """Check SGLang's data parallelism that shares the tensor-parallel ranks."""
+    flag, data, tensor = launch.command.flags.last(DATA), read_size(launch, DATA), read_size(launch, TENSOR)
+    is_shared = launch.command.engine == "sglang" and shares_ranks(launch)
+    if is_shared and flag and data and tensor and tensor % data:
         message = f"must divide the tensor parallel size, {tensor}: with --{SHARED_DATA} both share the ranks"
         yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
 
 
-def _local_data(asked: Parallelism | None, size: int) -> Iterator[FieldError]:
+def _local_data(asked: Parallelism | None, size: int) -> list[FieldError]:
     """Check the ranks of one pod that an annotation asks for: all pods together run all ranks of the engine.
 
     A rank may span several pods; vLLM then counts one rank on each (`vllm/engine/arg_utils.py`,
     `create_engine_config`).
     """
     if asked is None or not asked.data_local:
-        return
+        return []
     data, local = asked.data, asked.data_local
     if local * size != data and not (local == 1 and data < size and not size % data):
         pods = "1 pod" if size == 1 else f"each of {size} pods"
         message = f"dataLocal={local} on {pods} is not data={data}: set {LWT}.size to {data // local}"
-        yield FieldError(path(PARALLELISM), None, message, "FI316")
+        return [FieldError(path(PARALLELISM), None, message, "FI316")]
+    return []
 
 
 def _shown(launch: Launch, needed: Sizes) -> str:
@@ -287,19 +236,12 @@ def _first_size(launch: Launch) -> tuple[str, str | None]:
 
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     if needed.accelerators < there:
-        is_alone = size == 1
-        better = _better(plan, needed, size) or ("; raise a size" if is_alone else "")
-        fewer = f", or request {needed.accelerators}" if is_alone else _fewer_pods(plan, needed, size)
-        used = f"{_shown(plan.leader, needed)}, the {'pod' if is_alone else 'group'} requests {there}{better}"
-        message = f"{used if _sizes_given(plan.leader) else _no_sizes(plan, size)}{fewer}"
-        yield FieldError(_first_size(plan.leader)[0], None, message, "FI501")
-
-
-def _fewer_pods(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Return the size of a group that the parallel sizes use as they are, if there is one."""
-    pods, rest = divmod(needed.accelerators, countable(plan.worker.engine) or 1)
-    is_smaller = not rest and 0 < pods < size and in_group(plan, pods) == needed.accelerators
-    return f", or set {LWT}.size to {pods}" if is_smaller else ""
+        better = _better(plan, needed, size) or "; raise a size"
+        where = "group" if size > 1 else "pod"
+        used = f"{_shown(plan.leader, needed)}, the {where} requests {there}{better}"
+        message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
+        fewer = f", or request {needed.accelerators}"
+        yield FieldError(_first_size(plan.leader)[0], None, message + fewer, "FI501")
 
 
 def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
@@ -326,15 +268,12 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
     if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:
         return ""
-    command = plan.leader.command
+    if plan.leader.command.started not in CHECKED:
+        return ""
     if any(flag and is_added(plan.leader, flag.at) for flag in _flags(plan.leader)):
         return f"; use tensor={leader}" + (f",pipeline={size}" if size > 1 else "")
-    tensor, *pipeline = _FLAGS.get(
-        command.within or command.engine,
-        ("--tensor-parallel-size {pod}", "--pipeline-parallel-size {size}"),
-    )
-    flags = (tensor, *pipeline) if size > 1 else (tensor,)
-    return f"; use {' '.join(flags)}".format(pod=leader, size=size, group=leader * size)
+    pipeline = f" --pipeline-parallel-size {size}" if size > 1 else ""
+    return f"; use --tensor-parallel-size {leader}{pipeline}"
 
 
 def _unchecked(launch: Launch) -> Iterator[FieldError]:
@@ -362,7 +301,7 @@ def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
     if flag is None or tensor is None:
         return
     known = known_model(engines, model_of(launch) or "")
-    reason = _heads(launch, tensor, known) or _blocks(tensor, known) or _power(launch, tensor)
+    reason = _heads(launch, tensor, known) or _blocks(tensor, known)
     if reason:
         message = f"{quoted(launch, flag)} {reason}"
         yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
@@ -392,13 +331,6 @@ def _blocks(tensor: int, known: ModelSharding | None) -> str:
         return ""
     best = _largest(tensor, splits)
     return f"does not divide the model's FP8 blocks of {known.block}: use {best}"
-
-
-def _power(launch: Launch, tensor: int) -> str:
-    """Check for a power of two, which LMDeploy requires (`lmdeploy/cli/utils.py`)."""
-    if launch.command.engine != "lmdeploy" or not tensor & (tensor - 1):
-        return ""
-    return f"is not a power of two, which LMDeploy requires: use {_largest(tensor, bool)}"
 
 
 def _largest(shards: int, fits: Callable[[int], bool]) -> int:

@@ -122,7 +122,7 @@ def test_a_finding_has_the_path_in_the_inferenceservice(path: str, field: str) -
 
 def test_a_finding_names_fields_of_the_inferenceservice() -> None:
     made = service(isvc())
-    error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI312")
+    error = FieldError("x", None, "or raise spec.leaderWorkerTemplate.size", "FI308")
 
     assert authored(error, made, made.roles[0]).message == "or raise multinode.nodeCount"
 

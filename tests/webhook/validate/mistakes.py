@@ -103,19 +103,9 @@ def renamed(whole: Object, above: str, old: str, new: str) -> Object:
 _SIZE_FORGOTTEN: Final = {
     "size is forgotten": Mistake(
         "FI308 engine.args[2]",
-        "-tp 16 = 16 accelerators, the pod requests 8. spec.leaderWorkerTemplate.size is absent, "
-        "which means 1: set it to 2",
+        "must fit the pod: -tp 16 = 16 accelerators, the pod requests 8, and runs alone: "
+        "set spec.leaderWorkerTemplate.size to 2, or lower a size",
         args("org/M", "-tp", "16", size=None),
-    ),
-    "size is forgotten, and the API server adds its default": Mistake(
-        "FI308 engine.args[2]",
-        "spec.leaderWorkerTemplate.size is 1, the default: set it to 4",
-        args("org/M", "-tp", "8", "-pp", "4", size=1),
-    ),
-    "size is forgotten, and a launcher is named": Mistake(
-        "FI312 note:launcher",
-        "spec.leaderWorkerTemplate.size is absent, which means 1, and one pod needs no launcher",
-        args("org/M", "-tp", "8", size=None, launcher="ray-symmetric"),
     ),
 }
 _NO_SIZES: Final = {
@@ -133,7 +123,7 @@ _NO_SIZES: Final = {
     "a parallel size that uses half of the group": Mistake(
         "FI501 engine.args[2]",
         "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use --tensor-parallel-size 8 "
-        "--pipeline-parallel-size 2, or set spec.leaderWorkerTemplate.size to 1",
+        "--pipeline-parallel-size 2, or request 8",
         args("org/M", "--tensor-parallel-size", "8"),
     ),
     "sizes that do not divide over the pods": Mistake(
@@ -314,16 +304,6 @@ _WORDS: Final = {
         "must be one list item per word, --tensor-parallel-size=8 and --port=8001 apart",
         args("org/M", "--tensor-parallel-size=8 --port=8001"),
     ),
-    "the whole command in one item": Mistake(
-        "FI309 engine.command[0]",
-        "must be one list item per word, vllm and serve apart: no shell splits it",
-        command("vllm serve org/M --tensor-parallel-size 16"),
-    ),
-    "the program in one item": Mistake(
-        "FI309 engine.command[0]",
-        "must be one list item per word, vllm and serve apart",
-        engine(command=["vllm serve"]),
-    ),
     "a short flag joined with its value": Mistake(
         "FI310 engine.args[1]",
         "must be two list items, -tp and the number",
@@ -341,27 +321,13 @@ _WORDS: Final = {
     ),
 }
 _NOT_STARTED: Final = {
-    **{
-        words[0]: Mistake(
-            "FI519 engine.command",
-            f"{title} is not a supported engine, each pod runs it alone; "
-            "fusioninfer.io/launcher: none silences this",
-            command(*words),
-        )
-        for title, *words in (
-            ("llama.cpp", "/app/llama-server", "-m", "/models/m.gguf"),
-            ("Text Generation Inference", "text-generation-launcher", "--model-id", "org/M"),
-            ("Triton", "tritonserver", "--model-repository", "/models"),
-            ("nginx", "nginx", "-g", "daemon off;"),
-            ("Ollama", "ollama", "serve"),
-        )
-    },
-    "an image of Text Generation Inference": Mistake(
-        "FI519 engine.args",
-        "Text Generation Inference is not a supported engine",
-        engine(
-            command=None, image="ghcr.io/huggingface/text-generation-inference:3.0", args=["--model-id", "M"]
-        ),
+    "an engine without a launcher": Mistake(
+        "FI519 engine.command",
+        "TensorRT-LLM is not started over pods; set fusioninfer.io/launcher: none",
+        command("trtllm-serve", "org/M"),
+    ),
+    "the whole command in one item": Mistake(
+        "FI517 engine.command", "M is not known to start an engine", command("vllm serve org/M")
     ),
     "a script of the image": Mistake(
         "FI517 engine.command",
@@ -369,22 +335,11 @@ _NOT_STARTED: Final = {
         "fusioninfer.io/launcher: none",
         command("/opt/start.sh"),
     ),
-    "an engine in each branch of a shell": Mistake(
+    "two engines in a shell": Mistake(
         "FI514 engine.args[0]",
-        "left as it is: the shell script starts 2 engines, a launcher starts one; write [vllm, serve,",
-        engine(command=["sh", "-c"], args=["if test $A; then vllm serve M; else vllm serve N; fi"]),
+        "left as it is: the shell script is not a plain start of one engine; write [vllm, serve,",
+        engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
     ),
-    **{
-        f"two engines in a shell, launcher {launcher or 'not named'}": Mistake(
-            "FI547 engine.args[0]",
-            "starts 2 engines in each pod, the service calls one: write a LeaderWorkerSet for each",
-            annotated(
-                engine(command=["sh", "-c"], args=["vllm serve M --port 8001 & exec vllm serve N"]),
-                **launcher,
-            ),
-        )
-        for launcher in ({}, {"launcher": "none"})
-    },
     "a launch of their own": Mistake(
         "FI518 engine.args",
         "--nnodes launches the nodes already; to use a launcher, remove it",
@@ -750,7 +705,7 @@ _ARGUMENTS: Final = {
     ),
     "more ranks in a pod than accelerators": Mistake(
         "FI316 engine.args[2]",
-        "must fit each pod: -dp 32 = 32 accelerators, 16 on each of 2 pods, and one requests 8; lower a size"
+        "must fit each pod: -dp 32 = 32 accelerators, 16 on a pod that requests 8; lower a size"
         ", or set spec.leaderWorkerTemplate.size to 4",
         args("org/M", "-dp", "32", "-dpl", "16"),
     ),
@@ -1014,8 +969,8 @@ _PARALLELISM: Final = {
     ),
     "sizes over pods that nothing joins": Mistake(
         "FI308 note:parallelism",
-        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and with fusioninfer.io/launcher: none "
-        "nothing joins pods: remove fusioninfer.io/launcher: none",
+        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: remove "
+        "fusioninfer.io/launcher: none",
         args("org/M", launcher="none", parallelism="tensor=8,pipeline=2"),
     ),
     "a port that the API has": Mistake(
@@ -1030,8 +985,8 @@ _PARALLELISM: Final = {
     ),
     "size is forgotten, with an annotation": Mistake(
         "FI308 note:parallelism",
-        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8. spec.leaderWorkerTemplate.size is 1, "
-        "the default: set it to 2",
+        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: set "
+        "spec.leaderWorkerTemplate.size to 2",
         args("org/M", size=1, parallelism="tensor=8,pipeline=2"),
     ),
     "size is forgotten, and no accelerator requested": Mistake(
