@@ -110,11 +110,6 @@ class Model:
         """Where its volume is mounted in the engine."""
         return CACHE if self.is_cached else MODELS
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether its author says where its files are kept."""
-        return self.cache != NO_CACHE
-
     def mounted_by_author(self, mounts: Iterable[str], of_volume: Iterable[str]) -> bool:
         """Return whether an engine has another volume at its path, by all mounts and those of its volume."""
         own = set(mounts).difference(of_volume)

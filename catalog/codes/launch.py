@@ -93,17 +93,12 @@ ROWS: Final[dict[str, Code]] = {
     "FI320": Error(
         "a container has the name of an injected container",
         "rename the container, or leave the injected one out with fusioninfer.io/skip",
-        "the container is named wait-for-leader, like the init container that a launch injects",
+        "the container is named wait-for-leader or storage-initializer, like what is injected",
     ),
     "FI321": Error(
         "an init container of the author downloads another model",
         "give it the URI of fusioninfer.io/model and the path, or remove it",
         "the annotation was changed, and the author's own storage-initializer was not",
-    ),
-    "FI322": Error(
-        "a container has the name of the init container that downloads the model",
-        "rename the container",
-        "the container is named storage-initializer, like the init container that is injected",
     ),
     "FI323": Error(
         "the cluster is too old for a model in an image",

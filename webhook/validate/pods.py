@@ -1,15 +1,13 @@
 """The pods of a launch: restart policy, namespaces, memory and variables that break a multi-node engine."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from intent.annotations import SKIP
 from intent.command_line.flags import PIPELINE
 from intent.container import SIDE_CHANNEL
 from intent.errors import FieldError
 from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory, read_size
-from intent.lws import LWT, Intent
-from intent.names import WAIT_FOR_LEADER
+from intent.lws import LWT, Intent, Pod
 from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
 from webhook.layout import Input
@@ -27,8 +25,6 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
-        if launcher.resolves and "dns" in inputs.concerns:
-            yield from _name_taken(launch)
         yield from requests(launch)
         yield from names(launch)
         yield from _shared_memory(launch, inputs)
@@ -77,14 +73,6 @@ def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
 
 
-def _name_taken(launch: Launch) -> Iterator[FieldError]:
-    """Report a container with the name of the injected init container: such a pod is invalid."""
-    names, where = launch.template.pod.value.containers, f"{launch.template.path}.spec.containers"
-    if WAIT_FOR_LEADER in names:
-        message = f"must be another name: an init container of this name is injected; or set {SKIP}: dns"
-        yield FieldError(f"{where}[{names.index(WAIT_FOR_LEADER)}].name", WAIT_FOR_LEADER, message, "FI320")
-
-
 def requests(launch: Launch) -> Iterator[FieldError]:
     """Report an engine that requests accelerators only, whatever launches it: it is evicted first."""
     unasked, there = launch.engine.resources.value.unasked, launch.engine.accelerators
@@ -124,22 +112,34 @@ def _side_channel(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI508")
 
 
+_OF_RAY: Final[tuple[tuple[str, Callable[[Pod], bool], str], ...]] = (
+    (
+        "hostNetwork",
+        lambda pod: pod.host_network,
+        "two pods of a group on one node would share Ray's ports: remove hostNetwork",
+    ),
+    (
+        "shareProcessNamespace",
+        lambda pod: pod.shared_processes,
+        "Ray does not start beside another Ray process: do not share the process namespace",
+    ),
+    (
+        "terminationGracePeriodSeconds",
+        lambda pod: pod.grace < 30,
+        "Ray takes about 25 seconds to stop: set 30 or more",
+    ),
+)
+"""The fields of a pod that do not suit Ray, when, and why."""
+
+
 def _ray(launch: Launch) -> Iterator[FieldError]:
-    """Check Ray's needs: its own network and process namespace, time to stop, and a writable /tmp."""
-    pod, spec = launch.template.pod.value, f"{launch.template.path}.spec"
-    if pod.host_network:
-        message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
-        yield FieldError(f"{spec}.hostNetwork", None, message, "FI510")
-    if pod.shared_processes:
-        message = "Ray does not start beside another Ray process: do not share the process namespace"
-        yield FieldError(f"{spec}.shareProcessNamespace", None, message, "FI510")
-    if pod.grace < 30:
-        message = "Ray takes about 25 seconds to stop: set 30 or more"
-        yield FieldError(f"{spec}.terminationGracePeriodSeconds", None, message, "FI510")
+    """Check Ray's needs of a pod, and a writable /tmp."""
+    for field, is_wrong, message in _OF_RAY:
+        if is_wrong(launch.template.pod.value):
+            yield FieldError(f"{launch.template.path}.spec.{field}", None, message, "FI510")
     if launch.engine.read_only and not any(path.startswith("/tmp") for path in launch.engine.mounts):  # noqa: S108 - a path in the container
-        message = "Ray writes to /tmp: mount an emptyDir there"
         where = f"{launch.template.engine_path}.securityContext.readOnlyRootFilesystem"
-        yield FieldError(where, None, message, "FI510")
+        yield FieldError(where, None, "Ray writes to /tmp: mount an emptyDir there", "FI510")
 
 
 def _devices(launch: Launch) -> Iterator[FieldError]:

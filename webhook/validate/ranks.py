@@ -25,7 +25,6 @@ from intent.launch import (
     LaunchPlan,
     argument_path,
     has_tls,
-    is_size,
     model_of,
     quoted,
     spelled,
@@ -33,7 +32,7 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_ranks
-from intent.served import HIGHEST, MOST_SERVED, bounded
+from intent.served import HIGHEST, MOST_SERVED, Serving, bounded
 from intent.service.routes import MOST_PORTS
 from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
@@ -54,14 +53,11 @@ def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     flag = next((asked for name in ASKED if (asked := leader.command.flags.last(name))), None)
     found = read_ranks(leader, worker, inputs.intent.size)
     if flag is not None:
-        case = _Case(leader, found, inputs)
+        case = _Case(leader, worker, found, inputs)
         for modes, is_wrong, says in _REFUSED:
             if balance(leader) in modes and is_wrong(case):
                 message = f"{spelled(leader, flag)} {says.format(case=case)}"
                 yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-        for problem in _of_servers(leader, worker, found, inputs):
-            message = f"{spelled(leader, flag)} {problem}"
-            yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
     elif found and (inputs.plan.rewritten or leader.command.flags.last(NNODES)):
         yield from _with_nnodes(leader, inputs.plan, found, inputs.settings.engines)
     if found and inputs.intent.size > 1 and not shared:
@@ -94,9 +90,10 @@ def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 
 
 class _Case(NamedTuple):
-    """The leader of a group whose author asks for a load balancing, and the ranks, if they are known."""
+    """A group whose author asks for a load balancing, and its ranks, if they are known."""
 
     leader: Launch
+    worker: Launch
     ranks: Ranks | None
     inputs: Input
 
@@ -109,6 +106,16 @@ class _Case(NamedTuple):
     def size(self) -> int:
         """The number of pods."""
         return self.inputs.intent.size
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The ranks of each kind of pod, if they are known."""
+        return self.ranks.of_pods(self.size) if self.ranks else ()
+
+    @property
+    def serving(self) -> Serving:
+        """The servers of a pod that has one for each rank."""
+        return servers(self.leader, self.worker, self.size)
 
     @property
     def asked(self) -> str:
@@ -157,6 +164,40 @@ _REFUSED: Final[tuple[_Row, ...]] = (
             one.written and one.dense and (balance(one.leader) != "hybrid" or one.written.worker == 1)
         ),
         "needs a mixture-of-experts model: of a dense one, run a LeaderWorkerSet with more replicas",
+    ),
+    (
+        _ALL,
+        lambda one: 0 in one.counts,
+        f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag",
+    ),
+    (("multi-port",), lambda one: has_tls(one.leader), "has no TLS: remove --ssl-certfile"),
+    (
+        ("multi-port",),
+        lambda one: text_of(one.leader, SERVERS) not in {"", "1"},
+        f"starts one server a rank: remove --{SERVERS}",
+    ),
+    (
+        ("multi-port",),
+        lambda one: any(count < 2 or one.ranks.data % count for count in one.counts if one.ranks),
+        f"needs a --{LOCAL_DATA} of 2 or more that divides {{case.ranks.data}}",
+    ),
+    (
+        ("multi-port",),
+        lambda one: len({*one.counts}) > 1,
+        f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates",
+    ),
+    (
+        ("multi-port",),
+        lambda one: bounded(one.serving) != one.serving,
+        (
+            f"needs a port for each of at most {MOST_SERVED - 1} ranks of a pod, and a --{SUPERVISOR} beside "
+            f"them, all up to {HIGHEST}"
+        ),
+    ),
+    (
+        ("multi-port",),
+        lambda one: len(one.serving.ports) > MOST_PORTS and one.inputs.intent.routing.wanted,
+        f"has more ranks a pod than an InferencePool has ports, {MOST_PORTS}: lower --{LOCAL_DATA}",
     ),
 )
 """The load balancings that are refused, when, and why."""
@@ -210,44 +251,3 @@ def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engine
         yield FieldError(where, leader.engine.image, message, "FI329")
     else:
         yield FieldError(where, None, f"{cause}, unless its model has experts: use 0.28 or later", "FI549")
-
-
-# --- servers ----------------------------------------------------------------------------------------
-
-
-def _of_servers(leader: Launch, worker: Launch, found: Ranks | None, inputs: Input) -> Iterator[str]:
-    """Yield what is wrong with the servers of the pods, as the end of a sentence about the flag."""
-    mode = balance(leader)
-    counts = found.of_pods(inputs.intent.size) if found else ()
-    if mode != "internal" and 0 in counts:
-        yield f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag"
-    elif mode == "multi-port":
-        yield from _of_supervisor(leader, counts, found.data if found else 0)
-        yield from _of_ports(leader, worker, inputs)
-
-
-def _of_supervisor(leader: Launch, counts: tuple[int, ...], data: int) -> Iterator[str]:
-    """Yield what the supervisor of several servers refuses (`validate_multi_port_external_lb_args`)."""
-    if has_tls(leader):
-        yield "has no TLS: remove --ssl-certfile"
-    if text_of(leader, SERVERS) not in {"", "1"}:
-        yield f"starts one server a rank: remove --{SERVERS}"
-    if any(count < 2 or data % count for count in counts):
-        yield f"needs a --{LOCAL_DATA} of 2 or more that divides {data}"
-    elif len({*counts}) > 1:
-        yield f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates"
-
-
-def _of_ports(leader: Launch, worker: Launch, inputs: Input) -> Iterator[str]:
-    """Yield what is wrong with the ports of a pod, one for each rank and that of the supervisor."""
-    asked = servers(leader, worker, inputs.intent.size)
-    ports, own = asked.ports, text_of(leader, SUPERVISOR)
-    if own and not (is_size(own) and int(own) <= HIGHEST):
-        yield f"needs a --{SUPERVISOR} of 1 to {HIGHEST}"
-    elif asked.supervisor in ports:
-        yield f"needs a --{SUPERVISOR} beside those of the ranks, {ports[0]} and up"
-    elif bounded(asked) != asked:
-        yield f"needs a port for each rank of a pod, of at most {MOST_SERVED - 1} ranks, up to {HIGHEST}"
-    elif len(ports) > MOST_PORTS and inputs.intent.routing.wanted:
-        limit = f"an InferencePool at most {MOST_PORTS} ports"
-        yield f"has {len(ports)} ranks a pod, {limit}: lower --{LOCAL_DATA}"

@@ -631,7 +631,7 @@ _ARGUMENTS: Final = {
                 "args[3]",
                 2,
                 "0.28.0",
-                "-dpm needs a --data-parallel-supervisor-port of 1 to 65535",
+                "-dpm needs a port for each of at most 63 ranks of a pod",
             ),
             (
                 "org/M -dp 2 -tp 8 -pp 2 -dpe",
@@ -670,14 +670,14 @@ _ARGUMENTS: Final = {
                 "args[3]",
                 2,
                 "0.28.0",
-                "needs a --data-parallel-supervisor-port beside those of the ranks, 8000 and up",
+                "and a --data-parallel-supervisor-port beside them",
             ),
             (
                 "org/M -dp 32 -dpl 16 -dpm",
                 "args[5]",
                 2,
                 "0.28.0",
-                "has 16 ranks a pod, an InferencePool at most 8 ports: lower --data-parallel-size-local",
+                "has more ranks a pod than an InferencePool has ports, 8: lower --data-parallel-size-local",
             ),
             (
                 "Qwen/Qwen3-32B -dp 2 -tp 8 -pp 2",
@@ -833,17 +833,17 @@ _MODEL: Final = {
     ),
     "a pull Secret for an image": Mistake(
         "FI112 note:model-secret",
-        "name the pull Secret in imagePullSecrets of the templates",
+        "has no effect with oci://: remove it",
         modeled("oci://reg/m", model_secret="keys"),
     ),
     "a cache for a claim": Mistake(
         "FI112 note:model-cache",
-        "must be absent: the files are in the claim of pvc+hf://",
+        "has no effect with pvc+hf://: remove it",
         modeled("pvc+hf://claim/org/M", model_cache="5Gi"),
     ),
     "a claim for each pod's own download": Mistake(
         "FI112 note:model-cache",
-        "must be a size: each pod downloads s3:// for itself; to share files, use pvc://",
+        "has no effect with s3://: remove it",
         modeled("s3://bucket/m", model_cache="pvc://claim"),
     ),
     "a name without a model": Mistake(
@@ -857,8 +857,8 @@ _MODEL: Final = {
         modeled("s3://bucket/m", spec={"initContainers": [{**_INITIALIZER, "args": ["s3://bucket/n"]}]}),
     ),
     "a container with the name of the download": Mistake(
-        "FI322 pod.containers[1].name",
-        "must be another name: the init container that downloads the model has this one",
+        "FI320 pod.containers[1].name",
+        "must be another name: an init container of this name is injected",
         changed(
             modeled("s3://bucket/m"),
             f"{POD}.containers",
@@ -902,7 +902,7 @@ _MODEL: Final = {
     ),
     "a token beside the Secret": Mistake(
         "FI544 engine.env",
-        "HF_TOKEN is your own, which is used: the Secret of model-secret may have no effect",
+        "HF_TOKEN is your own, which is used: fusioninfer.io/model may have no effect on it",
         modeled("hf://org/M", fields={"env": [{"name": "HF_TOKEN", "value": "x"}]}, model_secret="keys"),
     ),
     "a served name for an engine that is not known": Mistake(
@@ -1018,7 +1018,7 @@ _LORA: Final = {
     ),
     "a mount where an adapter would be": Mistake(
         "FI560 engine.volumeMounts",
-        "/mnt/lora/sql is a mount of your own, which is used for the adapter sql: pvc://claim is not mounted",
+        "/mnt/lora/sql is a mount of your own, which is used: pvc://claim is not mounted",
         args(
             "org/M",
             size=1,
