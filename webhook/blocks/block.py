@@ -7,8 +7,8 @@ A block is one pure function of the launch that the author wrote. It returns wor
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
+from intent.annotations import path
 from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
 from intent.launch import Launch, argument_path, in_shell
@@ -37,17 +37,6 @@ Fill = Callable[[Launch, Intent, Settings], BlockArguments]
 """Reads the launch of one template, as its author wrote it."""
 
 
-class Refinement(NamedTuple):
-    """A further annotation of a block, which alone adds nothing."""
-
-    field: str
-    """The field of the Intent."""
-    key: str
-    """The annotation."""
-    flag: str
-    """The flag that an engine has for it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """One row of the table of blocks."""
@@ -61,17 +50,11 @@ class Block:
     """The engines whose commands it fills."""
     code: str = "FI116"
     """The code of the finding where nothing can be added."""
-    instead: str = "write the flags there and remove {key}, or write a plain command"
-    """What its author may do then; `{key}` is the annotation."""
-    refines: tuple[Refinement, ...] = ()
-    """The other annotations from which it makes arguments."""
 
-
-class AnnotationArguments(NamedTuple):
-    """The words of one block, with its annotation."""
-
-    key: str
-    words: BlockArguments
+    def unfilled(self, cause: str) -> BlockArguments:
+        """Return that the block adds nothing, and why."""
+        message = f"{cause}: write its flags there yourself"
+        return BlockArguments(findings=(FieldError(path(self.key), None, message, self.code),))
 
 
 def contradiction(launch: Launch, index: int | None, says: str, code: str) -> FieldError:
@@ -80,16 +63,20 @@ def contradiction(launch: Launch, index: int | None, says: str, code: str) -> Fi
     return FieldError(where, None, f"{says}: remove one of the two", code)
 
 
-def with_parts(launch: Launch, parts: tuple[AnnotationArguments, ...]) -> Template:
-    """Return the template with the words of all blocks in the engine's command, and the accelerators."""
-    first, flags = _keyed(parts, "first"), _keyed(parts, "flags")
+def with_parts(launch: Launch, parts: tuple[tuple[str, BlockArguments], ...]) -> Template:
+    """Return the template with the words of all blocks in the engine's command, and the accelerators.
+
+    Each part has the annotation of its block.
+    """
+    first = tuple((word, key) for key, part in parts for word in part.first)
+    flags = tuple((word, key) for key, part in parts for word in part.flags)
     at = launch.command.arguments
     end = end_of_flags(launch.command.argv, at)
     if in_shell(launch):
         at, first, flags = end, (), (*first, *flags)
     placed = (*_placed(at, first), *_placed(end + len(first), flags))
     engine = _engine(launch, _words(first), _words(flags)) if placed else launch.engine
-    needed = next((part.words.accelerators for part in parts if part.words.accelerators.count), None)
+    needed = next((part.accelerators for _, part in parts if part.accelerators.count), None)
     if needed is None:
         return replace(launch.template, engine=engine, filled=placed)
     engine = replace(engine, accelerators=needed)
@@ -106,11 +93,6 @@ def _engine(launch: Launch, first: Args, flags: Args) -> Engine:
     words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
     start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
     return replace(engine, command=words[:start], args=words[start:])
-
-
-def _keyed(parts: tuple[AnnotationArguments, ...], field: str) -> tuple[tuple[str, str], ...]:
-    """Return the words of all blocks, each with its annotation."""
-    return tuple((word, part.key) for part in parts for word in getattr(part.words, field))
 
 
 def _words(keyed: tuple[tuple[str, str], ...]) -> Args:

@@ -14,7 +14,7 @@ import orjson
 from intent import annotations as keys
 from intent.command_line.flags import SERVED_NAME, Flag, resolve
 from intent.errors import FieldError
-from intent.launch import SHOWN, Launch, argument_path, model_of, spelled, values_of
+from intent.launch import Launch, model_of, spelled, values_of
 from intent.lora import LIMITS, Lora
 from intent.lws import Intent
 from intent.settings import Settings
@@ -145,12 +145,8 @@ def _other_modules(launch: Launch, row: _Row, listed: Mapping[str, str]) -> Iter
     own = dict(map(_item, _words(launch, given)))
     for name, loaded in listed.items():
         if own.get(name) != loaded:
-            has = f"has {name}={own[name][:SHOWN]}, not" if name in own else "lacks"
-            message = (
-                f"{spelled(launch, given)} {has} {name}={loaded}: remove it, and write all adapters into "
-                f"{keys.LORA}; or write that adapter here"
-            )
-            yield FieldError(argument_path(launch, given.at), None, message, "FI124")
+            says = f"{spelled(launch, given)} without {name}={loaded} contradicts {keys.LORA}"
+            yield contradiction(launch, given.at, says, "FI124")
 
 
 def _item(word: str) -> tuple[str, str]:

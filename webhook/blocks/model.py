@@ -13,7 +13,7 @@ from intent.launch import SHOWN, Launch, model_of, values_of
 from intent.lws import Intent
 from intent.model import Model
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments, Refinement, contradiction
+from webhook.blocks.block import Block, BlockArguments, contradiction
 
 
 class _Words(NamedTuple):
@@ -111,6 +111,4 @@ MODEL: Final = Block(
     model,
     engines=tuple(_ENGINES),
     code="FI546",
-    instead="name it there yourself",
-    refines=(Refinement("model_name", keys.MODEL_NAME, "--served-model-name"),),
 )

@@ -6,7 +6,6 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.annotations import MODEL, MODEL_NAME, path
 from intent.launch import argument_path, read_launch
 from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, engines_of, lws, put, template
@@ -211,23 +210,6 @@ def test_a_block_that_cannot_be_added_is_an_error(shape: dict[str, Any], why: st
     assert found.path == "metadata.annotations[fusioninfer.io/parallelism]"
     assert why in found.message
     assert starts(put(live)) == starts(live)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "is_reported"),
-    [([], True), (["--nnodes", "2"], True), (["--nnodes", "2", "--served-model-name=chat"], False)],
-)
-def test_a_served_name_that_cannot_be_added_is_reported_unless_it_is_there(
-    arguments: list[str],
-    is_reported: bool,  # noqa: FBT001 - a column
-) -> None:
-    command = ["vllm", "serve", "org/M"] if arguments else ["/start.sh"]
-    engine = {"command": command, "args": arguments, "image": "corp/llm:1"}
-    live = file(engine, 1, model="hf://org/M", model_name="chat", launcher="none")
-    found = {one.path: one.message for one in check(live, mutated=False) if one.code == "FI546"}
-
-    assert ("write --served-model-name there yourself" in found.get(path(MODEL_NAME), "")) == is_reported
-    assert path(MODEL) in found
 
 
 def test_no_template_is_filled_if_one_cannot_be() -> None:

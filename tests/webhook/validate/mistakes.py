@@ -905,10 +905,10 @@ _MODEL: Final = {
         "HF_TOKEN is your own, which is used: fusioninfer.io/model may have no effect on it",
         modeled("hf://org/M", fields={"env": [{"name": "HF_TOKEN", "value": "x"}]}, model_secret="keys"),
     ),
-    "a served name for an engine that is not known": Mistake(
-        "FI546 note:model-name",
-        "is not understood or launches the nodes itself: write --served-model-name there yourself",
-        annotated(sized(command("serve-it"), 1), model="pvc://claim", model_name="chat"),
+    "a model for an engine that is not known": Mistake(
+        "FI546 note:model",
+        "is not understood or launches the nodes itself: write its flags there yourself",
+        annotated(sized(command("serve-it"), 1), model="pvc://claim"),
     ),
 }
 _PARALLELISM: Final = {
@@ -939,7 +939,7 @@ _PARALLELISM: Final = {
     ),
     "parallelism for a script of one's own": Mistake(
         "FI116 note:parallelism",
-        "write the flags there and remove fusioninfer.io/parallelism",
+        "is not understood or launches the nodes itself: write its flags there yourself",
         annotated(command("/start.sh"), parallelism="tensor=8,pipeline=2", launcher="none"),
     ),
     "a port that SGLang has no flag for": Mistake(
@@ -1008,7 +1008,7 @@ _LORA: Final = {
     ),
     "a list of adapters of the author's own": Mistake(
         "FI124 engine.args[1]",
-        "--lora-modules lacks sql=org/sql: remove it, and write all adapters into fusioninfer.io/lora",
+        "--lora-modules without sql=org/sql contradicts fusioninfer.io/lora: remove one of the two",
         args("org/M", "--lora-modules", "law=/law", size=1, lora="sql=hf://org/sql"),
     ),
     "an adapter with the name of the model": Mistake(
