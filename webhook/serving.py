@@ -5,28 +5,22 @@ controller (`intent.served`), and pins it with the launch.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from catalog.engines import DEFAULT_PORT, PRODUCTS
-from intent.command_line.command import DIALECTS, ENGINES, MOST_WORDS, in_ray
-from intent.command_line.dialects import VLLM
+from intent.command_line.command import in_ray, read_command
 from intent.command_line.flags import (
     BACKEND_OF_TRANSFER,
     CONFIG,
-    END,
     MODE,
     PORT,
     SUPERVISOR,
     TENSOR,
-    Flags,
-    read_flags,
     resolve,
 )
-from intent.command_line.programs import program
 from intent.gang import DISAGGREGATED, ENCODER
+from intent.image import read_image
 from intent.launch import (
     VLLM_NATIVE,
     Launch,
@@ -44,11 +38,8 @@ from intent.settings import Settings
 from intent.shapes import number
 from intent.transfer import bootstrap_of, read_transfer
 
-_PACKAGES: Final = {**{product.package: name for name, product in PRODUCTS.items()}, "dynamo": "dynamo"}
-"""Engines by the Python package of any module that starts them."""
-_PORTS: Final = {**{name: product.port for name, product in PRODUCTS.items()}, "dynamo": DEFAULT_PORT}
-"""Their ports. Workers of Dynamo answer status requests alone; its frontend serves the API."""
 _RAY_START: Final = re.compile(r"(?<![\w.-])ray\s+start\b(?:[^;&|\n\\]|\\.)*+", re.DOTALL)
+_PORT: Final = re.compile(r"(?<![\w-])--port[=\s]+['\"]?([0-9]{1,5}|\$\(\w+\))")
 SUPERVISOR_PORT: Final = 9256
 """vLLM's default of `--data-parallel-supervisor-port`."""
 
@@ -115,59 +106,27 @@ def _side(launch: Launch) -> KVTransfer | None:
 
 
 def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
-    """Return the port of the flag, else the port named `http`, else the engine's default."""
+    """Return the port of the flag, else the port named `http`, else the engine's default.
+
+    A command that is not understood, or a port in a file, leaves that of a probe, or the first of the
+    container. `launches` are those that are read already.
+    """
     if engine is None:
         return DEFAULT_PORT
     known = next((one.command for one in launches if one.engine is engine), None)
-    name, flags = (known.engine, known.flags) if known and known.engine else _last_engine(engine)
-    return _given(flags, engine) or engine.http or _without_flag(name, flags, engine)
+    command = known or read_command(engine.command, engine.args, read_image(engine.image))
+    flag, name = command.flags.last(PORT), command.started
+    if name and flag is None and command.flags.last(CONFIG) is None:
+        return engine.http or PRODUCTS[name].port
+    told = flag.value if flag else None if name else _last_port(engine)
+    text = resolve(told or "", engine.variables) or ""
+    port = int(text) if is_size(text) and int(text) <= HIGHEST else 0
+    first = 0 if name else next((port for port, _ in engine.ports), 0)
+    probed = next(filter(None, (number(one.port) for one in engine.probes if one.handler == "httpGet")), 0)
+    return port or engine.http or probed or first or DEFAULT_PORT
 
 
-def _given(flags: Flags, engine: Engine) -> int:
-    """Return the last `--port`, with literal variables expanded; 0 if absent or unknown."""
-    flag = flags.last(PORT)
-    value = resolve(flag.value or "", engine.variables) if flag else None
-    return int(value) if value and is_size(value) and int(value) <= HIGHEST else 0
-
-
-def _without_flag(name: str, flags: Flags, engine: Engine) -> int:
-    if name and flags.last(CONFIG) is None and flags.last(PORT) is None:
-        return _PORTS[name]
-    first = next((port for port, _ in engine.ports), 0)
-    return _probed(engine) or (0 if name else first) or DEFAULT_PORT
-
-
-def _probed(engine: Engine) -> int:
-    ports = (number(one.port) for one in engine.probes if one.handler == "httpGet")
-    return next(filter(None, ports), 0)
-
-
-def _last_engine(engine: Engine) -> tuple[str, Flags]:
-    """Parse the last engine among the words of a command that is not understood.
-
-    An author's own launch may stand before the engine, or a script around it. So scripts are split at blanks,
-    and only the arguments after the last program that is an engine are read. Ray's own `--port` precedes it.
-    Without an engine, all words after the last `--` are read, but for those of `ray start`.
-    """
-    items = (*engine.command, *engine.args)
-    words = tuple(islice(_words(items), MOST_WORDS))
-    for at in reversed(range(len(words))):
-        kind, arguments = program(words, at)
-        if kind != "unknown":
-            return ENGINES[kind], read_flags(words, arguments, DIALECTS.get(kind, VLLM))
-        if name := _of_module(words, at):
-            return name, read_flags(words, at + 2, VLLM)
-    words = tuple(islice(_words((_RAY_START.sub(" ", " ".join(items)),)), MOST_WORDS))
-    behind = len(words) - words[::-1].index(END) if END in words else 0
-    return "", read_flags(words, behind, VLLM)
-
-
-def _of_module(words: tuple[str, ...], at: int) -> str:
-    module = words[at + 1] if words[at] == "-m" and at + 1 < len(words) else ""
-    return _PACKAGES.get(module.partition(".")[0], "")
-
-
-def _words(items: tuple[str, ...]) -> Iterator[str]:
-    """Yield list items split at blanks, as scripts need, without quotes."""
-    for item in items:
-        yield from (word.strip("\"';()") for word in item.split())
+def _last_port(engine: Engine) -> str | None:
+    """Return the last `--port` of a command that is not understood, but for those of `ray start`."""
+    text = _RAY_START.sub(" ", " ".join((*engine.command, *engine.args)))
+    return next(iter(_PORT.findall(text)[-1:]), None)

@@ -53,7 +53,6 @@ def pod(*command: str, **container: Any) -> Object:
         (("sglang", "serve", "--master-port", "5"), 30000),
         (("lmdeploy", "serve", "api_server", "M"), 23333),
         (("lmdeploy", "serve", "api_server", "M", "--server-port", "81"), 81),
-        (("python3", "-m", "sglang.another_server", "--model", "M"), 30000),
         (("ray", "symmetric-run", "--address", "a:1", "--", "serve-it", "--port", "81"), 81),
         (("sh", "-c", "ray start --port=6379; ray symmetric-run --address a:1 -- serve-it"), 8000),
         (("sh", "-c", "set -e\nray start --head --port=6379 \\\n --num-gpus=8\nexec serve-it"), 8000),
@@ -73,11 +72,6 @@ def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...],
 
 VARIABLE: Final = ("vllm", "serve", "M", "--port", "$(PORT)")
 PORTS: Final = [{"containerPort": 81}, {"containerPort": 82}]
-DYNAMO: Final = {
-    "ports": [{"containerPort": 9090}],
-    "readinessProbe": {"httpGet": {"path": "/health", "port": 9090}},
-}
-"""Its workers have no API, and its frontend serves 8000: this is a port of their status."""
 PODS: Final[dict[str, tuple[Object, int]]] = {
     "args alone": (pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"]), 81),
     "a literal variable": (pod(*VARIABLE, env=[{"name": "PORT", "value": "81"}]), 81),
@@ -90,8 +84,6 @@ PODS: Final[dict[str, tuple[Object, int]]] = {
         pod("vllm", "serve", "--config", "f", readinessProbe={"httpGet": {"port": 81}}),
         81,
     ),
-    "a worker of dynamo": (pod("python3", "-m", "dynamo.sglang", "--model", "M", **DYNAMO), 8000),
-    "a frontend of dynamo": (pod("sh", "-c", "python3 -m dynamo.frontend & dynamo x", **DYNAMO), 8000),
     "an unknown engine has its first port": (pod("serve-it", ports=PORTS), 81),
     "nothing": ({}, 8000),
     "no spec": ({"spec": None}, 8000),
