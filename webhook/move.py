@@ -15,13 +15,13 @@ from intent.annotations import ENGINE_CONTAINER, SIDECAR, SKIP, path
 from intent.command_line.flags import END, HOST, PORT
 from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
-from intent.launch import Launch, has_tls, in_shell, item_path, known_port, text_of
+from intent.launch import Launch, has_tls, in_shell, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
 from intent.served import HIGHEST, Serving
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
 from intent.transfer import read_transfer
-from webhook.launchers.container import in_script, with_words
+from webhook.launchers.container import with_flags
 
 PORTS: Final = range(8200, 8300)
 """Ports for the engine's API: the first is that of llm-d's charts, the others are used where it is taken."""
@@ -118,7 +118,6 @@ def _obstacles(
         message = f"the engine container is not known; name it in {ENGINE_CONTAINER}"
         yield _left_out(f"{template.path}.spec.containers", message)
     else:
-        yield from _collisions(launch)
         yield from (_left_out(template.engine_path, says) for applies, says in _REASONS if applies(launch))
         yield from _strangers(template, launch, row, options)
         if has_tls(launch) and "decoder" not in options.tls:
@@ -145,13 +144,6 @@ def _strangers(
 
 def _left_out(where: str, message: str) -> FieldError:
     return FieldError(where, None, f"no sidecar: {message}", "FI851")
-
-
-def _collisions(launch: Launch) -> Iterator[FieldError]:
-    """Report a port from `PORTS`, which only this module writes: it would be moved a second time."""
-    for at, found in moved_ports(launch.engine):
-        message = "must be the port that clients call; the engine is moved behind the sidecar for you"
-        yield FieldError(item_path(launch, at), found, message, "FI852")
 
 
 def _binds_one_address(launch: Launch) -> bool:
@@ -184,17 +176,10 @@ _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
 
 def _on_port(launch: Launch, port: int) -> Engine:
     """Return the engine with `--port`. In a script the flag is appended: the last of several counts."""
-    engine, command = launch.engine, launch.command
-    if in_shell(launch):
-        return with_words(engine, in_script(launch, (), (f"--{PORT}", str(port))))
-    args = _with_port(launch, port)
-    start = len(engine.command) if command.shell is None else command.arguments
+    engine, argv, flag = launch.engine, launch.command.argv, launch.command.flags.last(PORT)
+    if in_shell(launch) or flag is None:
+        return with_flags(launch, (f"--{PORT}", str(port)))
+    spelled, equals, _ = argv[flag.value_at].partition("=") if flag.width == 1 else ("", "", "")
+    args = (*argv[: flag.value_at], f"{spelled}{equals}{port}", *argv[flag.value_at + 1 :])
+    start = len(engine.command) if launch.command.shell is None else launch.command.arguments
     return replace(engine, command=args[:start], args=args[start:])
-
-
-def _with_port(launch: Launch, port: int) -> tuple[str, ...]:
-    args, flag = launch.command.argv, launch.command.flags.last(PORT)
-    if flag is None:
-        return (*args, f"--{PORT}", str(port))
-    spelled, equals, _ = args[flag.value_at].partition("=") if flag.width == 1 else ("", "", "")
-    return (*args[: flag.value_at], f"{spelled}{equals}{port}", *args[flag.value_at + 1 :])

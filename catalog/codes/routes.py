@@ -158,11 +158,6 @@ ROWS: Final[dict[str, Code]] = {
         "change what the message names; or add your own, with sidecar in fusioninfer.io/skip",
         "the API's port cannot be moved or reached, or the record of an expanded object was lost",
     ),
-    "FI852": Error(
-        "the API port is reserved for engines behind a sidecar",
-        "set the port that clients call, for example --port 8000; the engine is moved automatically",
-        "a port from 8200 to 8299 was chosen, or copied from an expanded object",
-    ),
     "FI853": Warn(
         "a probe runs a command in a pod with a routing sidecar",
         "let the command call the engine's new port, or use httpGet, which is moved automatically",

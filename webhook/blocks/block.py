@@ -4,7 +4,6 @@ A block is one pure function of the launch that the author wrote. It returns wor
 `with_parts` does, for every block alike. An argument of the author's always stays.
 """
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -12,9 +11,9 @@ from intent.annotations import path
 from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
 from intent.launch import Launch, argument_path, in_shell
-from intent.lws import NO_ACCELERATORS, Accelerators, Engine, Intent, Template
+from intent.lws import NO_ACCELERATORS, Accelerators, Intent, Template
 from intent.settings import Settings
-from webhook.launchers.container import Args, in_script, takes_items, with_words
+from webhook.launchers.container import Args, with_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +74,14 @@ def with_parts(launch: Launch, parts: tuple[tuple[str, BlockArguments], ...]) ->
     if in_shell(launch):
         at, first, flags = end, (), (*first, *flags)
     placed = (*_placed(at, first), *_placed(end + len(first), flags))
-    engine = _engine(launch, _words(first), _words(flags)) if placed else launch.engine
+    engine = launch.engine
+    if placed:
+        engine = with_flags(launch, tuple(word for word, _ in flags), tuple(word for word, _ in first))
     needed = next((part.accelerators for _, part in parts if part.accelerators.count), None)
     if needed is None:
         return replace(launch.template, engine=engine, filled=placed)
     engine = replace(engine, accelerators=needed)
     return replace(launch.template, engine=engine, filled=placed, requested=needed)
-
-
-def _engine(launch: Launch, first: Args, flags: Args) -> Engine:
-    engine, command = launch.engine, launch.command
-    if in_shell(launch):
-        after = flags if takes_items(launch) else tuple(map(shlex.quote, flags))
-        return with_words(engine, in_script(launch, (), after))
-    argv, at = command.argv, command.arguments
-    end, start = end_of_flags(argv, at), len(engine.command) if command.shell is None else at
-    words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
-    start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
-    return replace(engine, command=words[:start], args=words[start:])
-
-
-def _words(keyed: tuple[tuple[str, str], ...]) -> Args:
-    return tuple(word for word, _ in keyed)
 
 
 def _placed(at: int, keyed: tuple[tuple[str, str], ...]) -> tuple[tuple[int, str], ...]:

@@ -26,6 +26,20 @@ def with_words(engine: Engine, written: Container) -> Engine:
     return replace(engine, command=command, args=engine.args if written.args is None else written.args)
 
 
+def with_flags(launch: Launch, flags: Args, first: Args = ()) -> Engine:
+    """Return the engine of one node with `first` before its arguments, and `flags` after its last flag."""
+    engine, argv, at = launch.engine, launch.command.argv, launch.command.arguments
+    if in_shell(launch):
+        after = (*first, *flags)
+        return with_words(
+            engine, in_script(launch, (), after if takes_items(launch) else tuple(map(shlex.quote, after)))
+        )
+    end, start = end_of_flags(argv, at), len(engine.command) if launch.command.shell is None else at
+    words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
+    start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
+    return replace(engine, command=words[:start], args=words[start:])
+
+
 def wrapped(launch: Launch, command: Args, args: Args, after: Args, ports: tuple[int, ...]) -> Container:
     """Put a launcher ahead of the program that starts one node, and `after` after its last flag.
 

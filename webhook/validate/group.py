@@ -14,7 +14,7 @@ from intent.command_line.flags import (
     PIPELINE,
     PORT,
 )
-from intent.errors import FieldError, nearest
+from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
     AUTO,
     NONE,
@@ -86,19 +86,16 @@ def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         )
         yield FieldError(where, None, message, "FI303")
     elif extended:
-        yield FieldError(where, None, _unknown(extended[0][:SHOWN]), "FI537")
+        near = suggested(nearest(extended[0], GPUS, ALIKE))
+        advice = (
+            CLAIM_IT if extended[0].startswith(DEVICE_CLASS) else f"check the parallel sizes yourself{near}"
+        )
+        message = f"{extended[0][:SHOWN]} is not a known accelerator: {advice}"
+        yield FieldError(where, None, message, "FI537")
     elif size > 1 or is_stock:
         named = "add --device cpu" if launch.image.engine == "sglang" else "set VLLM_TARGET_DEVICE=cpu"
         message = f"requests no accelerator: request one, or {named} if it runs on CPU"
         yield FieldError(where, None, message, "FI538")
-
-
-def _unknown(resource: str) -> str:
-    """Return the message about an extended resource that may be an accelerator, without a known one."""
-    near = nearest(resource, GPUS, ALIKE)
-    advice = f"did you mean {near}?" if near else "check the parallel sizes yourself"
-    advice = CLAIM_IT if resource.startswith(DEVICE_CLASS) else advice
-    return f"{resource} is not a known accelerator: {advice}"
 
 
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:
@@ -118,11 +115,7 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
         return
     local = pod // rank if pod else 1
     asked = "" if launch.command.flags.last(LOCAL_DATA) else f" --{LOCAL_DATA} {local}"
-    advice = (
-        f"add --{DATA_BACKEND} ray{asked}"
-        if local
-        else f"a rank needs {rank} accelerators, a pod has {pod}: raise --{PIPELINE} instead"
-    )
+    advice = f"add --{DATA_BACKEND} ray{asked}" if local else f"raise --{PIPELINE} instead"
     message = f"{quoted(launch, flag)} starts all ranks on the leader; {advice}"
     yield FieldError(argument_path(launch, flag.value_at), None, message, "FI541")
 
@@ -133,12 +126,11 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     if not flag or not is_size(port):
         return
     user, where = "Ray" if launcher.uses_ray else "the launch", argument_path(launch, flag.value_at)
+    free = PRODUCTS[launch.command.engine].port
     if int(port) == launcher.port:
-        free = PRODUCTS[launch.command.engine].port
         message = f"must be another port: {user} uses {port} on the leader; {free} is free"
         yield FieldError(where, port, message, "FI311")
     elif any(int(port) in taken for taken in launcher.others):
-        free = PRODUCTS[launch.command.engine].port
         message = f"{user} may use {port} too: choose another {spelled(launch, flag)}, for example {free}"
         yield FieldError(where, None, message, "FI529")
 

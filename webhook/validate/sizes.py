@@ -1,6 +1,6 @@
 """The parallel sizes of the engine: against the accelerators of the pods, and against the model."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import HANGS, PRODUCTS, Engines, ModelSharding, known_model
@@ -296,44 +296,26 @@ def _unchecked(launch: Launch) -> Iterator[FieldError]:
 
 
 def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
-    """Report tensor parallel sizes with which the engine refuses to load the model."""
-    flag, tensor = launch.command.flags.last(TENSOR), read_size(launch, TENSOR)
-    if flag is None or tensor is None:
-        return
-    known = known_model(engines, model_of(launch) or "")
-    reason = _heads(launch, tensor, known) or _blocks(tensor, known)
-    if reason:
-        message = f"{quoted(launch, flag)} {reason}"
-        yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
-
-
-def _heads(launch: Launch, tensor: int, known: ModelSharding | None) -> str:
-    """Check that the heads divide evenly, as every engine requires.
+    """FI503: each shard of the model has whole attention heads, and whole blocks of FP8 weights.
 
     Source: vLLM `vllm/config/model.py`, `verify_with_parallel_config`.
     """
+    flag, tensor = launch.command.flags.last(TENSOR), read_size(launch, TENSOR)
+    known = known_model(engines, model_of(launch) or "")
+    if flag is None or tensor is None or known is None:
+        return
     # data-parallel ranks that share the tensor-parallel ones each run the whole attention
-    shards = max(tensor // ((read_size(launch, DATA) or 1) if shares_ranks(launch) else 1), 1)
-    if known is None or not known.heads % shards:
-        return ""
-    best = _largest(shards, lambda fewer: not known.heads % fewer) * (tensor // shards)
-    shared = f", {shards} for each data-parallel rank," if shards < tensor else ""
-    return f"does not divide the model's {known.heads} attention heads{shared}: use {best}"
+    ranks = (read_size(launch, DATA) or 1) if shares_ranks(launch) else 1
+    if undivided := _undivided(known, tensor, ranks):
+        powers = (1 << at for at in reversed(range(tensor.bit_length())))
+        best = next((power for power in powers if not _undivided(known, power, ranks)), 1)
+        message = f"{quoted(launch, flag)} does not divide the model's {undivided}: use {best}"
+        yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
 
 
-def _blocks(tensor: int, known: ModelSharding | None) -> str:
-    """Check that each shard of an FP8 model has whole quantization blocks."""
-
-    def splits(shards: int) -> bool:
-        return known is None or not any(width % (shards * known.block) for width in known.widths)
-
-    if known is None or not known.block or splits(tensor):
-        return ""
-    best = _largest(tensor, splits)
-    return f"does not divide the model's FP8 blocks of {known.block}: use {best}"
-
-
-def _largest(shards: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest power of two up to `shards` that fits, or 1."""
-    powers = (1 << at for at in reversed(range(shards.bit_length())))
-    return next((power for power in powers if fits(power)), 1)
+def _undivided(known: ModelSharding, tensor: int, ranks: int) -> str:
+    """Return what of a model a tensor parallel size does not divide; empty if it divides all of it."""
+    if known.heads % max(tensor // ranks, 1):
+        return f"{known.heads} attention heads"
+    is_torn = bool(known.block) and any(width % (tensor * known.block) for width in known.widths)
+    return f"FP8 blocks of {known.block}" if is_torn else ""

@@ -522,7 +522,7 @@ _CONTAINERS: Final = {
     ),
     "a misspelt accelerator": Mistake(
         "FI537 engine.resources.limits",
-        "nvidia.com/gpus is not a known accelerator: did you mean nvidia.com/gpu?",
+        "check the parallel sizes yourself; did you mean nvidia.com/gpu?",
         engine(
             image="corp/llm:1", resources={"requests": CPU["requests"], "limits": {"nvidia.com/gpus": "8"}}
         ),
