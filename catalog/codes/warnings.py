@@ -247,9 +247,9 @@ ROWS: Final[dict[str, Code]] = {
         "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
     ),
     "FI569": Warn(
-        "this launch hangs or ends at start in this release of the engine",
+        "this launch hangs at start in this release of the engine",
         "add the flag in the message, or use another release",
-        "a fault of the release, since repaired, or a flag without which earlier releases started",
+        "a fault of the release, since repaired",
     ),
     "FI570": Warn(
         "pods that share a template have the same rank",

@@ -284,8 +284,8 @@ def test_a_finding_about_a_sidecar_option_is_at_its_field(options: Object, field
 
 
 def test_a_finding_about_a_parallel_size_is_at_its_field() -> None:
-    engine = container(image="vllm/vllm-openai:v0.17.1", args=["org/M"])
-    found = check(isvc(worker(parallelism={"data": 2, "dataRPCPort": 8000}, template=template(engine))))
+    engine = container(command=["python3", "-m", "sglang.launch_server"], args=["--model-path", "org/M"])
+    found = check(isvc(worker(parallelism={"data": 2, "dataRPCPort": 5555}, template=template(engine))))
 
     assert "spec.roles[0].parallelism.dataRPCPort" in {one.split()[1] for one in errors(found)}
 

@@ -14,7 +14,6 @@ from intent.command_line.flags import CONTEXT, DATA, EXPERT_PARALLEL, LOCAL_DATA
 from intent.errors import FieldError
 from intent.launch import (
     Launch,
-    known_port,
     on_cpu,
     quoted,
     read_size,
@@ -26,7 +25,6 @@ from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
 from intent.parallelism import Parallelism
 from intent.settings import Settings
 from webhook.blocks.block import Block, BlockArguments, contradiction
-from webhook.launchers.launcher import TORCH_PORTS
 
 
 class _Wish(NamedTuple):
@@ -59,7 +57,6 @@ def parallelism(launch: Launch, intent: Intent, settings: Settings) -> BlockArgu
     needed = _accelerators(launch, sizes, intent.size, settings)
     findings = (
         *(one for wish in wishes for one in _findings(launch, wish)),
-        *_port(launch, sizes),
         *_many(needed, intent.size),
     )
     return BlockArguments(flags=tuple(flags), findings=findings, accelerators=needed)
@@ -133,18 +130,6 @@ def _findings(launch: Launch, wish: _Wish) -> Iterator[FieldError]:
             asked = wish.name if wish.switch or wish.off else f"{wish.name}={wish.value}"
             shown = spelled(launch, flag) if wish.switch else quoted(launch, flag)
             yield contradiction(launch, flag.value_at, f"{shown} contradicts {asked} in {KEY}", "FI117")
-
-
-_FREE: Final = 5555
-"""KServe's default."""
-
-
-def _port(launch: Launch, sizes: Parallelism) -> Iterator[FieldError]:
-    """Report a port of data-parallel ranks that the leader uses for something else."""
-    taken = "the API" if sizes.rpc_port == known_port(launch) else "vLLM's ranks"
-    if sizes.rpc_port and (taken == "the API" or sizes.rpc_port in TORCH_PORTS):
-        message = f"dataRPCPort={sizes.rpc_port} is a port of {taken}: choose another, for example {_FREE}"
-        yield FieldError(path(KEY), None, message, "FI311", part="dataRPCPort")
 
 
 # --- accelerators -------------------------------------------------------------------------------------

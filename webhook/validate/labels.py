@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from intent.annotations import COMPONENT_TYPE, KEYS, PREFIX, ROLE_NAME, SERVICE, SERVING_LABELS
+from intent.annotations import COMPONENT_TYPE, PREFIX, ROLE_NAME, SERVICE, SERVING_LABELS
 from intent.errors import FieldError
 from intent.names import longest_name
 from webhook.layout import Input
@@ -37,6 +37,4 @@ def _reserved(inputs: Input) -> Iterator[FieldError]:
 def _message(key: str, ours: dict[str, str]) -> str:
     if key in ours:
         return f"must be absent, or {ours[key]}: FusionInfer sets this label"
-    if key.removeprefix(PREFIX) in KEYS:
-        return "must be absent: it is an annotation, not a label; move it to metadata.annotations"
-    return f"must be absent: labels under {PREFIX} are reserved"
+    return f"must be absent: labels under {PREFIX} are reserved; annotations are in metadata.annotations"

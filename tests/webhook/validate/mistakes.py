@@ -379,7 +379,7 @@ _ANNOTATIONS: Final = {
     "a role twice": Mistake("FI106 note:roles", "each once", lws(roles="worker,worker")),
     "an annotation as a label": Mistake(
         "FI107 metadata.labels[fusioninfer.io/launcher]",
-        "it is an annotation, not a label; move it to metadata.annotations",
+        "labels under fusioninfer.io/ are reserved; annotations are in metadata.annotations",
         changed(lws(), "metadata.labels", {"fusioninfer.io/launcher": "auto"}),
     ),
     "wokerTemplate": Mistake(
@@ -972,11 +972,6 @@ _PARALLELISM: Final = {
         "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: remove "
         "fusioninfer.io/launcher: none",
         args("org/M", launcher="none", parallelism="tensor=8,pipeline=2"),
-    ),
-    "a port that the API has": Mistake(
-        "FI311 note:parallelism",
-        "dataRPCPort=8000 is a port of the API: choose another, for example 5555",
-        args("org/M", parallelism="data=2,tensor=8,dataRPCPort=8000"),
     ),
     "ranks of a pod, and another size of the group": Mistake(
         "FI316 note:parallelism",
