@@ -153,12 +153,8 @@ def _binds_one_address(launch: Launch) -> bool:
 
 _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
     (
-        lambda launch: launch.command.started not in {"", "vllm", "sglang"},
-        "it supports vLLM and SGLang only; to use your own, set skip: sidecar",
-    ),
-    (
-        lambda launch: not launch.command.started,
-        "the command is not understood; write the engine's command as list items, or bring your own sidecar",
+        lambda launch: launch.command.started not in {"vllm", "sglang"},
+        "the command starts no vLLM or SGLang that is understood; to use your own, set skip: sidecar",
     ),
     (
         _binds_one_address,

@@ -244,7 +244,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI568": Warn(
         "an option of the routing sidecar has no effect",
         "follow the message, or remove the option",
-        "the role has no sidecar, or the sidecar calls a stage without TLS and so verifies nothing",
+        "the role has no sidecar",
     ),
     "FI569": Warn(
         "this launch hangs at start in this release of the engine",

@@ -272,7 +272,6 @@ def test_arguments_are_not_changed() -> None:
     [
         ({"connector": "lmcache"}, "connector", "FI840"),
         ({"tls": ["decoder"]}, "tls", "FI567"),
-        ({"insecureSkipVerify": ["prefiller"]}, "insecureSkipVerify", "FI568"),
     ],
 )
 def test_a_finding_about_a_sidecar_option_is_at_its_field(options: Object, field: str, code: str) -> None:

@@ -41,9 +41,6 @@ def _options(inputs: Input) -> Iterator[FieldError]:
         hint = suggested(nearest(options.connector, row.connectors))
         message = f"this sidecar has no connector {options.connector}; use one of {', '.join(row.connectors)}"
         yield FieldError(where, options.connector, message + hint, "FI840", part="connector")
-    for stage in (stage for stage in options.unverified if stage not in options.tls):
-        message = f"insecureSkipVerify has no effect on the {stage}: add {stage} to tls"
-        yield FieldError(where, None, message, "FI568", part="insecureSkipVerify")
     leader = inputs.plan.launches[0] if inputs.plan.launches else None
     if "decoder" in options.tls and leader and not has_tls(leader):
         message = "the decoder serves without TLS, as far as its arguments show; add --ssl-certfile"

@@ -168,8 +168,7 @@ def _missing_ranks(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     total, data = ranks.of_group(size), ranks.data
     is_wide = ranks.spans and ranks.leader == ranks.worker == 1 and not size % data
     if total != data and not is_wide:
-        pods = f"{ranks.leader} on the leader, {ranks.worker} on each of {size - 1} workers"
-        shown = f"{ranks.worker} on each of {size} pods" if ranks.leader == ranks.worker else pods
+        shown = f"{ranks.leader} on the leader, {ranks.worker} on each of {size - 1} workers"
         message = (
             f"must add up to {data} data-parallel ranks, and {shown} are {total}: "
             "the engine waits for ranks that nothing starts, or has no room for them"
