@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from intent import Object, budget
-from intent.annotations import INJECT, NO_ROUTING, PREFIX, QUEUE_NAME, Routing
+from intent.annotations import INJECT, NO_ROUTING, Routing
 from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -19,7 +19,7 @@ from intent.pickers.configuration import check_config
 from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
 from intent.settings import Settings
-from intent.shapes import annotations, metadata, number
+from intent.shapes import annotations, metadata
 from intent.template import Templates
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
@@ -38,17 +38,12 @@ def check(
 ) -> list[FieldError]:
     """Return the findings, errors first. Without `templates`, a role that names some is not checked.
 
-    Errors become warnings on an update that changes neither the spec nor annotations. Otherwise this applies
-    to errors that the old object had too, and to those of a rendered LeaderWorkerSet whose input is
-    unchanged.
+    Errors that the old object had too become warnings, as do those of a rendered LeaderWorkerSet whose input
+    is unchanged.
     """
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
-    findings = list(_findings(live, old, settings, templates))
-    same_spec = old is not None and _generation(live) == _generation(old) != 0
-    if same_spec and _annotations(live) == _annotations(old):
-        findings = [replace(one, softened=True) for one in findings]
-    return sorted(findings, key=lambda one: one.severity != "error")
+    return sorted(_findings(live, old, settings, templates), key=lambda one: one.severity != "error")
 
 
 def _findings(
@@ -106,19 +101,3 @@ def _of_routes(service: InferenceServiceIntent) -> Iterator[FieldError]:
     router = service.router
     if router and router.routing.http_route and not router.is_attached:
         yield FieldError(f"spec.roles[{router.index}].httproute", None, NO_PARENT, "FI752")
-
-
-def _annotations(live: Object | None) -> Object:
-    """Return the annotations that affect rendering or validation."""
-    return {
-        key: value for key, value in annotations(live).items() if key.startswith(PREFIX) or key == QUEUE_NAME
-    }
-
-
-def _generation(live: Object | None) -> int:
-    """Return `metadata.generation`; 0 if there is none. Specs may be too deep to compare.
-
-    The API server increments it before it calls webhooks
-    (`apiextensions-apiserver` `registry/customresource/strategy.go`).
-    """
-    return number(metadata(live).get("generation"))
