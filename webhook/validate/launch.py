@@ -60,9 +60,12 @@ def launch(inputs: Input) -> Iterator[FieldError]:
         for one in launches:
             yield from _by_hand(one, intent, engines)
     elif intent.size < 2:
-        yield from _alone(plan, intent, engines)
+        for one in plan.launches[:1]:
+            yield from _alone(one, intent, engines) if one.command.argv else ()
     else:
         yield from _group(inputs, LAUNCHERS[plan.launcher])
+    for one in launches[: intent.size]:
+        yield from requests(one)
 
 
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -77,8 +80,6 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield from pods(inputs, launcher)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
-        for one in plan.launches:
-            yield from requests(one)
 
 
 def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
@@ -105,8 +106,6 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
     yield from fits_pod(launch, intent, engines, by_hand=True)
-    if intent.size > 1 or launch.template is intent.templates[0]:
-        yield from requests(launch)
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -133,16 +132,12 @@ def _lacks(launch: Launch) -> Iterator[str]:
         yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
 
 
-def _alone(plan: LaunchPlan, intent: Intent, engines: Engines) -> Iterator[FieldError]:
+def _alone(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
-    for launch in plan.launches[:1]:
-        yield from requests(launch)
-        if not launch.command.argv:
-            return
-        if launch.command.engine in CHECKED:
-            yield from arguments(launch, rewritten=False)
-            yield from accelerators(launch, intent.size)
-        yield from fits_pod(launch, intent, engines)
+    if launch.command.engine in CHECKED:
+        yield from arguments(launch, rewritten=False)
+        yield from accelerators(launch, intent.size)
+    yield from fits_pod(launch, intent, engines)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:

@@ -25,7 +25,6 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
-        yield from requests(launch)
         yield from names(launch)
         yield from _shared_memory(launch, inputs)
         yield from _side_channel(launch)
