@@ -9,10 +9,10 @@ A row has the function that writes the engine container, and what that requires 
 from operator import attrgetter
 from typing import Final
 
-from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher, ray_env
+from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
-from webhook.launchers.ray_symmetric import needs_env, ray_symmetric
+from webhook.launchers.ray_symmetric import needs_env, ray_env, ray_symmetric
 from webhook.launchers.sglang import ANSWERS, ATTENTION_PORTS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
 from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native

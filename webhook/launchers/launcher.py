@@ -19,21 +19,6 @@ RAY_PORTS: Final = (range(8265, 8266), range(10001, 20000), range(52365, 52366),
 """Dashboard, client server and workers, agent (Ray "Configuring Ray", ports), and those of the engine."""
 
 
-_TPU: Final[Object] = {"name": "TPU_MULTIHOST_BACKEND", "value": "ray"}
-"""Without it vLLM on TPUs stays on one pod (tpu-inference `platforms/tpu_platform.py`)."""
-
-
-def ray_env(launch: Launch) -> tuple[Object, ...]:
-    """Return the address that other pods reach this one by, and what TPUs need for Ray."""
-    is_tpu = launch.image.repository.rpartition("/")[2].startswith("vllm-tpu")
-    return (HOST_IP, _TPU) if is_tpu else (HOST_IP,)
-
-
-def any_launch(_launch: Launch) -> bool:
-    """Accept every launch."""
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Launcher:
     """How the pods of a group start one engine."""
@@ -50,9 +35,9 @@ class Launcher:
     """Supported values of `--distributed-executor-backend`; empty if the engine has no such flag."""
     needs: str = ""
     """Requirement on the image, for messages."""
-    runs: Callable[[Launch], bool | None] = any_launch
+    runs: Callable[[Launch], bool | None] = lambda _launch: True
     """Returns whether the image meets `needs`; None if that is unknown."""
-    takes: Callable[[Launch], bool] = any_launch
+    takes: Callable[[Launch], bool] = lambda _launch: True
     """Returns whether it can rewrite this command line."""
     spreads: bool = False
     """Ranks are spread evenly over the pods; otherwise the group's accelerators are one pool."""

@@ -10,7 +10,7 @@ from intent import Object
 from intent.command_line.flags import BACKEND
 from intent.launch import Launch, LaunchPlan, gpus
 from webhook.launchers.container import Container, wrapped
-from webhook.launchers.launcher import ray_env
+from webhook.launchers.launcher import HOST_IP
 
 PORT: Final = 6379
 """Ray's GCS, on the leader."""
@@ -18,6 +18,16 @@ _ADDRESS: Final = f"$(LWS_LEADER_ADDRESS):{PORT}"
 _EXECUTOR: Final = (f"--{BACKEND}", "ray")
 _WAIT: Final = "1800"
 """Seconds that the pods of a group may take to start; Ray's own 30 are too short to pull an image."""
+
+
+_TPU: Final[Object] = {"name": "TPU_MULTIHOST_BACKEND", "value": "ray"}
+"""Without it vLLM on TPUs stays on one pod (tpu-inference `platforms/tpu_platform.py`)."""
+
+
+def ray_env(launch: Launch) -> tuple[Object, ...]:
+    """Return the address that other pods reach this one by, and what TPUs need for Ray."""
+    is_tpu = launch.image.repository.rpartition("/")[2].startswith("vllm-tpu")
+    return (HOST_IP, _TPU) if is_tpu else (HOST_IP,)
 
 
 def needs_env(launch: Launch) -> tuple[Object, ...]:

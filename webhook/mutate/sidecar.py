@@ -54,11 +54,14 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 def sidecar(inputs: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
     row = sidecar_of(inputs.intent, inputs.settings) if inputs.layout.move else None
-
-    def template(proxied: Template, engine: Engine) -> Overlay:
-        return _template(proxied, engine, proxied.moved, row, inputs) if row and proxied.moved else {}
-
-    return for_engines(inputs.layout, template)
+    if row is None:
+        return {}
+    return for_engines(
+        inputs.layout,
+        lambda proxied, engine: (
+            _template(proxied, engine, proxied.moved, row, inputs) if proxied.moved else {}
+        ),
+    )
 
 
 def _template(
