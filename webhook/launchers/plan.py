@@ -127,21 +127,20 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
     if requested not in ("", AUTO):
         return Choice(requested, f"{LAUNCHER} names it")
     order = _order(launches)
-    is_default = not requested and default in order and _fits(launches, default)
-    if is_default and _runs(launches, default) is not False:
+    verdicts = {name: _runs(launches, name) for name in order if _fits(launches, name)}
+    if not requested and verdicts.get(default, False) is not False:
         return Choice(default, "it is the default of the settings")
-    verdicts = _verdicts(launches, order)
     if not verdicts:
         able = (name for name in order if _runs(launches[:1], name) is not False)
-        other = default if default in LAUNCHERS else RAY_SYMMETRIC
-        return Choice(next(able, order[0] if order else other), starts=False)
+        return Choice(next(able, order[0] if order else RAY_SYMMETRIC), starts=False)
     fits = [*verdicts]
-    known = fits[-1] if verdicts[fits[-1]] else ""
-    unknown = (name for name in fits if verdicts[name] is None and not LAUNCHERS[name].uses_ray)
-    name = known or next(unknown, "")
+    unknown = [name for name in fits if verdicts[name] is None]
+    may_be = (name for name in unknown if not LAUNCHERS[name].uses_ray)
+    name = next((name for name in fits if verdicts[name]), "") or next(may_be, "")
     if not name:
-        least = next((one for one in reversed(fits) if verdicts[one] is None), fits[0])
-        return _left(launches, least, [one for one in order if _runs(launches, one)])
+        return _left(
+            launches, unknown[-1] if unknown else fits[0], [one for one in order if _runs(launches, one)]
+        )
     return _explained(launches, name, fits[: fits.index(name)])
 
 
@@ -157,17 +156,6 @@ def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> Choice:
 def _fits(launches: tuple[Launch, ...], name: str) -> bool:
     """Return whether a launcher can rewrite the commands of all templates."""
     return all(may_be_launched(one, LAUNCHERS[name], asked=False) for one in launches)
-
-
-def _verdicts(launches: tuple[Launch, ...], order: list[str]) -> dict[str, bool | None]:
-    """Return the launchers that fit, with what is known of the images, up to the first that they run."""
-    found: dict[str, bool | None] = {}
-    for name in order:
-        if _fits(launches, name):
-            found[name] = _runs(launches, name)
-            if found[name]:
-                break
-    return found
 
 
 def _order(launches: tuple[Launch, ...]) -> list[str]:
