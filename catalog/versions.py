@@ -36,8 +36,6 @@ class System:
     newest: Version
     """The newest minor release that is known."""
     releases: tuple[Release, ...]
-    fields: tuple[str, ...] = ()
-    """Those that the spec of its kind has in all of them; empty: they are in a schema, or not looked at."""
 
     @property
     def oldest(self) -> Version:
@@ -72,10 +70,6 @@ VOLCANO: Final = System(
     (
         Release((1, 14, 1), "all; 1.14.0 schedules no gang of several roles", "1.14.1"),
         Release((1, 15), "all: PodGroup has the same fields"),
-    ),
-    (
-        *("minMember", "minResources", "minTaskMember", "networkTopology", "priorityClassName", "queue"),
-        "subGroupPolicy",
     ),
 )
 GATEWAY_API: Final = System(

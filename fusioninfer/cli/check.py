@@ -10,9 +10,9 @@ import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
-from fusioninfer.cluster.check.collect import collect
+from fusioninfer.cluster.check.collect import collect, collect_needed
 from fusioninfer.cluster.check.row import results
-from fusioninfer.cluster.check.table import CHECKS
+from fusioninfer.cluster.check.table import CHECKS, NEEDED
 from intent.errors import counted, printable
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}
@@ -46,10 +46,11 @@ def check(
 
     Exit code 0: no errors (there may be warnings); 1: errors; 2: the cluster cannot be read.
     """
-    when: Any = "pre" if pre else "installed"
     home = cluster.namespace(namespace)
-    facts = cluster.read(lambda reader: collect(reader, when, system_namespace, home))
-    found = results(CHECKS, facts, when)
+    facts = cluster.read(
+        lambda reader: collect_needed(reader) if pre else collect(reader, system_namespace, home)
+    )
+    found = results(NEEDED if pre else CHECKS, facts)
     if output == "json":
         echo_json([asdict(one) for one in found])
     else:

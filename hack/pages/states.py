@@ -1,22 +1,13 @@
 """Tables of the status, of the controller's Events, of `fusioninfer check` and of `fusioninfer why`."""
 
 from collections.abc import Mapping
-from itertools import chain
-from typing import Final
 
-from fusioninfer.cluster.check.table import CHECKS
+from fusioninfer.cluster.check.table import CHECKS, NEEDED
 from hack.markdown import table
 from sync.status import status as reported
 from sync.status.components import PHASES
 from sync.status.reasons import CAUSES, CONDITIONS, EVENTS, REASONS
 from tests.sync.status.samples import NOW, routes, seen, waiting
-
-WHEN: Final = {
-    frozenset({"pre"}): "before",
-    frozenset({"installed"}): "after",
-    frozenset({"pre", "installed"}): "both",
-}
-"""When a check is made: before an installation, after it, or both."""
 
 
 def status() -> Mapping[str, str]:
@@ -62,12 +53,12 @@ def troubleshooting() -> Mapping[str, str]:
     checks = [
         {
             "check": f"`{row.name}`",
-            "installation": WHEN[row.when],
+            "`--pre`": "yes" if about in NEEDED else "no",
             "what holds": row.claim,
-            "otherwise": row.severity,
             "what to do": row.remedy,
         }
-        for row in chain.from_iterable(CHECKS.values())
+        for about, rows in CHECKS.items()
+        for row in rows
     ]
     causes = {
         layer: [

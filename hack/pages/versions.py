@@ -5,10 +5,10 @@ from typing import Final
 
 from catalog.engines import shown
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS, ROUTER_OBJECTIVES_API, Picker
-from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, with_later_fields
+from catalog.schemas import DISAGGREGATED_SET, LEADER_WORKER_SET, SINCE, with_later_fields
 from catalog.versions import SYSTEMS, System
-from fusioninfer.cluster.check.versions import fields_since
 from hack.markdown import table
+from intent import Object
 
 CLUSTERS: Final = {
     "with 1.1 to 1.5": (OBJECTIVES_API,),
@@ -24,8 +24,7 @@ def blocks() -> Mapping[str, str]:
     later = [
         {"kind": name.removesuffix("Spec"), "field": f"`{path}`", "since": since}
         for name in (LEADER_WORKER_SET, DISAGGREGATED_SET)
-        for root in (with_later_fields(name).root,)
-        for path, since in fields_since(root, root, "spec")
+        for path, since in _later(with_later_fields(name).root, "spec")
     ]
     pickers = [
         {
@@ -36,6 +35,16 @@ def blocks() -> Mapping[str, str]:
         for row in PICKERS.values()
     ]
     return {"systems": table(systems), "later-fields": table(later), "clusters": table(pickers)}
+
+
+def _later(schema: Object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields that earlier releases lack, with the release since which each is there."""
+    if SINCE in schema:
+        yield path, schema[SINCE]
+    for name, below in schema.get("properties", {}).items():
+        yield from _later(below, f"{path}.{name}")
+    if "items" in schema:
+        yield from _later(schema["items"], f"{path}[]")
 
 
 def _releases(system: System) -> Iterator[dict[str, str]]:

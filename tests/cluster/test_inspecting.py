@@ -39,12 +39,12 @@ DEPLOYMENTS: Final = (
 
 PATIENCE: Final = 300.0
 """Seconds until the cluster has done something: it has little time on a busy machine."""
-UNUSUAL: Final = {"kubernetes-known": "unknown", "volcano-webhooks": "warning"}
-"""What differs from a usual cluster: the API server is built without a version; Volcano has no admission."""
+UNUSUAL: Final = {"kubernetes": "unknown"}
+"""What differs from a usual cluster: the API server is built without a version."""
 OF_CALLERS: Final = {"webhook-callers": "warning"}
 """What an installation says while nobody is known."""
-OF_A_READER: Final = {"lws-gang-scheduling": "unknown", "user-rights": "warning"}
-"""What `helm test` may not do: read ConfigMaps of other namespaces, and what users of a service do."""
+OF_A_READER: Final = {"lws-gang-scheduling": "unknown"}
+"""What `helm test` may not do: read ConfigMaps of other namespaces."""
 RESTRICTED: Final = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 """What the Pod Security level of our namespace requires."""
 

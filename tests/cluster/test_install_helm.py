@@ -227,7 +227,7 @@ def test_helm_test_checks_the_installation_and_leaves_none_of_its_rights(working
     of_operator = checked(cluster, pod, "admin")
 
     differ = {name for name, state in states.items() if of_operator[name] != state}
-    assert differ == {"lws-gang-scheduling", "user-rights"}
+    assert differ == {"lws-gang-scheduling"}
     assert "Phase:          Succeeded" in said
     assert {name for name in inventory(cluster) - before if "fusioninfer-test" in name} == set()
 

@@ -2,62 +2,28 @@
 
 import binascii
 from base64 import b64decode
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from itertools import pairwise
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from intent import Object
-from intent.shapes import mapping, text
-
-DEPTH: Final = 4
-"""The most intermediate certificates that are followed."""
+Certificates = tuple[x509.Certificate, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """The serving certificate with its intermediates, or why they cannot be read."""
-
-    certificates: tuple[x509.Certificate, ...] = ()
-    problem: str = ""
-
-    @property
-    def leaf(self) -> x509.Certificate:
-        """The serving certificate."""
-        return self.certificates[0]
-
-
-def chain_of(secret: Object) -> Chain:
-    """Read `tls.crt` of a Secret."""
-    encoded = text(mapping(secret.get("data")).get("tls.crt"))
-    return Chain(problem="tls.crt is missing") if not encoded else _chain(encoded, "tls.crt")
-
-
-def bundle_of(webhook: Object) -> Chain:
-    """Read `caBundle` of a webhook."""
-    encoded = text(mapping(webhook.get("clientConfig")).get("caBundle"))
-    return Chain(problem="caBundle is empty") if not encoded else _chain(encoded, "caBundle")
-
-
-def _chain(encoded: str, field: str) -> Chain:
+def read(encoded: str) -> Certificates:
+    """Read certificates as `caBundle` and Secrets have them; none if they cannot be read."""
     try:
-        return Chain(tuple(x509.load_pem_x509_certificates(b64decode(encoded))))
+        return tuple(x509.load_pem_x509_certificates(b64decode(encoded)))
     except (ValueError, binascii.Error):
-        return Chain(problem=f"{field} is not a PEM certificate")
+        return ()
 
 
-def is_trusted(chain: Chain, roots: Chain) -> bool:
-    """Return whether a certificate of the roots has signed the leaf, directly or by intermediates."""
-    current = chain.leaf
-    for _ in range(DEPTH):
-        if any(current == root or _signed(current, root) for root in roots.certificates):
-            return True
-        issuer = next((one for one in chain.certificates[1:] if _signed(current, one)), None)
-        if issuer is None or issuer == current:
-            return False
-        current = issuer
+def is_trusted(chain: Certificates, roots: Certificates) -> bool:
+    """Return whether the roots trust a serving certificate, directly or by the intermediates behind it."""
+    for position, certificate in enumerate(chain):
+        if any(certificate == root or _signed(certificate, root) for root in roots):
+            return all(_signed(*pair) for pair in pairwise(chain[: position + 1]))
     return False
 
 

@@ -1,115 +1,139 @@
-"""Checks of what FusionInfer needs: LeaderWorkerSet, Volcano, the Gateway API, and other webhooks."""
+"""Checks of what FusionInfer needs: Kubernetes, LeaderWorkerSet, Volcano and the Gateway API, by release.
 
-from collections.abc import Iterator
+Kubernetes says its version, and the Gateway API and its Inference Extension annotate their definitions. Of
+LeaderWorkerSet and Volcano the images of their controllers do.
+"""
+
+import re
 from typing import Final
 
 from catalog.codes import Severity
-from catalog.pickers.generations import is_gone
-from fusioninfer.cluster.check.facts import (
-    LWS_RESOURCE,
-    OURS,
-    Facts,
-    handles,
-    images,
-    lws_manager,
-    lws_webhooks,
-    specs,
-    webhooks,
-)
-from fusioninfer.cluster.check.row import BOTH, Check, Judgement, When, check, fails, has_pods, holds, none_of
+from catalog.engines import Version, shown
+from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
+from fusioninfer.cluster.check.facts import Facts, image_tag
+from fusioninfer.cluster.check.row import OK, Check, Judgement, check
 from fusioninfer.cluster.text import name_of
-from intent import yaml
-from intent.shapes import listed, mapping, metadata, text
+from intent import Object, yaml
+from intent.shapes import annotations, listed, mapping, number, text
 
-SERVED: Final = {
-    "lws": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
-    "podgroups": ("scheduling.volcano.sh/v1beta1", "podgroups"),
-    "inferenceservices": ("fusioninfer.io/v1alpha1", "inferenceservices"),
-    "httproutes": ("gateway.networking.k8s.io/v1", "httproutes"),
-    "inferencepools": ("inference.networking.k8s.io/v1", "inferencepools"),
+_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
+DEFINITIONS: Final = {
+    "lws": ("leaderworkersets.leaderworkerset.x-k8s.io", "v1"),
+    "podgroups": ("podgroups.scheduling.volcano.sh", "v1beta1"),
+    "inferenceservices": ("inferenceservices.fusioninfer.io", "v1alpha1"),
+    "httproutes": ("httproutes.gateway.networking.k8s.io", "v1"),
+    "inferencepools": ("inferencepools.inference.networking.k8s.io", "v1"),
 }
-"""Kinds that must be served: group and version, and plural. The key is the name of the reading."""
+"""Definitions, by reading, and the version of each that must be served."""
+OTHER_RELEASE: Final = (
+    "upgrade what is too old; if it is too new, read docs/versions.md of a later FusionInfer: what is new "
+    "there is neither checked nor used"
+)
 
 
-def served(  # noqa: PLR0913 - the cells of a row
-    name: str,
-    reading: str,
-    claim: str,
-    remedy: str,
-    *,
-    severity: Severity = "error",
-    when: frozenset[When] = BOTH,
-) -> Check:
-    """Return the check that the API server serves a kind of `SERVED`."""
-    version, plural = SERVED[reading]
+# --- what is served -----------------------------------------------------------------------------------
 
-    @check(name, claim, remedy, severity=severity, when=when, needs=(f"resources/{reading}",))
-    def judge(facts: Facts) -> Judgement:
-        answer = facts.answer(f"resources/{reading}")
-        if plural in {text(mapping(one).get("name")) for one in listed(answer.first.get("resources"))}:
-            return holds(version)
-        group = facts.answer(f"group/{reading}").first
-        others = ", ".join(text(mapping(one).get("groupVersion")) for one in listed(group.get("versions")))
-        return fails(f"{version} {plural} is not served{f', but {others}' if others else ''}")
 
-    return judge
+def _version(facts: Facts, reading: str) -> Object:
+    """Return the version of a definition that must be served; empty if it is not."""
+    versions = map(mapping, listed(mapping(facts.answer(reading).first.get("spec")).get("versions")))
+    name = DEFINITIONS[reading][1]
+    return next((one for one in versions if one.get("name") == name and one.get("served") is True), {})
+
+
+def served(facts: Facts, reading: str, severity: Severity = "error") -> Judgement:
+    """Judge whether the API server serves the version of a definition; `severity`: how bad it is if not."""
+    name, version = DEFINITIONS[reading]
+    return OK if _version(facts, reading) else Judgement(severity, f"{version} of {name} is not served")
+
+
+# --- releases -----------------------------------------------------------------------------------------
+
+
+def parsed(version: str) -> Version:
+    """Return a version as numbers; empty if the text is no version."""
+    match = _VERSION.match(version)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
+
+
+def known(system: System) -> str:
+    """Return the releases of a system that are known, for a claim."""
+    return f"its release is known, {shown(system.oldest)} to {shown(system.newest)}"
+
+
+def released(system: System, version: str, too_old: Severity = "warning") -> Judgement:
+    """Judge whether a release is known. `too_old`: how bad an older one is."""
+    numbers = parsed(version)
+    if numbers[:2] in {(), (0, 0)}:  # a build without a version is 0.0.0
+        return Judgement("unknown", f"nothing names its version: {version or 'no tag'}")
+    if numbers[:2] > system.newest:
+        return Judgement("warning", f"too new to be known: {version}")
+    release = system.release(numbers)
+    return (
+        Judgement("ok", f"{version}, {release.known}: {release.works}")
+        if release
+        else Judgement(too_old, f"too old: {version}")
+    )
+
+
+def _runs(deployment: Object, system: System, too_old: Severity) -> Judgement:
+    """Judge whether a Deployment has available pods of a known release."""
+    if not number(mapping(deployment.get("status")).get("availableReplicas")):
+        return Judgement("error", f"Deployment {name_of(deployment)} has no available pod")
+    return released(system, image_tag(deployment), too_old)
+
+
+@check("kubernetes", f"the API server answers; {known(KUBERNETES)}", OTHER_RELEASE)
+def kubernetes(facts: Facts) -> Judgement:
+    """Judge the release of Kubernetes."""
+    return released(KUBERNETES, text(facts.answer("version").first.get("gitVersion")), "error")
 
 
 # --- LeaderWorkerSet --------------------------------------------------------------------------------
 
-lws_served: Final = served(
+
+@check(
     "lws-served",
-    "lws",
     "LeaderWorkerSet v1 is served",
     "install LeaderWorkerSet: https://lws.sigs.k8s.io/docs/installation",
+    needs=("lws",),
 )
+def lws_served(facts: Facts) -> Judgement:
+    """Judge whether LeaderWorkerSets can be created."""
+    return served(facts, "lws")
 
 
 @check(
     "lws-manager",
-    "the manager of LeaderWorkerSet is available",
-    "check the pods of that Deployment: without the manager no pods are created",
-    when=BOTH,
+    f"the manager of LeaderWorkerSet is available; {known(LWS)}",
+    f"check the pods of that Deployment: without the manager no pods are created; {OTHER_RELEASE}",
     needs=("mutating", "lws-deployments"),
-    after=("lws-served",),
+    after="lws-served",
 )
-def _lws_available(facts: Facts) -> Judgement:
-    manager = lws_manager(facts)
-    if not manager:
-        return fails("there is no Deployment *controller-manager in its namespace")
-    return has_pods(manager, name_of(manager))
-
-
-@check(
-    "lws-webhooks",
-    "the webhooks of LeaderWorkerSet are there",
-    "install LeaderWorkerSet with its webhooks: they label the pods of a group",
-    when=BOTH,
-    needs=("mutating",),
-    after=("lws-served",),
-)
-def _lws_admission(facts: Facts) -> Judgement:
-    own, needed = list(lws_webhooks(facts)), (LWS_RESOURCE, "pods")
-    missing = [resource for resource in needed if not any(handles(one, resource) for one in own)]
-    if not missing:
-        return holds()
-    return fails(f"no mutating webhook of LeaderWorkerSet for {' and '.join(missing)}")
+def lws_manager(facts: Facts) -> Judgement:
+    """Judge the manager of LeaderWorkerSet."""
+    deployments = facts.answer("lws-deployments").objects
+    manager = next((one for one in deployments if name_of(one).endswith("controller-manager")), None)
+    if manager is None:
+        return Judgement("error", "there is no Deployment *controller-manager in its namespace")
+    return _runs(manager, LWS, "warning")
 
 
 @check(
     "lws-gang-scheduling",
     "LeaderWorkerSet's own gang scheduling is off",
     "remove gangSchedulingManagement from that ConfigMap and restart the manager: two gangs deadlock",
-    when=BOTH,
     needs=("mutating", "lws-config"),
-    after=("lws-served",),
+    after="lws-served",
 )
-def _lws_gang(facts: Facts) -> Judgement:
+def lws_gang_scheduling(facts: Facts) -> Judgement:
+    """Judge whether LeaderWorkerSet makes PodGroups itself."""
     for config in facts.answer("lws-config").objects:
         for name, content in mapping(config.get("data")).items():
-            if "gangSchedulingManagement" in text(content) and (provider := _provider(text(content))):
-                return fails(f"ConfigMap {name_of(config)}, {name}: schedulerProvider is {provider}")
-    return holds()
+            if provider := _provider(text(content)):
+                detail = f"ConfigMap {name_of(config)}, {name}: schedulerProvider is {provider}"
+                return Judgement("error", detail)
+    return OK
 
 
 def _provider(content: str) -> str:
@@ -118,140 +142,64 @@ def _provider(content: str) -> str:
         documents = [mapping(one) for one in yaml.load(content)]
     except yaml.UNREADABLE:
         return ""
-    found = (mapping(one.get("gangSchedulingManagement")) for one in documents)
-    return next((provider for one in found if (provider := text(one.get("schedulerProvider")))), "")
+    settings = (mapping(one.get("gangSchedulingManagement")) for one in documents)
+    return next((provider for one in settings if (provider := text(one.get("schedulerProvider")))), "")
 
-
-LWS_CHECKS: Final = (_lws_available, _lws_admission, _lws_gang)
 
 # --- Volcano ----------------------------------------------------------------------------------------
 
-volcano_served: Final = served(
-    "volcano-served",
-    "podgroups",
-    "PodGroup v1beta1 is served",
-    "install Volcano 1.14.1 or later: https://volcano.sh/en/docs/installation",
-)
-
 
 @check(
-    "podgroup-fields",
-    "PodGroup has the field subGroupPolicy",
-    "upgrade Volcano to 1.14.1 or later, with its custom resource definitions",
-    when=BOTH,
-    needs=("podgroup-definition",),
-    after=("volcano-served",),
+    "volcano-served",
+    "PodGroup v1beta1 is served, with the field subGroupPolicy",
+    "install Volcano 1.14.1 or later, or upgrade its custom resource definitions, which Helm does not: "
+    "https://volcano.sh/en/docs/installation",
+    needs=("podgroups",),
 )
-def _sub_groups(facts: Facts) -> Judgement:
-    fields = [mapping(one.get("properties")) for one in specs(facts, "podgroup-definition")]
-    return (
-        holds() if any("subGroupPolicy" in one for one in fields) else fails("the definition lacks the field")
-    )
+def volcano_served(facts: Facts) -> Judgement:
+    """Judge whether PodGroups of several roles can be created."""
+    schema = mapping(mapping(_version(facts, "podgroups").get("schema")).get("openAPIV3Schema"))
+    spec = mapping(mapping(schema.get("properties")).get("spec"))
+    if schema and "subGroupPolicy" not in mapping(spec.get("properties")):
+        return Judgement("error", "the definition lacks the field")
+    return served(facts, "podgroups")
 
 
 @check(
     "volcano-scheduler",
-    "the Volcano scheduler is available",
-    "check the pods of Deployment volcano-system/volcano-scheduler",
-    when=BOTH,
+    f"the Volcano scheduler is available; {known(VOLCANO)}",
+    f"check the pods of Deployment volcano-system/volcano-scheduler; {OTHER_RELEASE}",
     needs=("scheduler",),
-    after=("volcano-served",),
+    after="volcano-served",
 )
-def _volcano_available(facts: Facts) -> Judgement | None:
+def volcano_scheduler(facts: Facts) -> Judgement:
+    """Judge the scheduler."""
     deployment = facts.answer("scheduler").first
-    return has_pods(deployment, "volcano-scheduler") if deployment else None
+    if not deployment:
+        return Judgement("unknown", "there is no Deployment volcano-system/volcano-scheduler")
+    return _runs(deployment, VOLCANO, "error")
 
 
-@check(
-    "volcano-queue",
-    "the Queue default is open",
-    "check that volcano-controllers runs: it creates and opens queues; no pod of a closed queue starts",
-    when=BOTH,
-    needs=("queue",),
-    after=("volcano-served",),
-)
-def _queue(facts: Facts) -> Judgement:
-    queue = facts.answer("queue").first
-    if not queue:
-        return fails("there is no Queue default")
-    state = text(mapping(queue.get("status")).get("state"))
-    return holds() if state == "Open" else fails(f"its state is {state or 'not set'}")
+# --- routes -----------------------------------------------------------------------------------------
 
 
-@check(
-    "volcano-webhooks",
-    "the webhooks of Volcano are there",
-    "install Volcano with its admission: without it a PodGroup of a missing queue is accepted, and waits",
-    severity="warning",
-    when=BOTH,
-    needs=("mutating", "validating"),
-    after=("volcano-served",),
-)
-def _volcano_admission(facts: Facts) -> Judgement:
-    configurations = [*facts.answer("mutating").objects, *facts.answer("validating").objects]
-    names = (text(one.get("name")) for each in configurations for one in webhooks(each))
-    found = any("podgroup" in name and name.endswith(".volcano.sh") for name in names)
-    return holds() if found else fails("no webhook of Volcano for PodGroups")
+def _annotated(name: str, reading: str, system: System) -> Check:
+    """Return the check of a system whose definition has its release as an annotation."""
+    definition, version = DEFINITIONS[reading]
+    plural, _, group = definition.partition(".")
 
-
-VOLCANO_CHECKS: Final = (_sub_groups, _volcano_available, _queue, _volcano_admission)
-
-# --- routes, and others -----------------------------------------------------------------------------
-
-gateway_api: Final = served(
-    "gateway-api",
-    "httproutes",
-    "HTTPRoute v1 is served",
-    "install the Gateway API if services need routes (docs/routing.md)",
-    severity="warning",
-)
-inference_extension: Final = served(
-    "inference-extension",
-    "inferencepools",
-    "InferencePool v1 is served",
-    "install the Gateway API Inference Extension if services need routes (docs/routing.md)",
-    severity="warning",
-)
-
-
-@check(
-    "picker-images",
-    "no endpoint picker has an image that is gone from its registry",
-    "set pickerRegistry to a mirror, or choose another fusioninfer.io/picker (docs/routing.md)",
-    severity="warning",
-    needs=("pickers",),
-)
-def picker_images(facts: Facts) -> Judgement:
-    """Judge the images of endpoint pickers."""
-    pickers = facts.answer("pickers").objects
-    return none_of(
-        [
-            f"{text(metadata(one).get('namespace'))}/{name_of(one)} {image}"
-            for one in pickers
-            for image in images(one)
-            if is_gone(image)
-        ]
+    @check(
+        name,
+        f"{version} of {plural} is served; {known(system)}",
+        f"install the {system.name} if services need routes (docs/routing.md); {OTHER_RELEASE}",
+        needs=(reading,),
     )
+    def judge(facts: Facts) -> Judgement:
+        verdict, release = served(facts, reading, "warning"), annotations(facts.answer(reading).first)
+        return released(system, text(release.get(f"{group}/bundle-version"))) if verdict == OK else verdict
+
+    return judge
 
 
-@check(
-    "other-webhooks",
-    "no other product mutates LeaderWorkerSets",
-    "check with `kubectl apply --dry-run=server` that it leaves command, args and schedulerName alone",
-    severity="warning",
-    when=BOTH,
-    needs=("mutating",),
-)
-def other_webhooks(facts: Facts) -> Judgement:
-    """Judge whether there are mutating webhooks that are neither ours nor LeaderWorkerSet's."""
-    found = ", ".join(_others(facts))
-    return fails(found) if found else holds()
-
-
-def _others(facts: Facts) -> Iterator[str]:
-    own = {text(one.get("name")) for one in lws_webhooks(facts)}
-    for configuration in facts.answer("mutating").objects:
-        for webhook in webhooks(configuration):
-            name = text(webhook.get("name"))
-            if handles(webhook, LWS_RESOURCE) and name not in own and not name.endswith(OURS):
-                yield f"{name_of(configuration)}/{name}" if name != name_of(configuration) else name
+gateway_api: Final = _annotated("gateway-api", "httproutes", GATEWAY_API)
+inference_extension: Final = _annotated("inference-extension", "inferencepools", EXTENSION)

@@ -3,23 +3,19 @@
 from collections.abc import Mapping
 from typing import Final
 
-from fusioninfer.cluster.check import admission, components, controller, versions
+from fusioninfer.cluster.check import admission, components, controller
 from fusioninfer.cluster.check.row import Check
 
+NEEDED: Final[Mapping[str, tuple[Check, ...]]] = {
+    "Kubernetes": (components.kubernetes,),
+    "LeaderWorkerSet": (components.lws_served, components.lws_manager, components.lws_gang_scheduling),
+    "Volcano": (components.volcano_served, components.volcano_scheduler),
+    "Routes": (components.gateway_api, components.inference_extension),
+}
+"""What an installation needs, by the part of the cluster."""
 CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
-    "Kubernetes": (versions.kubernetes,),
-    "LeaderWorkerSet": (components.lws_served, *components.LWS_CHECKS, versions.lws),
-    "Volcano": (components.volcano_served, *components.VOLCANO_CHECKS, versions.volcano),
-    "Routes": (
-        components.gateway_api,
-        components.inference_extension,
-        components.picker_images,
-        versions.gateway_api,
-        versions.extension,
-        versions.priorities,
-    ),
-    "Webhook": (components.other_webhooks, *admission.CHECKS),
+    **NEEDED,
+    "Webhook": admission.CHECKS,
     "Controller": controller.CHECKS,
-    "Rights": controller.RIGHTS,
 }
 """All checks, by the part of the cluster that they are about."""

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.check.controller import duration, renewal
+from fusioninfer.cluster.check.controller import lease_problem
 from fusioninfer.cluster.service import absent_objects
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
@@ -110,10 +110,9 @@ def controller(case: Case) -> Iterator[Cause]:
     names = ", ".join(f"{kind} {name}" for kind, name in missing)
     effect: Effect = "blocks" if any(kind in HOLDING for kind, _ in missing) else "degrades"
     lease = case.read.answer("lease")
-    holder, age = renewal(lease.first, case.read.now)
-    if not lease.unknown and not (holder and age is not None and age < 2 * duration(lease.first)):
-        message = f"missing: {names}; the Lease fusioninfer-sync is not renewed"
-        yield cause("ControllerNotRunning", case.service, message, effect)
+    problem = "" if lease.unknown else lease_problem(lease.first, case.read.now)
+    if problem:
+        yield cause("ControllerNotRunning", case.service, f"missing: {names}; {problem}", effect)
     else:
         message = "; ".join((f"missing: {names}", *_event_messages(case, missing)))
         yield cause("ObjectsMissing", case.service, message, effect)

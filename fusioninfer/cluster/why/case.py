@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from fusioninfer.cluster.answers import ABSENT, Answer
-from fusioninfer.cluster.check.controller import moment
 from fusioninfer.cluster.check.facts import EPOCH
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.text import name_of, service_of
@@ -116,9 +115,9 @@ def _memory(read: ServiceObjects) -> ServiceMemory:
     now = time.monotonic()
     return ServiceMemory(
         empty_since={
-            text(one.get("uid")): now - (read.now - made).total_seconds()
+            text(one.get("uid")): now - (read.now - datetime.fromisoformat(made)).total_seconds()
             for one in map(metadata, read.live.of(LWS))
-            if (made := moment(text(one.get("creationTimestamp"))))
+            if (made := text(one.get("creationTimestamp")))
         }
     )
 

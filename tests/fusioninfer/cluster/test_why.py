@@ -140,7 +140,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     ),
     "ControllerNotRunning": (
         both(without("PodGroup"), reading("lease"), with_pods(*HELD)),
-        "missing: PodGroup r1; the Lease fusioninfer-sync is not renewed",
+        "missing: PodGroup r1; nobody holds the Lease fusioninfer-sync",
     ),
     "ObjectsMissing": (both(without("PodGroup"), with_pods(*HELD)), "missing: PodGroup r1"),
     "ScaledToZero": (spec(replicas=0), "replicas is 0"),

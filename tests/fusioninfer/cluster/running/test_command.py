@@ -36,7 +36,8 @@ async def test_each_check_is_a_line_and_an_error_has_its_remedy(command: Command
     result = await command("check")
 
     lines = result.stdout.splitlines()
-    assert lines[:2] == ["Kubernetes", "  error    Kubernetes is known: 1.30 to 1.37: too old: v1.29.0"]
+    claim = "the API server answers; its release is known, 1.30 to 1.37"
+    assert lines[:2] == ["Kubernetes", f"  error    {claim}: too old: v1.29.0"]
     assert lines[2].startswith("           remedy: upgrade what is too old; ")
     assert "\nWebhook\n" in result.stdout
     assert lines[-1].endswith(" unknown")
