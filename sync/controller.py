@@ -23,7 +23,7 @@ from sync.changes import occurrences, readiness, templates_changed
 from sync.clock import Pace, now
 from sync.decide import prunable, retryable
 from sync.events import Occurrence, lasting
-from sync.kinds import API, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, Kind, part_of
+from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, Kind, part_of
 from sync.lease import LeadershipLostError
 from sync.live import BehindError, OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
@@ -38,6 +38,7 @@ from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, ServiceState
 from sync.status.report import report
 from sync.watch.cache import Caches, cache_of
+from sync.watch.reflector import is_served
 from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -46,7 +47,7 @@ RetryableError = Exception
 LISTED_WITHIN: Final = 60.0
 """Seconds after which the controller starts without the kinds that are not listed yet."""
 VERSION_INTERVAL: Final = 60.0
-"""Seconds after which the version of Volcano is read again."""
+"""Seconds after which the version of Volcano, and which InferenceObjectives are served, is read again."""
 
 
 @dataclass(slots=True)
@@ -87,6 +88,8 @@ class Controller:
     states: dict[ServiceKey, ServiceState] = field(default_factory=dict)
     too_old: str = ""
     """Why the installed Volcano cannot schedule gangs; empty if it can."""
+    objectives: dict[str, bool] = field(default_factory=dict)
+    """`Snapshot.objectives`."""
     outdated: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when every service has to be reconciled."""
 
@@ -130,7 +133,8 @@ class Controller:
 
     def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
-        return observe(state.key, self.caches, state.memory, self.too_old)
+        seen = observe(state.key, self.caches, state.memory, self.too_old)
+        return replace(seen, objectives=self.objectives)
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""
@@ -324,15 +328,23 @@ class Controller:
             log.warning("reconcile failed: will retry", service=key, error=logged(error))
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
-    # --- Volcano ------------------------------------------------------------------------------------
+    # --- Volcano, InferenceObjectives ---------------------------------------------------------------
 
     async def _follow_versions(self) -> None:
         while True:
-            before = self.too_old
+            before = self.too_old, self.objectives
+            await self._read_objectives()
             await self._read_volcano_version()
-            if self.too_old != before:
+            if (self.too_old, self.objectives) != before:
                 self.resync()
             await asyncio.sleep(VERSION_INTERVAL)
+
+    async def _read_objectives(self) -> None:
+        """Read which InferenceObjectives are served: what a picker lacks delays no reconcile."""
+        if self.settings.routes:
+            found = {one: await is_served(self.writer.client, one) for one in OBJECTIVES}
+            known = {one.api_version: served for one, served in found.items() if served is not None}
+            self.objectives = {**self.objectives, **known}
 
     async def _read_volcano_version(self) -> None:
         """Read the version of Volcano, unless it is configured; without the right to, rely on dry runs."""

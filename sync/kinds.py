@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
-from catalog.pickers.generations import OBJECTIVES_API
+from catalog.pickers.generations import OBJECTIVES_API, PICKERS
 from intent import Object, lws
 from intent.annotations import INJECT, SERVICE, UNANSWERED
 from intent.gang import ENDINGS
@@ -299,6 +299,11 @@ OBJECTIVE: Final = _plain(
     source="InferenceObjective, of the Gateway API Inference Extension 1.5: later releases have none",
 )
 """Without it requests are served all the same, with the priority of all others."""
+OBJECTIVES: Final = tuple(
+    replace(OBJECTIVE.resource, api_version=one)
+    for one in dict.fromkeys(one for row in PICKERS.values() for one in row.objectives)
+)
+"""The InferenceObjectives of every group that an endpoint picker reads."""
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts", PICKER_ENDING),
     _plain(RBAC, "RoleBinding", "rolebindings", f"{PICKER_ENDING}(-read|-election)?", "ServiceAccount"),

@@ -97,6 +97,8 @@ class Snapshot:
     """The gangs of the revisions of its DisaggregatedSets."""
     configuration: Configuration | None = None
     """The EndpointPickerConfig that its router refers to; None if it refers to none, or was not read."""
+    objectives: Mapping[str, bool] = field(default_factory=dict)
+    """By apiVersion of InferenceObjectives, whether the API server serves them; those that are known."""
     templates: NamedTemplates = NONE_NAMED
     """The InferenceTemplates that it names."""
 

@@ -95,6 +95,18 @@ ROWS: Final[dict[str, Code]] = {
         "its project has renamed its images, and gives the old ones to nobody any more",
         event="PickerImageGone",
     ),
+    "FI826": Warn(
+        "the endpoint picker does not start in this cluster",
+        "choose the generation in the message with fusioninfer.io/picker, or install the CRD",
+        "the Inference Extension lacks from 1.6 on a CRD that older endpoint pickers need to start",
+        event="PickerCannotStart",
+    ),
+    "FI827": Error(
+        "the endpoint picker ignores the InferenceObjectives of the priority",
+        "create those in the message, with the poolRef SERVICE-pool (docs/routing.md, Priorities)",
+        "llm-d 0.9 and later read the InferenceObjectives of their own group, where it is installed",
+        event="PriorityIgnored",
+    ),
     "FI830": Warn(
         "a LeaderWorkerSet has the name of the service's Service",
         "rename the LeaderWorkerSet or the service, if clients are to call SERVICE-api",

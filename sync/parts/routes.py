@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.pickers.generations import PICKERS, Picker
+from catalog.pickers.generations import OBJECTIVES_API, PICKERS, Picker
 from intent.annotations import NO_ROUTING, PICKER, PRIORITY, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.members import authored_routing
@@ -49,6 +49,8 @@ from sync.snapshot import Snapshot
 NO_PICKER: Final = Picker("", "", active_ports=False)
 FOLLOWED_WITHIN: Final = 20.0
 """Seconds after which a ConfigMap that a router refers to is read again: those of users are not watched."""
+IGNORED: Final = "FI827"
+"""The endpoint picker reads InferenceObjectives of another group."""
 
 
 def routes(snapshot: Snapshot, settings: Settings) -> Desired:
@@ -112,7 +114,7 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     return Desired(
         tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
         held_objects=kept,
-        of_routes=_on_the_router((*hints, *wrong, *later), service),
+        of_routes=(*_on_the_router((*hints, *wrong, *later), service), *_unprioritized(found, snapshot)),
     )
 
 
@@ -256,6 +258,33 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     if router.config_ref is None or router.pool:
         return routing
     return replace(routing, strategy="", config=read.text if read else "")
+
+
+def _unprioritized(routes: Routes, snapshot: Snapshot) -> Iterator[Finding]:
+    """Report what the endpoint picker lacks of the InferenceObjectives of this cluster (FI826, FI827)."""
+    if not routes.router.pool:
+        errors = tuple(_lacking(routes, snapshot))
+        yield from (Finding(one, error) for one in snapshot.subjects for error in errors)
+
+
+def _lacking(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
+    picker, known = routes.picker, snapshot.objectives
+    served = [one for one, is_served in known.items() if is_served]
+    if OBJECTIVES_API in known and not picker.starts(served):
+        family = picker.name.rpartition("-")[0]
+        *_, newest = (one.name for one in PICKERS.values() if one.name.startswith(family) and not one.needs)
+        yield FieldError(
+            f"metadata.annotations[{PICKER}]",
+            picker.name,
+            f"does not start without the CRD {picker.needs[0]}, which this cluster lacks: choose {newest}, "
+            "or install that CRD of the Gateway API Inference Extension 1.5",
+            "FI826",
+        )
+    first = picker.reads(served)
+    shown = " and ".join(f"{name} with priority {priority}" for name, priority in routes.objectives)
+    if shown and first not in {"", OBJECTIVES_API}:
+        message = f"{picker.name} reads the InferenceObjectives of {first} alone: create {shown} there"
+        yield FieldError(priority_path(snapshot), None, message, IGNORED, softened=True)
 
 
 def priority_path(snapshot: Snapshot) -> str:

@@ -37,7 +37,9 @@ class ObservedRoutes:
     errors: tuple[FieldError, ...] = ()
     """Findings about the routes alone, warnings included."""
     settled: bool = True
-    """Whether all desired objects are stored; requests are served without InferenceObjectives."""
+    """Whether all desired objects are stored; InferenceObjectives do not count."""
+    prioritized: bool = True
+    """Whether all desired InferenceObjectives are stored; requests are served without them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,11 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str, *tuple[E
             "the Ingress exists; nothing reports whether its controller serves it",
             "if it has no address, check that a controller serves its class",
         ),
+        "PriorityNotApplied": (
+            "True",
+            "requests are served, but the endpoint picker reads no InferenceObjectives of the priority",
+            _READ_MESSAGE,
+        ),
         "RoutesRefused": ("False", "the routes cannot be created", _READ_MESSAGE),
         "RouteMissing": ("False", "an object of the routes does not exist yet", _WAIT),
         "PoolMissing": (

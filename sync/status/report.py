@@ -27,6 +27,7 @@ from sync.kinds import (
 from sync.observed.cached import CachedObject
 from sync.parts.api import ingress_name
 from sync.parts.desired import Desired
+from sync.parts.routes import IGNORED
 from sync.parts.wanted import pool_name, route_name
 from sync.snapshot import Snapshot
 from sync.status import differs, status
@@ -106,6 +107,8 @@ def _routes(snapshot: Snapshot, value: InferenceServiceIntent, desired: Desired)
         unknown=snapshot.unknown,
         errors=_errors(desired.of_routes),
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
+        prioritized=OBJECTIVE.kind not in snapshot.unapplied
+        and all(one.error.code != IGNORED for one in desired.of_routes),
     )
 
 

@@ -25,6 +25,8 @@ def routes_ready(seen: Observed) -> Verdict:
 def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     if late := unstored(seen):
         return Verdict("NotObserved", late)
+    if not routes.prioritized:
+        return Verdict("PriorityNotApplied", _unprioritized(routes))
     if not (routes.picked or routes.own_pool):
         return (
             Verdict("IngressCreated", _reached(routes)) if routes.wants_ingress else Verdict("NoRoutesWanted")
@@ -37,6 +39,13 @@ def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
     route = routes.http_route
     names = sorted({str(parent) for parent in route.parents}) if route else []
     return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{_picked_by(routes)}")
+
+
+def _unprioritized(routes: ObservedRoutes) -> str:
+    """Return that requests get no priority, and why."""
+    problem = "requests are served, all with priority 0"
+    found = (error for error in routes.errors if error.softened and "priority" in error.path)
+    return next((f"{problem}: {error.message}" for error in found), problem)
 
 
 def _reached(routes: ObservedRoutes) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from intent.names import DNS_SUBDOMAIN
-from sync.kinds import WATCHED, templates
+from sync.kinds import OBJECTIVES, WATCHED, templates
 from sync.observed.volcano import SCHEDULER
 
 BEYOND: Final[dict[str, frozenset[tuple[str, str]]]] = {
@@ -14,7 +14,8 @@ BEYOND: Final[dict[str, frozenset[tuple[str, str]]]] = {
         ("GET", kind.resource.collection) for kind in (*WATCHED, templates("fusioninfer-system"))
     ),
     "whether the API server serves a kind": frozenset(
-        ("GET", kind.resource.collection.rpartition("/")[0]) for kind in WATCHED
+        ("GET", one.collection.rpartition("/")[0])
+        for one in (*(kind.resource for kind in WATCHED), *OBJECTIVES)
     ),
     "the version of Volcano": frozenset({("GET", SCHEDULER)}),
 }

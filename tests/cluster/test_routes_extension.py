@@ -4,7 +4,7 @@ One cluster starts with 1.6, gets 1.5, goes on to 1.6 and back, and gets llm-d's
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -52,9 +52,11 @@ KEPT: Final = [one for one in MADE if one not in {"inferenceobjectives", "destin
 GONE: Final = ("inferenceobjectives", "inferencemodelrewrites")
 """What 1.6 does not define."""
 ENGINE: Final = template(container(args=["org/M"], resources=None))
-ACCEPTED: Final = {"RoutesReady": ("True", "RoutesAccepted")}
+APPLIED: Final = ("True", "RoutesAccepted")
+NOT_APPLIED: Final = ("True", "PriorityNotApplied")
 PICKERS: Final = {"labelSelector": "app.kubernetes.io/name=endpoint-picker"}
 SECONDS: Final = 300.0
+"""The controller asks each minute what is served."""
 
 
 def name_of(row: str) -> str:
@@ -140,10 +142,18 @@ def kept(cluster: Cluster, namespace: str) -> dict[str, tuple[str, int]]:
     }
 
 
-def accepted(cluster: Cluster, namespace: str) -> None:
-    """Wait until gateways accept the routes of all services."""
-    for row in ROWS:
-        says(cluster, namespace, name_of(row), ACCEPTED, SECONDS)
+def say(cluster: Cluster, namespace: str, expected: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Wait until services say this of their routes; return the messages by picker."""
+    found = {}
+    for row, state in expected.items():
+        name = name_of(row)
+        conditions = says(cluster, namespace, name, {"RoutesReady": state}, SECONDS)["conditions"]
+        found[row] = next(one["message"] for one in conditions if one["type"] == "RoutesReady")
+    return found
+
+
+def all_say(cluster: Cluster, namespace: str, state: tuple[str, str]) -> dict[str, str]:
+    return say(cluster, namespace, dict.fromkeys(ROWS, state))
 
 
 def objectives(cluster: Cluster, namespace: str) -> set[str]:
@@ -172,27 +182,31 @@ def test_an_endpoint_picker_starts_with_pools_alone_unless_it_needs_more(extende
 
 def test_releases_come_and_go_and_routes_stay(extended: Network, namespace: str) -> None:
     there = extended.cluster
-    accepted(there, namespace)
+    messages = all_say(there, namespace, NOT_APPLIED)
     before = kept(there, namespace)
     for name in NAMES:
         assert {f"inferencepools/{name}-pool", f"deployments/{name}-epp"} <= before.keys()
         assert {f"httproutes/{name}-httproute", f"services/{name}-api"} <= before.keys()
-    until(lambda: are_told(there, namespace), "the CRDs of InferenceObjective are asked for")
+    assert all("install the CRDs of InferenceObjective" in one for one in messages.values())
+    until(lambda: "choose gie-1.5" in codes(there, namespace, "gie-1.2"), "gie-1.2 is told")
+    until(lambda: "choose llm-d-0.10" in codes(there, namespace, "llm-d-0.4"), "llm-d-0.4 is told")
+    assert "FI826" not in codes(there, namespace, "gie-1.5")
 
     (line,) = (one for one in run(there, "check").value if one["name"] == "inference-extension")
     assert (line["state"], line["detail"].startswith("v1.6.0, tested on 1.6.0: ")) == ("ok", True)
 
     install(there, ROUTE_CRDS[1])
+    all_say(there, namespace, APPLIED)
     until(lambda: objectives(there, namespace) == set(NAMES), "each service has its InferenceObjective")
-    accepted(there, namespace)
     assert kept(there, namespace) == before
 
     install(there, LATER_ROUTE_CRDS[1])
-    accepted(there, namespace)
+    all_say(there, namespace, NOT_APPLIED)
     assert kept(there, namespace) == before
 
     install(there, ROUTE_CRDS[1])
     install_those_of_llm_d(there)
+    say(there, namespace, dict.fromkeys(ROWS[:3], APPLIED))
     until(lambda: objectives(there, namespace) == set(NAMES), "the InferenceObjectives are there again")
     alone = "reads the InferenceObjectives of llm-d.ai/v1alpha2 alone"
     until(lambda: alone in say(there, namespace, {"llm-d-0.10": NOT_APPLIED})["llm-d-0.10"], alone)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.pickers.generations import OBJECTIVES_API, ROUTER_OBJECTIVES_API
 from intent import Object
 from intent.annotations import Routing
 from intent.budget import MEMBERS as MOST
@@ -61,6 +62,39 @@ def test_an_inference_service_has_an_lws_for_each_role_which_it_controls_and_blo
             "controller": True,
         }
     ]
+
+
+OLD: Final = {OBJECTIVES_API: True, ROUTER_OBJECTIVES_API: False}
+NONE: Final = {OBJECTIVES_API: False, ROUTER_OBJECTIVES_API: False}
+BOTH: Final = {OBJECTIVES_API: True, ROUTER_OBJECTIVES_API: True}
+
+
+@pytest.mark.parametrize(
+    ("picker", "served", "code", "words"),
+    [
+        ("llm-d-0.4", OLD, "", ""),
+        ("llm-d-0.4", {}, "", ""),
+        ("llm-d-0.4", NONE, "FI826", "choose llm-d-0.10, or install that CRD"),
+        ("llm-d-0.7", NONE, "", ""),
+        ("llm-d-0.7", BOTH, "", ""),
+        ("llm-d-0.10", OLD, "", ""),
+        ("llm-d-0.10", BOTH, "FI827", "llm-d.ai/v1alpha2 alone: create r1 with priority 100 there"),
+    ],
+)
+def test_what_an_endpoint_picker_lacks_of_the_objectives_of_the_cluster_is_said(
+    picker: str, served: dict[str, bool], code: str, words: str
+) -> None:
+    service = routed(annotations={"fusioninfer.io/picker": picker})
+    service |= {"spec": service["spec"] | {"priority": "Critical"}}
+    split = replace(SPLIT, picker=picker)
+    known = snapshot(service, (prefill(routing=split), decode(routing=split)))
+
+    before, after = (desired_state(one, SETTINGS) for one in (known, replace(known, objectives=served)))
+
+    found = [one.error for one in after.of_routes if one not in before.of_routes]
+    assert [one.code for one in found] == [code] * bool(code)
+    assert all(words in one.message and one.severity == "warning" for one in found)
+    assert after.objects == before.objects
 
 
 LWS_OF_ROLES: Final = ["LeaderWorkerSet"] * 2

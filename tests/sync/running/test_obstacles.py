@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from aiohttp import web
 
+from catalog.pickers.generations import ROUTER_OBJECTIVES_API
 from intent import Object
 from sync.kinds import LWS, OUTPUTS
 from tests.builders import lws as members
@@ -67,6 +68,26 @@ async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_
         "this cluster has no InferenceObjective of inference.networking.x-k8s.io/v1alpha2; "
     )
     assert condition(api, "Failed")["status"] == "False"
+
+
+async def test_objectives_that_the_endpoint_picker_comes_to_ignore_are_reported(
+    api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.controller.VERSION_INTERVAL", 0.05)
+    there: list[Object] = []
+    resources = {"kind": "APIResourceList", "resources": there}
+    discovery = f"/apis/{ROUTER_OBJECTIVES_API}"
+    api.fault = lambda request: web.json_response(resources) if request.path == discovery else None
+    annotations = {"fusioninfer.io/picker": "llm-d-0.10"}
+    service = routed(annotations=annotations)
+    api.put(SERVICE, service | {"spec": service["spec"] | {"priority": "Critical"}})
+
+    start()
+    await eventually(lambda: ROUTES["HTTPRoute"] in api.objects)
+    assert reasons(api) == []
+    there.append({"name": "inferenceobjectives"})
+
+    await eventually(lambda: ("InferenceService", "r1", "PriorityIgnored") in reasons(api))
 
 
 async def test_an_objective_follows_the_priority_of_its_service(api: Api, start: Start) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from intent.errors import FieldError
 from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
 from sync.status import Observed, ObservedRoutes
 from tests.sync.status.samples import (
@@ -190,6 +191,16 @@ def test_a_missing_object_is_named(part: str, name: str) -> None:
 
 def test_a_finding_about_routes_is_a_failure() -> None:
     assert reason("Failed", observed(pool=None, errors=(RULE,))) == ("True", "InferenceServiceFailed")
+
+
+def test_requests_without_their_priority_are_served_and_the_reason_is_named() -> None:
+    why = FieldError("spec.priority", None, "this cluster has none", "FI870", softened=True)
+
+    found = observed(prioritized=False, errors=(why,))
+
+    assert reason("RoutesReady", found) == ("True", "PriorityNotApplied")
+    assert message("RoutesReady", found) == "requests are served, all with priority 0: this cluster has none"
+    assert reason("Failed", found) == ("False", "NothingFailed")
 
 
 @pytest.mark.parametrize(
