@@ -1,7 +1,7 @@
 """The subcommand `why`."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.read import read_case
 from intent.errors import counted, printable
 
-EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow"), "note": ("note", "cyan")}
+EFFECTS: Final = {"blocks": ("cause", "red"), "degrades": ("degraded", "yellow")}
 """The word and the colour of each effect of a cause."""
 EXAMPLES: Final = """\b
 Examples:
@@ -53,34 +53,27 @@ def why(  # noqa: PLR0913 - each is a flag
     home = cluster.namespace(namespace)
     case = case_of(cluster.read(lambda reader: read_case(reader, name, home, settings)))
     found = causes(case)
-    wrong = [one for one in found if one.effect != "note"]
-    unknown = case.unknown
-    serves = [f"{one.name}: {one.serves}" for one in case.snapshot.members if one.serves]
     if output == "json":
         echo_json(
             {
                 "namespace": home,
                 "service": case.read.service,
                 "ready": not any(one.effect == "blocks" for one in found),
-                "cause": asdict(wrong[0]) if wrong else None,
-                "others": [asdict(one) for one in found if one not in wrong[:1]],
-                "serves": serves,
-                "unknown": list(unknown),
+                "cause": asdict(found[0]) if found else None,
+                "others": [asdict(one) for one in found[1:]],
+                "unknown": list(case.unknown),
             }
         )
     else:
-        _print(found if every else wrong[:1], case.service, len(wrong))
-        for one in serves:
-            click.echo(f"{click.style('serves', fg='cyan')}: {printable(one)}")
-        for one in unknown:
+        _print(found if every else found[:1], case.service, len(found))
+        for one in case.unknown:
             click.echo(f"{click.style('unknown', fg='yellow')}: {printable(one)}", err=True)
-    sys.exit(FINDINGS if wrong else 0)
+    sys.exit(FINDINGS if found else 0)
 
 
-def _print(shown: Iterable[Any], service: str, count: int) -> None:
-    """Print causes; `count`: how many there are, notes aside."""
-    shown = tuple(shown)
-    if not count:
+def _print(shown: Sequence[Any], service: str, count: int) -> None:
+    """Print causes; `count`: how many there are."""
+    if not shown:
         click.echo(f"{printable(service)}: {click.style('ready', fg='green')}, every replica serves")
     for one in shown:
         word, colour = EFFECTS[one.effect]

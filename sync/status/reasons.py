@@ -215,19 +215,7 @@ _IN_WHY: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "Bypassed": ("the object bypasses admission", "remove the annotation fusioninfer.io/inject"),
         "NotExpanded": (
             "the object was stored without an answer of the webhook",
-            "set the annotation fusioninfer.io/refresh to a new value: the webhook then expands the object",
-        ),
-        "WebhookMissing": (
-            "the object is not expanded, and the webhook configuration does not exist",
-            "run `fusioninfer check`, apply the manifests, then set the annotation fusioninfer.io/refresh",
-        ),
-        "NamespaceExcluded": (
-            "the webhook is not called for this namespace",
-            "create the service in another namespace, or change namespaceSelector of the webhooks",
-        ),
-        "Ejected": (
-            "the object was ejected: the annotations and the record of FusionInfer were removed together",
-            "nothing, if that was intended; otherwise apply the author's annotated file",
+            "run `fusioninfer check`; then give the annotation fusioninfer.io/refresh a new value",
         ),
         "BeingDeleted": ("the object is being deleted", "wait, or look at its finalizers"),
     },
@@ -241,7 +229,7 @@ _IN_WHY: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "do what the message says; without one, look at the controller's log if it persists",
         ),
         "Paused": (
-            "an annotation pauses the service: the controller changes nothing",
+            "objects of the controller do not exist, and an annotation pauses it for the service",
             "remove the annotation fusioninfer.io/paused",
         ),
     },
@@ -264,10 +252,6 @@ _IN_WHY: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
             "no scheduler has looked at the pods",
             "check that the scheduler that the message names runs",
         ),
-        "ResourceNotOffered": (
-            "no node offers a resource that the pods request",
-            "install the device plugin of the accelerator, or add nodes that have it",
-        ),
     },
     "pods": {
         "ContainerNotStarted": (
@@ -281,10 +265,6 @@ _IN_WHY: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "OutOfMemory": (
             "a container exceeded its memory limit",
             "raise resources.limits.memory, or load less: a smaller model, fewer workers, a smaller cache",
-        ),
-        "WaitingForWorkers": (
-            "the leader runs and waits for workers of its group",
-            "look at the workers that the message names",
         ),
         "NotReady": (
             "a container runs and is not ready",

@@ -1,7 +1,6 @@
 """The case of one service: what was read, and what the functions and the clock of the controller say."""
 
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,7 +10,7 @@ from fusioninfer.cluster.check.facts import EPOCH
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.text import name_of, service_of
 from intent import Object
-from intent.annotations import GROUP_INDEX, LWS_NAME
+from intent.annotations import LWS_NAME
 from intent.gang import NO_GANG
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from intent.service.routes import merged_routing
@@ -21,7 +20,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observe import ServiceMemory
 from sync.observed import lws as observed_lws
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.pod import ObservedPod, project
+from sync.observed.pod import project
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
@@ -45,7 +44,7 @@ class ServiceObjects:
     pods: Answer = ABSENT
     """The pods of its LeaderWorkerSets, and its other pods."""
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    """Further readings: events, statefulsets, nodes, placed (the pods on nodes), mutating, lease, queues."""
+    """Further readings: events, nodes, placed (the pods on nodes), lease, queues."""
     logs: Logs = field(default_factory=dict)
     now: datetime = EPOCH
 
@@ -139,10 +138,9 @@ def _observed(
     if value:
         return replace(seen, pods=pods)
     reports = {name_of(one): observed_lws.project(one) for one in sets}
-    roles = {role.name: reports[lws] for role, lws in _roles(snapshot, sets)}
     groups = [gang.stored for gang in snapshot.gangs if gang.stored]
     waiting = min(groups, key=lambda one: not one.message, default=None)  # of several gangs, one that waits
-    return replace(seen, pods=pods, sets=roles, pod_group=waiting)
+    return replace(seen, pods=pods, sets=reports, pod_group=waiting)
 
 
 def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
@@ -153,33 +151,16 @@ def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
     value = InferenceServiceIntent(
         namespace,
         name,
-        roles=tuple(role for role, _ in _roles(snapshot, sets)),
+        roles=tuple(_role(snapshot, lws) for lws in sets),
         router=Router("router", routing) if routing.wanted else None,
         scheduler=next((one.scheduler for one in live if one.scheduler), NO_GANG),
     )
     return replace(snapshot, service=CachedInferenceService(namespace, name, service=name, intent=value))
 
 
-def _roles(snapshot: Snapshot, sets: tuple[Object, ...]) -> list[tuple[RoleIntent, str]]:
-    """Return a role for each LeaderWorkerSet, with the name of the LeaderWorkerSet."""
-    known = {one.name: one for one in snapshot.members}
-    names = Counter(one.role_name for one in known.values())
-    found = []
-    for lws in sets:
-        name = name_of(lws)
-        one = known.get(name)
-        role = one.role_name if one and names[one.role_name] == 1 else name
-        size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
-        nodes = size if type(size) is int else 1
-        found.append((RoleIntent(role, one.component_type if one else "worker", {}, nodes=nodes), name))
-    return found
-
-
-def group_of(pod: ObservedPod) -> tuple[str, str]:
-    """Return the group of a pod: its LeaderWorkerSet, and its index."""
-    return pod.lws, pod.group
-
-
-def index_of(pod: Object) -> str:
-    """Return the index of a pod's group."""
-    return text(labels(pod).get(GROUP_INDEX))
+def _role(snapshot: Snapshot, lws: Object) -> RoleIntent:
+    """Return the role of a LeaderWorkerSet, which has its name."""
+    member = next((one for one in snapshot.members if one.name == name_of(lws)), None)
+    size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
+    nodes = size if type(size) is int else 1
+    return RoleIntent(name_of(lws), member.component_type if member else "worker", {}, nodes=nodes)

@@ -1,14 +1,13 @@
 """A cause: why a service, or a part of it, does not serve."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from catalog.codes import CODES
 from sync.status.reasons import CAUSES
 
-Effect = Literal["blocks", "degrades", "note"]
-"""Whether the service cannot serve, serves less than it should, or serves as it should."""
-EFFECTS: Final[tuple[Effect, ...]] = ("blocks", "degrades", "note")
+Effect = Literal["blocks", "degrades"]
+"""Whether the service cannot serve, or serves less than it should."""
 
 
 @dataclass(frozen=True, slots=True)

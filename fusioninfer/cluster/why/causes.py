@@ -5,7 +5,7 @@ from typing import Final
 
 from fusioninfer.cluster.why.admission import admission, controller, rules
 from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import EFFECTS, Cause, cause
+from fusioninfer.cluster.why.cause import Cause, cause
 from fusioninfer.cluster.why.pods import pods
 from fusioninfer.cluster.why.routes import routes
 from fusioninfer.cluster.why.scheduling import scheduling, workload
@@ -30,4 +30,4 @@ def causes(case: Case) -> tuple[Cause, ...]:
     verdict = is_ready(case.observed)
     if not any(one.effect == "blocks" for one in found) and STATES["Ready", verdict.reason] != "True":
         found.append(cause(verdict.reason, case.service, verdict.message))
-    return tuple(sorted(found, key=lambda one: EFFECTS.index(one.effect)))
+    return tuple(sorted(found, key=lambda one: one.effect != "blocks"))

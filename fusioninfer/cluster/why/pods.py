@@ -1,20 +1,21 @@
-"""Causes in pods: images, crashes, memory, volumes, init containers, missing workers, readiness."""
+"""Causes in pods: images, crashes, memory, volumes, init containers, readiness."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
 from fusioninfer.cluster.text import name_of
-from fusioninfer.cluster.why import logs
-from fusioninfer.cluster.why.case import Case, index_of
+from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
-from intent.annotations import LEADER_LABELS, LWS_NAME
 from intent.errors import counted
-from intent.shapes import labels, listed, mapping, number, text
+from intent.shapes import listed, mapping, number, text
 from sync.observed.condition import shortened
 from sync.observed.pod import CRASHED, ObservedPod, project
 
+TELLING: Final = re.compile(r"\b(\w*(Error|Exception)|error|fatal|panic|Killed)\b")
+"""A line of a log that names an error."""
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of Events about a pod whose containers are not started."""
 
@@ -27,8 +28,8 @@ def pods(case: Case) -> Iterator[Cause]:
         yield _failed(pod, seen, case)
     names = {seen.name for _, seen in failing}
     starting = [pod for pod in own if name_of(pod) not in names and _is_starting(pod)]
-    for pod in starting:
-        yield from _starting(pod, [one for one in own if _is_beside(one, pod)], case)
+    for pod in sorted(starting, key=_running):  # one that runs may wait for one that does not
+        yield _starting(pod, case)
 
 
 def _precedence(pod: Object, seen: ObservedPod) -> tuple[bool, str, str]:
@@ -68,11 +69,16 @@ def _failed(pod: Object, seen: ObservedPod, case: Case) -> Cause:
     if any(one.get("reason") == "OOMKilled" for one in _ends(pod)):
         return cause("OutOfMemory", about, f"{message} (OOMKilled)", effect)
     log = case.read.logs.get((name, failure.container), "")
-    if line := logs.telling_line(log):
+    if line := telling_line(log):
         message = f"{message}; its log: {line}"
-    remedy = CODES[code].remedy.replace("POD", name)
-    meaning = logs.hint(log)
-    return Cause("pods", code, about, message, f"{meaning}; {remedy}" if meaning else remedy, effect)
+    return Cause("pods", code, about, message, CODES[code].remedy.replace("POD", name), effect)
+
+
+def telling_line(log: str) -> str:
+    """Return the last line of a log that names an error; the last line if none does."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
+    return shortened(next((line for line in reversed(lines) if TELLING.search(line)), last))
 
 
 def _ending(status: Object) -> str:
@@ -99,34 +105,17 @@ def _is_starting(pod: Object) -> bool:
     return seen.scheduled and not seen.ready and not seen.deleting
 
 
-def _is_beside(one: Object, pod: Object) -> bool:
-    """Return whether another pod is in the group of a pod."""
-    same = labels(one).get(LWS_NAME) == labels(pod).get(LWS_NAME) and index_of(one) == index_of(pod)
-    return same and one is not pod
-
-
-def _starting(pod: Object, beside: list[Object], case: Case) -> Iterator[Cause]:
+def _starting(pod: Object, case: Case) -> Cause:
     about, effect = f"Pod {name_of(pod)}", _effect(project(pod), case)
     trouble = [one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") in SOURCES]
     if trouble and not _running(pod):
         message = f"{text(trouble[0].get('reason'))}: {shortened(trouble[0].get('message'))}"
-        yield cause("ContainerNotStarted", about, message, effect)
-        return
+        return cause("ContainerNotStarted", about, message, effect)
     init = next((one for one in _containers(pod, "initContainerStatuses") if _is_running(one)), None)
     if init:
         message = f"init container {text(init.get('name'))} runs since {_since(init)}"
-        yield cause("InitContainerRunning", about, message, effect)
-        return
-    absent = sorted(name_of(one) for one in beside if not _running(one))
-    if _is_leader(pod) and absent and _running(pod):
-        message = f"it waits for {', '.join(absent)}, which {'do' if len(absent) > 1 else 'does'} not run"
-        yield cause("WaitingForWorkers", about, message, effect)
-        return
-    yield cause("NotReady", about, _unready(pod, case), effect)
-
-
-def _is_leader(pod: Object) -> bool:
-    return LEADER_LABELS.items() <= labels(pod).items()
+        return cause("InitContainerRunning", about, message, effect)
+    return cause("NotReady", about, _unready(pod, case), effect)
 
 
 def _is_running(container: Object) -> bool:

@@ -13,7 +13,6 @@ from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.cluster.why.case import ServiceObjects, members
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
-from intent.errors import nearest, suggested
 from intent.names import SYSTEM_NAMESPACE, api_path, is_label_value
 from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, POD
@@ -34,11 +33,7 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
     named = find(live, word)
     if named is None:
-        meant = suggested(nearest(word.rpartition("/")[2], names_in(live)))
-        where = f"not found in namespace {namespace}{meant}"
-        raise NotFoundError(
-            f"{word}: {where}" if meant else f"{word}: {where}; check the name, -n and --context"
-        )
+        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
     obj, service = named
     read = ServiceObjects(namespace, service, live, obj, now=datetime.now(UTC))
     pods = await _pods(reader, read)
@@ -47,12 +42,6 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     waits = any(not project(pod).scheduled for pod in pods.objects)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
-
-
-def names_in(live: Live) -> tuple[str, ...]:
-    """Return the names by which services can be asked for."""
-    objects = [*live.of(INFERENCE_SERVICE), *live.of(LWS)]
-    return tuple(dict.fromkeys(filter(None, (*map(service_of, live.of(LWS)), *map(name_of, objects)))))
 
 
 def find(live: Live, word: str) -> tuple[Object, str] | None:
@@ -91,9 +80,7 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
     nodes = {"nodes": ("/api/v1/nodes", ""), "placed": ("/api/v1/pods", PLACED)} if with_nodes else {}
     lists = nodes | {
         "events": (api_path("/api/v1/namespaces", namespace, "events"), "type=Warning"),
-        "statefulsets": (api_path("/apis/apps/v1/namespaces", namespace, "statefulsets"), ""),
         "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
-        "mutating": ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", ""),
     }
     *found, lease = await asyncio.gather(
         *(reader.every(path, fields=fields) for path, fields in lists.values()),

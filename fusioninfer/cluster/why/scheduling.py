@@ -1,6 +1,6 @@
 """Causes between a LeaderWorkerSet and the nodes: its manager, its pods, its gang, the scheduler, nodes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from fusioninfer.cluster.text import name_of
@@ -26,27 +26,25 @@ def workload(case: Case) -> Iterator[Cause]:
     """Return what keeps LeaderWorkerSets from having their pods."""
     for lws in case.sets:
         name, seen = name_of(lws), observed_lws.project(lws)
-        about = f"{LWS} {name}"
-        if not seen.replicas:
-            yield cause("ScaledToZero", about, "replicas is 0")
-        if not seen.current or not (lws.get("status") or _stateful_sets(case, name)):
+        if not seen.current:
             message = f"its status is of generation {seen.observed}, not {seen.generation}"
-            yield cause("NotReconciled", about, message, "degrades" if case.pods_of(name) else "blocks")
+            effect: Effect = "degrades" if case.pods_of(name) else "blocks"
+            yield cause("NotReconciled", f"{LWS} {name}", message, effect)
         yield from _refused(case, name)
 
 
-def _stateful_sets(case: Case, lws: str) -> list[str]:
-    """Return the StatefulSets of a LeaderWorkerSet: of its leaders, and of each leader's workers."""
-    names = (name_of(one) for one in case.read.answer("statefulsets").objects)
-    return [name for name in names if name == lws or name.removeprefix(f"{lws}-").isdecimal()]
-
-
 def _refused(case: Case, lws: str) -> Iterator[Cause]:
-    for name in _stateful_sets(case, lws):
-        events = [one for one in case.warnings("StatefulSet", name) if one.get("reason") == "FailedCreate"]
-        if events and not any(text(name_of(pod)).startswith(f"{name}-") for pod in case.read.pods.objects):
-            message = shortened(events[0].get("message"))
-            yield cause("PodsRefused", f"StatefulSet {name}", message)
+    """Return why pods are refused, of the StatefulSet of the leaders, or of the workers of a leader."""
+    events = [one for one in case.read.answer("events").objects if one.get("reason") == "FailedCreate"]
+    for name in sorted({text(mapping(one.get("involvedObject")).get("name")) for one in events}):
+        is_own = name == lws or name.removeprefix(f"{lws}-").isdecimal()
+        about = case.warnings("StatefulSet", name)
+        if (
+            is_own
+            and about
+            and not any(name_of(pod).startswith(f"{name}-") for pod in case.read.pods.objects)
+        ):
+            yield cause("PodsRefused", f"StatefulSet {name}", shortened(about[0].get("message")))
             return
 
 
@@ -64,12 +62,11 @@ def scheduling(case: Case) -> Iterator[Cause]:
     if verdict.reason == "WaitingForPodGroup" and _unknown(case, POD_GROUP.kind):
         return
     effect: Effect = "degrades" if verdict.reason == "PartlyScheduled" else "blocks"
+    message = verdict.message
     if verdict.reason in {"WaitingForResources", "PartlyScheduled"}:
         yield from _waiting(case, effect)
-        message = f"{verdict.message}{_planned(case)}"
-        yield cause(verdict.reason, case.service, message, effect)
-    else:
-        yield cause(verdict.reason, case.service, verdict.message)
+        message += _planned(case)
+    yield cause(verdict.reason, case.service, message, effect)
 
 
 def _planned(case: Case) -> str:
@@ -93,48 +90,25 @@ def _unknown(case: Case, kind: str) -> bool:
 
 
 def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
-    """Return causes that make more nodes useless: the queue, the scheduler, a resource that no node has."""
+    """Return causes that make more nodes useless: the queue, and a scheduler that does not run."""
     group = case.observed.pod_group
     queues = case.read.answer("queues")
     if group and not queues.unknown:
         name = group.queue or "default"
-        state = next(
-            (mapping(one.get("status")).get("state") for one in queues.objects if name_of(one) == name), ""
-        )
-        there = any(name_of(one) == name for one in queues.objects)
-        if not there or state != "Open":
-            message = f"Queue {name} is {state or 'not open'}" if there else f"Queue {name} does not exist"
+        queue = next((one for one in queues.objects if name_of(one) == name), None)
+        state = text(mapping(queue.get("status")).get("state")) if queue else ""
+        if state != "Open":
+            message = f"Queue {name} is {state or 'not open'}" if queue else f"Queue {name} does not exist"
             yield cause("QueueNotOpen", f"{POD_GROUP.kind} {group.name}", message, effect)
-    nodes = case.read.answer("nodes")
-    if not nodes.unknown:
-        offered = {name for one in nodes.objects for name, has in supply(one).allocatable.items() if has}
-        missing = sorted(_requested(case).keys() - offered)
-        if missing:
-            message = f"no node offers {', '.join(missing)}"
-            yield cause("ResourceNotOffered", case.service, message, effect)
-    unseen = [pod for pod in _held(case) if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
+    own = [pod for lws in case.sets for pod in case.pods_of(name_of(lws))]
+    held = [pod for pod in own if not mapping(pod.get("spec")).get("nodeName")]
+    unseen = [pod for pod in held if not (_condition(pod) or case.warnings("Pod", name_of(pod)))]
     if unseen and not (group and group.message):
         scheduler = text(mapping(unseen[0].get("spec")).get("schedulerName")) or SCHEDULER
         message = f"no scheduler has reported about it; its schedulerName is {scheduler}"
         yield cause("SchedulerNotRunning", f"Pod {name_of(unseen[0])}", message, effect)
 
 
-def _held(case: Case) -> list[Object]:
-    """Return the pods of the service that are on no node."""
-    own = [pod for lws in case.sets for pod in case.pods_of(name_of(lws))]
-    return [pod for pod in own if not mapping(pod.get("spec")).get("nodeName")]
-
-
 def _condition(pod: Object) -> Object:
     found = map(mapping, listed(mapping(pod.get("status")).get("conditions")))
     return next((one for one in found if one.get("type") == "PodScheduled"), {})
-
-
-def _requested(case: Case) -> Mapping[str, int]:
-    """Return the largest request of a held pod, by accelerator."""
-    largest: dict[str, int] = {}
-    held = {name_of(pod) for pod in _held(case)}
-    for pod in case.observed.pods:
-        for resource, amount in pod.accelerators if pod.name in held else ():
-            largest[resource] = max(largest.get(resource, 0), amount)
-    return largest

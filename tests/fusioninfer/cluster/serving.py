@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from fusioninfer.cluster.answers import Answer
@@ -12,9 +11,9 @@ from fusioninfer.cluster.why.case import ServiceObjects
 from intent import Object
 from sync.kinds import LWS
 from sync.parts.service import desired_state
+from tests.fusioninfer.cluster.healthy import NOW, lease
 from tests.sync.samples import APPLIED, KEY, lws
 
-NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)
 Change = Callable[[ServiceObjects], ServiceObjects]
 
 
@@ -103,12 +102,10 @@ def serving() -> ServiceObjects:
         made.append(obj)
     answers = {
         "events": Answer(),
-        "statefulsets": Answer(tuple({"metadata": {"name": name}} for name in ("p", "p-0", "d", "d-0"))),
         "nodes": Answer((node("gpu-0", 8), node("gpu-1", 8))),
         "placed": Answer(PODS),
         "queues": Answer(({"metadata": {"name": "default"}, "status": {"state": "Open"}},)),
-        "mutating": Answer(({"metadata": {"name": "mutate.fusioninfer.io"}, "webhooks": []},)),
-        "lease": Answer(({"spec": {"holderIdentity": "x", "renewTime": "2026-06-01T00:00:00Z"}},)),
+        "lease": Answer((lease(),)),
     }
     return ServiceObjects(KEY[0], KEY[1], live.with_objects(made), sets[0], Answer(PODS), answers, now=NOW)
 

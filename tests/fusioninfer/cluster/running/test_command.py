@@ -50,19 +50,17 @@ async def test_the_dominant_cause_is_printed_with_its_remedy(command: Command) -
 
     assert result.stdout.startswith("cause: service r1: missing: PodGroup r1, ")
     assert "(ControllerNotRunning)\n  remedy: check the pods of Deployment fusioninfer-sync" in result.stdout
-    assert "more causes: --all shows them" in result.stdout
+    assert "1 more cause: --all shows it" in result.stdout
     assert "unknown: events: 403 Forbidden: events is forbidden" in result.stderr
     assert result.exit_code == 1
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_all_causes_are_printed_if_asked(command: Command, cluster: Api) -> None:
-    cluster.put(LWS.path(KEY[0], "e"), lws("e", "encoder"))
+async def test_all_causes_are_printed_if_asked(command: Command) -> None:
     result = await command("why", "lws/p", "-n", KEY[0], "--all")
 
     assert result.stdout.count("cause: ") > 1
     assert "--all" not in result.stdout
-    assert "serves: e: an encoder serves no clients\n" in result.stdout
 
 
 @pytest.mark.usefixtures("cluster")
@@ -72,15 +70,6 @@ async def test_what_is_not_there_is_exit_code_2(command: Command, word: str) -> 
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"{word}: not found in namespace {KEY[0]}" in result.stderr
-
-
-@pytest.mark.usefixtures("cluster")
-async def test_a_misspelt_service_gets_the_nearest_name(command: Command) -> None:
-    known = (await command("why", "lws/p", "-n", KEY[0])).exit_code
-    result = await command("why", "lws/P", "-n", KEY[0])
-
-    assert known != result.exit_code == 2
-    assert "did you mean p?" in result.stderr
 
 
 async def test_pods_that_cannot_be_listed_are_exit_code_2(cluster: Api, command: Command) -> None:
