@@ -84,13 +84,12 @@ def _as_json(change: Any) -> dict[str, Any]:
         "name": change.identity["metadata"]["name"],
         "before": cleaned(change.before),
         "after": cleaned(change.after),
-        "diff": unified(change),
     }
 
 
 def _print(found: Any) -> None:
-    for line in (line for change in found.changes for line in unified(change).splitlines()):
-        click.secho(line, fg=COLOURS.get(line[:1]))
+    for line in (line for change in found.changes for line in unified(change)):
+        click.secho(printable(line), fg=COLOURS.get(line[:1]))
     for note in found.notes:
         click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)
     print_errors(map(ValueError, found.errors))

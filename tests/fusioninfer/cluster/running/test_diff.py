@@ -1,15 +1,15 @@
 """`fusioninfer diff`: what a file changes in its object and in the controller's, and what is noise."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import orjson
 import pytest
 from aiohttp import web
 from click.testing import Result
 
-from fusioninfer.cluster.diff.change import ObjectDiff, applied_patch, cleaned, differs, like, unified
-from fusioninfer.cluster.diff.propose import file_request
+from fusioninfer.cluster.diff.change import ObjectDiff, cleaned, differs, unified
+from fusioninfer.cluster.diff.propose import applied_patch, file_request
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
@@ -26,12 +26,6 @@ def test_a_client_side_apply_removes_what_only_the_last_file_had() -> None:
     last, file = {"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 3}, "e": {"f": 4}}
 
     assert applied_patch(last, file) == {"a": None, "b": {"c": None, "d": 3}, "e": {"f": 4}}
-
-
-def test_defaults_of_the_api_server_are_left_out() -> None:
-    stored = {"spec": {"ports": [{"port": 80, "protocol": "TCP"}], "type": "ClusterIP"}}
-
-    assert like(stored, {"spec": {"ports": [{"port": 80}]}}) == {"spec": {"ports": [{"port": 80}]}}
 
 
 def stored(**fields: Any) -> Object:
@@ -80,11 +74,14 @@ def test_a_change_of_noise_alone_is_no_difference() -> None:
     assert differs(ObjectDiff("file", None, stored()))
 
 
-def test_a_diff_is_unified_and_named_as_kubectl_names_it() -> None:
-    text = unified(ObjectDiff("file", stored(), stored(spec={"b": 2})))
+def test_a_diff_is_unified_and_names_its_object() -> None:
+    lines = list(unified(ObjectDiff("file", stored(), stored(spec={"b": 2}))))
 
-    assert text.startswith("diff -u -N LIVE/g.v1.K.n.x MERGED/g.v1.K.n.x\n--- LIVE/g.v1.K.n.x\n")
-    assert text.endswith(" spec:\n-  b: 1\n+  b: 2\n")
+    assert lines[:2] == ["--- LIVE K n/x", "+++ MERGED K n/x"]
+    assert lines[-3:] == [" spec:", "-  b: 1", "+  b: 2"]
+
+
+FILE: Final[Object] = {"metadata": {"name": "x", "namespace": "n"}, "spec": {}}
 
 
 @pytest.mark.parametrize(
@@ -99,32 +96,23 @@ def test_a_diff_is_unified_and_named_as_kubectl_names_it() -> None:
 def test_a_dry_run_is_that_of_the_client_which_applied_the_object(
     live: Object | None, expected: tuple[str, str]
 ) -> None:
-    request = file_request("/path", {"spec": {}}, live)
+    request = file_request(LWS, FILE, live)
 
     manager = "" if live is None else request.query["fieldManager"]
     assert (request.verb, manager) == expected
     assert request.query["dryRun"] == "All"
 
 
-def test_annotations_of_others_are_never_removed() -> None:
+@pytest.mark.parametrize("annotations", [{}, {"annotations": None}, {"annotations": "x"}])
+def test_a_client_side_apply_sends_its_file_as_the_last_one(annotations: Object) -> None:
     last = json.dumps({"metadata": {"name": "x", "annotations": {"a": "b"}}})
     live = {"metadata": {"name": "x", "annotations": {LAST_APPLIED: last, "a": "b"}}}
 
-    request = file_request("/path", {"metadata": {"name": "x"}}, live)
+    request = file_request(LWS, FILE | {"metadata": FILE["metadata"] | annotations}, live)
 
     assert isinstance(request.body, dict)
     assert request.body["metadata"]["annotations"]["a"] is None
-
-
-@pytest.mark.parametrize(("spec", "noted"), [({"a": 1}, False), ({"a": 2}, True)])
-def test_the_last_applied_file_is_sent_if_it_changed(spec: Object, noted: bool) -> None:  # noqa: FBT001 - a case
-    last = json.dumps({"metadata": {"name": "x", "annotations": {}}, "spec": {"a": 1}})
-    live = {"metadata": {"name": "x", "annotations": {LAST_APPLIED: last}}}
-
-    request = file_request("/path", {"metadata": {"name": "x"}, "spec": spec}, live)
-
-    assert isinstance(request.body, dict)
-    assert (LAST_APPLIED in request.body["metadata"].get("annotations", {})) is noted
+    assert json.loads(request.body["metadata"]["annotations"][LAST_APPLIED])["metadata"]["name"] == "x"
 
 
 # --- with a cluster ---------------------------------------------------------------------------------
@@ -223,15 +211,25 @@ async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, comm
     assert found["PodGroup", "r1"] == ("delete", "controller")
 
 
-async def test_without_the_right_to_write_a_gang_fields_are_compared(cluster: Api, command: Command) -> None:
+async def test_without_the_right_to_write_a_gang_it_is_a_note(cluster: Api, command: Command) -> None:
     await put_whole(cluster, command)
     cluster.fault = refusing("PATCH", POD_GROUP.path("team-a", "r1"))
 
     result = await diff(command, service(size=4))
 
     assert result.exit_code == 1, result.output
-    assert "+  minMember: 4\n" in result.stdout
-    assert "PodGroup team-a/r1: compared by the fields that the controller sets: 403" in result.stderr
+    assert "PodGroup team-a/r1: not compared: 403 Forbidden: denied the request" in result.stderr
+
+
+async def test_an_object_of_others_is_a_note(cluster: Api, command: Command) -> None:
+    await put_whole(cluster, command)
+    stored_service = cluster.objects[OUTPUTS["Service"].path("team-a", "r1-api")]
+    stored_service["metadata"] |= {"managedFields": [], "ownerReferences": []}
+
+    result = await diff(command, service(size=4))
+
+    assert "LIVE Service" not in result.stdout
+    assert "Service r1-api was not made for this service; it is left alone" in result.stderr
 
 
 def refusing(method: str, path: str, code: int = 403, reason: str = "Forbidden") -> Any:
@@ -250,7 +248,7 @@ async def test_a_refused_object_is_exit_code_2(cluster: Api, command: Command) -
     result = await diff(command, service())
 
     assert result.exit_code == 2
-    assert "LeaderWorkerSet team-a/p: 422 Invalid: denied the request" in result.stderr
+    assert "LeaderWorkerSet team-a/p: not compared: 422 Invalid: denied the request" in result.stderr
 
 
 @pytest.mark.usefixtures("cluster")
