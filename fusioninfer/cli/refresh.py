@@ -1,6 +1,7 @@
 """The subcommand `refresh`."""
 
 import sys
+from collections.abc import Iterable
 from typing import Any, Final
 
 import click
@@ -8,7 +9,7 @@ import click
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
-from fusioninfer.cluster.text import parse
+from fusioninfer.cluster.text import name_of, parse
 from intent.errors import counted, printable
 
 EXAMPLES: Final = """\b
@@ -63,19 +64,16 @@ def refresh(  # noqa: PLR0913 - each is a flag
     count = counted(len(ready), "LeaderWorkerSet")
     restarts = f"the groups of {sum(row.rolls for row in ready)} restart"
     if output == "text":
-        for row in rows:
-            changes = "; ".join(map(str, row.changes))
-            click.echo(printable(f"{row.namespace}/{row.itself.name}: {changes}: {_outcome(row)}"))
+        _print(rows)
     if ready and not dry_run:
         if not yes:
             click.confirm(f"Refresh {count}? {restarts.capitalize()}", abort=True, err=True)
         done = cluster.read(lambda reader: refreshed(reader, ready))
-        for row in done if output == "text" else ():
-            if row.problem:
-                click.echo(printable(f"{row.namespace}/{row.itself.name}: {_outcome(row)}"))
+        if output == "text":
+            _print(row for row in done if row.problem)
         rows = (*done, *(row for row in rows if row.problem))
     if output == "json":
-        echo_json({"dryRun": dry_run, "leaderWorkerSets": [_as_json(row) for row in rows]})
+        echo_json({"dryRun": dry_run, "leaderWorkerSets": [_as_json(row, dry_run=dry_run) for row in rows]})
     else:
         total = counted(sum(not row.problem for row in rows), "LeaderWorkerSet")
         click.echo(f"{total} {'would be ' if dry_run else ''}refreshed; {restarts}", err=True)
@@ -83,19 +81,20 @@ def refresh(  # noqa: PLR0913 - each is a flag
         sys.exit(FINDINGS)
 
 
-def _as_json(row: Any) -> dict[str, Any]:
+def _print(rows: Iterable[Any]) -> None:
+    for row in rows:
+        restarts = "its groups restart" if row.rolls else "its pods stay as they are"
+        outcome = f"cannot be refreshed: {row.problem}" if row.problem else restarts
+        click.echo(printable(f"{row}: {'; '.join(map(str, row.changes))}: {outcome}"))
+
+
+def _as_json(row: Any, *, dry_run: bool) -> dict[str, Any]:
     return {
         "namespace": row.namespace,
-        "name": row.itself.name,
+        "name": name_of(row.lws),
         "annotated": str(row.written),
         "changes": [str(change) for change in row.changes],
         "restarts": row.rolls,
-        "refreshed": row.is_refreshed,
+        "refreshed": not (dry_run or row.problem),
         "problem": row.problem,
     }
-
-
-def _outcome(row: Any) -> str:
-    if row.problem:
-        return f"cannot be refreshed: {row.problem}"
-    return "its groups restart" if row.rolls else "its pods stay as they are"

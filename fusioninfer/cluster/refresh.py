@@ -6,29 +6,29 @@ to a dry run of it.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
+from fusioninfer.cluster.service import TEMPLATES
 from fusioninfer.cluster.text import Named, name_of, service_of
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
 from intent.applied import TemplateVersion, recorded
-from intent.inferenceservice.v1alpha1 import API_VERSION
-from intent.inferencetemplate.v1alpha1 import PLURAL
-from intent.names import api_path
 from intent.shapes import annotations, listed, mapping, metadata, number, text
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError
+from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
-from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import digest
 
 MANAGER: Final = "fusioninfer-refresh"
 """The field manager of the annotation."""
+WRITTEN: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}
+"""The kinds of which an author writes objects."""
 LENGTH: Final = 16
 """Characters of the value of the annotation."""
-AGAIN: Final = "run the command again"
 
 
 class TemplateChange(NamedTuple):
@@ -39,23 +39,20 @@ class TemplateChange(NamedTuple):
 
     def __str__(self) -> str:
         """Return what became of it."""
-        one = f"InferenceTemplate {self.read.namespace}/{self.read.name}"
+        name = f"InferenceTemplate {self.read.namespace}/{self.read.name}"
         if self.now is None:
-            return f"{one} was deleted"
-        if self.now.namespace != self.read.namespace:
-            return f"{one} gave way to {self.now.namespace}/{self.now.name}"
-        return f"{one} was changed (generation {self.read.generation}, now {self.now.generation})"
+            return f"{name} was deleted"
+        is_other = self.now.namespace != self.read.namespace
+        other = f" of {self.now.namespace}/{self.now.name}" if is_other else ""
+        return f"{name} was changed (generation {self.read.generation}, now {self.now.generation}{other})"
 
 
-class Target(NamedTuple):
-    """An object to annotate."""
+class Written(NamedTuple):
+    """An object that an author wrote. The uid: another object of its name is not refreshed."""
 
     kind: str
     name: str
     uid: str
-    """Another object of its name is not refreshed."""
-    path: str
-    """Empty: it is none of an author's."""
 
     def __str__(self) -> str:
         """Return what messages call it."""
@@ -66,31 +63,29 @@ class Target(NamedTuple):
 class Outdated:
     """A LeaderWorkerSet with older templates."""
 
-    namespace: str
     lws: Object
-    changes: tuple[TemplateChange, ...] = ()
+    changes: tuple[TemplateChange, ...]
     rolls: bool = False
     """Whether its groups restart when it takes the templates of now."""
     problem: str = ""
     """Why it cannot take them; empty if it can."""
-    is_refreshed: bool = False
 
     @property
-    def itself(self) -> Target:
-        """The LeaderWorkerSet."""
-        return self._target(LWS.kind, metadata(self.lws))
+    def namespace(self) -> str:
+        """The namespace of the LeaderWorkerSet."""
+        return text(metadata(self.lws).get("namespace"))
+
+    def __str__(self) -> str:
+        """Return what messages call the LeaderWorkerSet."""
+        return f"{self.namespace}/{name_of(self.lws)}"
 
     @property
-    def written(self) -> Target:
-        """The object that its author wrote: its owner, or itself."""
-        owners = map(mapping, listed(metadata(self.lws).get("ownerReferences")))
-        owner = next((one for one in owners if one.get("controller") is True), None)
-        return self._target(text(owner.get("kind")), owner) if owner else self.itself
-
-    def _target(self, kind: str, of: Object) -> Target:
-        name = text(of.get("name"))
-        known = {one.kind: one for one in (LWS, INFERENCE_SERVICE)}.get(kind)
-        return Target(kind, name, text(of.get("uid")), known.path(self.namespace, name) if known else "")
+    def written(self) -> Written:
+        """The object that its author wrote: its controlling owner, or itself."""
+        itself = metadata(self.lws) | {"kind": LWS.kind}
+        owners = map(mapping, listed(itself.get("ownerReferences")))
+        found = next((one for one in owners if one.get("controller") is True), itself)
+        return Written(text(found.get("kind")), text(found.get("name")), text(found.get("uid")))
 
 
 class Wanted(NamedTuple):
@@ -120,46 +115,37 @@ async def outdated(reader: Reader, wanted: Wanted) -> tuple[Outdated, ...]:
     be read, `NotFoundError` if there is nothing of the name.
     """
     await reader.reach()
-    answer = await reader.every(LWS.path(wanted.namespace) if wanted.namespace else LWS.resource.collection)
-    if answer.unknown:
-        raise UnreachableError(f"cannot list leaderworkersets: {answer.unknown}")
-    meant = [one for one in answer.objects if wanted.is_meant(one)]
+    meant = [one for one in await _list(reader, LWS, wanted.namespace) if wanted.is_meant(one)]
     if wanted.named and not meant:
         raise NotFoundError(f"{wanted.named.name}: not found; check the name, -n and --context")
-    living = [
-        Outdated(text(of.get("namespace")), one)
-        for one, of in zip(meant, map(metadata, meant), strict=True)
-        if not of.get("deletionTimestamp")
-    ]
-    sources = [recorded(annotations(one.lws).get(EXPANSION)) for one in living]
-    rows = [
-        (row, read)
-        for row, read in zip(living, sources, strict=True)
-        if not wanted.template or wanted.template in {one.name for one in read}
-    ]
-    keys = {
-        (where, one.name) for row, read in rows for one in read for where in (row.namespace, wanted.shared)
-    }
-    versions = await asyncio.gather(*(_template(reader, *key) for key in keys))
-    known = dict(zip(keys, versions, strict=True))
-    changed = []
-    for row, read in rows:  # a template of the object's own namespace comes first
-        now = (known[row.namespace, one.name] or known[wanted.shared, one.name] for one in read)
+    homes = dict.fromkeys((wanted.namespace, wanted.shared) if wanted.namespace else ("",))
+    lists = await asyncio.gather(*(_list(reader, TEMPLATES, home) for home in homes))
+    versions = {(one.namespace, one.name): one for one in map(_version, chain.from_iterable(lists))}
+    rows = []
+    for lws in meant:
+        read, home = recorded(annotations(lws).get(EXPANSION)), text(metadata(lws).get("namespace"))
+        is_named = not wanted.template or wanted.template in {one.name for one in read}
+        now = (versions.get((home, one.name)) or versions.get((wanted.shared, one.name)) for one in read)
         changes = tuple(TemplateChange(*pair) for pair in zip(read, now, strict=True) if pair[0] != pair[1])
-        changed += [replace(row, changes=changes)] if changes else []
-    found = await asyncio.gather(*(_tried(reader, row) for row in changed))
-    return tuple(sorted(found, key=lambda row: (row.namespace, row.itself.name)))
+        if changes and is_named and not metadata(lws).get("deletionTimestamp"):
+            rows.append(Outdated(lws, changes))
+    tried = await asyncio.gather(*(_tried(reader, row) for row in rows))
+    return tuple(sorted(tried, key=str))
 
 
-async def _template(reader: Reader, namespace: str, name: str) -> TemplateVersion | None:
-    """Read the version of a template; None if there is none."""
-    answer = await reader.one(api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name))
+async def _list(reader: Reader, kind: Kind[Any], namespace: str) -> tuple[Object, ...]:
+    """List the objects of a namespace, or of all."""
+    answer = await reader.every(kind.path(namespace) if namespace else kind.resource.collection)
     if answer.unknown:
-        raise UnreachableError(f"cannot read InferenceTemplate {namespace}/{name}: {answer.unknown}")
-    if not answer.objects:
-        return None
-    of = metadata(answer.first)
-    return TemplateVersion(name, namespace, text(of.get("uid")), number(of.get("generation")))
+        raise UnreachableError(f"cannot list {kind.resource.plural}: {answer.unknown}")
+    return answer.objects
+
+
+def _version(template: Object) -> TemplateVersion:
+    of = metadata(template)
+    return TemplateVersion(
+        name_of(template), text(of.get("namespace")), text(of.get("uid")), number(of.get("generation"))
+    )
 
 
 async def _tried(reader: Reader, row: Outdated) -> Outdated:
@@ -167,9 +153,10 @@ async def _tried(reader: Reader, row: Outdated) -> Outdated:
     gone = " and ".join(change.read.name for change in row.changes if change.now is None)
     if gone:
         return replace(row, problem=f"create {gone} again, or change base-refs of {row.written}")
-    if not row.written.path:
+    if row.written.kind not in WRITTEN:
         return replace(row, problem=f"{row.written} writes it: change the template of the role there")
-    answer, problem = await _sent(reader, row.itself, row, dry_run=True)
+    path = LWS.path(row.namespace, name_of(row.lws))
+    answer, problem = await _sent(reader, path, row, dry_run=True)
     before, after = (mapping(one.get("spec")).get("leaderWorkerTemplate") for one in (row.lws, answer))
     return replace(row, problem=problem, rolls=not problem and before != after)
 
@@ -177,29 +164,22 @@ async def _tried(reader: Reader, row: Outdated) -> Outdated:
 async def refreshed(reader: Reader, rows: Iterable[Outdated]) -> tuple[Outdated, ...]:
     """Refresh LeaderWorkerSets; an InferenceService once for all of its roles."""
     problems: dict[str, str] = {}
-    found = []
+    done = []
     for row in rows:
-        target = row.written
-        if target.path not in problems:
-            _, problems[target.path] = await _sent(reader, target, row, dry_run=False)
-        problem = problems[target.path]
-        found.append(replace(row, is_refreshed=not problem, problem=problem))
-    return tuple(found)
+        path = WRITTEN[row.written.kind].path(row.namespace, row.written.name)
+        if path not in problems:
+            _, problems[path] = await _sent(reader, path, row, dry_run=False)
+        done.append(replace(row, problem=problems[path]))
+    return tuple(done)
 
 
-async def _sent(reader: Reader, target: Target, row: Outdated, *, dry_run: bool) -> tuple[Object, str]:
-    """Change the annotation, whose value names the templates of now; return the object, or what is wrong.
-
-    The API server denies a patch with another uid than the object's.
-    """
+async def _sent(reader: Reader, path: str, row: Outdated, *, dry_run: bool) -> tuple[Object, str]:
+    """Change the annotation, whose value names the templates of now; return the object, or what is wrong."""
     value = digest([list(change.now) for change in row.changes if change.now]).hex()[:LENGTH]
     query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
-    uid = {"uid": target.uid} if target.uid else {}
-    body = {"metadata": {"annotations": {REFRESH: value}, **uid}}
+    uid = metadata(row.lws).get("uid") if dry_run else row.written.uid
+    body = {"metadata": {"annotations": {REFRESH: value}, **({"uid": uid} if uid else {})}}
     try:
-        return await reader.send(Request("patch", target.path, query, body)), ""
-    except ApiError as error:
-        is_gone = error.code == NOT_FOUND or "metadata.uid" in str(error)
-        return {}, f"{target} was deleted meanwhile; {AGAIN}" if is_gone else f"{target}: {why(error)}"
-    except NO_ANSWER as error:
-        return {}, f"the API server did not answer for {target} ({why(error)}); {AGAIN}"
+        return await reader.send(Request("patch", path, query, body)), ""
+    except (ApiError, *NO_ANSWER) as error:
+        return {}, why(error)
