@@ -80,40 +80,33 @@ def output_option(*formats: str, of: str = "The format of the output.") -> Decor
 # --- files -------------------------------------------------------------------------------------------
 
 
-def _files(metavar: str, *, required: bool) -> Decorator:
-    """Return a decorator that adds files, as arguments or with -f, and -R: `files` and `recursive`."""
+def FILES(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used as a decorator, like the options
+    """Add files, as arguments or with -f, and -R; the command gets them as `files` and `recursive`."""
 
-    def decorated(command: CommandFunction) -> CommandFunction:
-        @click.argument("words", nargs=-1, metavar=metavar, type=click.Path(allow_dash=True))
-        @click.option(
-            "-f",
-            "--filename",
-            "files",
-            multiple=True,
-            metavar="FILE",
-            type=click.Path(allow_dash=True),
-            help="A file, a directory, or - for standard input, like the arguments. May be repeated.",
-        )
-        @click.option("-R", "--recursive", is_flag=True, help="Read the directories below a directory, too.")
-        @wraps(command)
-        def called(*, words: tuple[str, ...], files: tuple[str, ...], **others: Any) -> Any:
-            named = (*files, *words)
-            if (required and not named) or "" in named:  # an unset variable of a shell is no directory
-                path = click.get_current_context().command_path
-                raise click.UsageError(
-                    f"name a file, a directory, or - for standard input, for example: {path} service.yaml"
-                )
-            if STANDARD_INPUT in named and sys.stdin is not None and sys.stdin.isatty():
-                click.echo("reading standard input; end it with Ctrl-D", err=True)
-            return command(files=named, **others)
+    @click.argument("words", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
+    @click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(allow_dash=True),
+        help="A file, a directory, or - for standard input, like the arguments. May be repeated.",
+    )
+    @click.option("-R", "--recursive", is_flag=True, help="Read the directories below a directory, too.")
+    @wraps(command)
+    def called(*, words: tuple[str, ...], files: tuple[str, ...], **others: Any) -> Any:
+        named = (*files, *words)
+        if not named or "" in named:  # an unset variable of a shell is no directory
+            path = click.get_current_context().command_path
+            raise click.UsageError(
+                f"name a file, a directory, or - for standard input, for example: {path} service.yaml"
+            )
+        if STANDARD_INPUT in named and sys.stdin is not None and sys.stdin.isatty():
+            click.echo("reading standard input; end it with Ctrl-D", err=True)
+        return command(files=named, **others)
 
-        return called
-
-    return decorated
-
-
-FILES: Final = _files("FILE...", required=True)
-FILES_OR_NAMES: Final = _files("[FILE | KIND/NAME]...", required=False)
+    return called
 
 
 # --- findings ----------------------------------------------------------------------------------------

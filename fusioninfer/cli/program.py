@@ -40,7 +40,7 @@ SUBCOMMANDS: Final[Mapping[str, Subcommand]] = {
     "why": Subcommand(CLUSTER, "why", "Say why a service does not serve."),
     "diff": Subcommand(CLUSTER, "diff", "Show what applying files would change in the cluster."),
     "refresh": Subcommand(CLUSTER, "refresh", "Take changed InferenceTemplates."),
-    "eject": Subcommand(CLUSTER, "eject", "Print services as plain manifests."),
+    "eject": Subcommand(CLUSTER, "eject", "Print a service as plain manifests."),
     "codes": Subcommand(REFERENCE, "reference", "Explain the codes of findings."),
     "engines": Subcommand(REFERENCE, "reference", "List the facts about engines and images."),
     "completion": Subcommand(REFERENCE, "reference", "Print the completion script of a shell."),

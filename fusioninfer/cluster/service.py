@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
+from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
 from intent import Object
@@ -16,7 +17,7 @@ from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
 from kube.client import DEFAULT_NAMESPACE
-from sync.kinds import GATEWAYS, INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind, part_of, templates
+from sync.kinds import GATEWAYS, INFERENCE_SERVICE, LWS, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.observe import ServiceMemory, observe
 from sync.observed import volcano
 from sync.observed.configuration import KIND as CONFIG_MAP
@@ -139,6 +140,31 @@ def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
     engines = values.pop("engines")
     notes = (f"the facts about engines in {engines} are not read",) if engines else ()
     return Settings(**values), notes
+
+
+def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
+    """Return the object that a word names, and its service: NAME, lws/NAME or isvc/NAME.
+
+    A word without a kind is the name of a service, else of a LeaderWorkerSet. Raises `NotFoundError`.
+    """
+    if (named := _find(live, word)) is None:
+        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
+    return named
+
+
+def _find(live: Live, word: str) -> tuple[Object, str] | None:
+    if (asked := parse(word)) is None:
+        return None
+    kind, name = asked
+    services = [one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name]
+    if services and kind != LWS.kind:
+        return services[0], name
+    if kind == INFERENCE_SERVICE.kind:
+        return None
+    if not kind and (own := [one for one in live.of(LWS) if service_of(one) == name]):
+        return own[0], name
+    found = next((one for one in live.of(LWS) if name_of(one) == name), None)
+    return (found, service_of(found)) if found else None
 
 
 # --- computing --------------------------------------------------------------------------------------

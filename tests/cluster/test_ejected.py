@@ -42,7 +42,7 @@ def test_an_ejected_service_restarts_nothing_and_is_scheduled_again_without_us(
     assert settled(fusioninfer, namespace) == PLACED
     sets, group = specs(fusioninfer, namespace), stored_group(fusioninfer, namespace)
 
-    printed = eject(fusioninfer, namespace, PREFILL, DECODE)
+    printed = eject(fusioninfer, namespace)
     (tmp_path / "ejected.yaml").write_text(json.dumps(printed))
     there = console(fusioninfer, tmp_path)
     said = [must(there, command) for command in commands(printed)]
@@ -66,9 +66,9 @@ def test_an_ejected_service_restarts_nothing_and_is_scheduled_again_without_us(
     assert specs(fusioninfer, namespace) == sets
 
 
-def eject(cluster: Cluster, namespace: str, *files: Path) -> Any:
+def eject(cluster: Cluster, namespace: str) -> Any:
     """Run the command."""
-    words = ["eject", f"--namespace={namespace}", "--output=json", *map(str, files)]
+    words = ["eject", SERVICE, f"--namespace={namespace}", "--output=json"]
     command = [sys.executable, "-m", "fusioninfer", *words, f"--kubeconfig={kubeconfig(cluster)}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

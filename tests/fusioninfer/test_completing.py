@@ -19,9 +19,7 @@ def completed(*words: str) -> list[str]:
     return [f"<{one.type}>" if one.type != "plain" else one.value for one in found]
 
 
-@pytest.mark.parametrize(
-    "words", [("validate", ""), ("expand", "-f", "a"), ("eject", ""), ("sync", "--config", "")]
-)
+@pytest.mark.parametrize("words", [("validate", ""), ("expand", "-f", "a"), ("sync", "--config", "")])
 def test_files_are_completed(words: tuple[str, ...]) -> None:
     assert completed(*words) == ["<file>"]
 

@@ -148,7 +148,7 @@ VALUES: Final[tuple[Any, ...]] = (
     [None],
     {"": None},
 )
-READERS: Final = ("validate", "expand", "explain", "eject", "plan")
+READERS: Final = ("validate", "expand", "explain", "plan")
 NODES: Final = {"plan": ("--nodes", "9x8")}
 """What a subcommand needs besides its files."""
 

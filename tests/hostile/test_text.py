@@ -55,7 +55,7 @@ OFFLINE: Final = (
     *(("import", "-o", form) for form in ("text", "json")),
 )
 IN_CLUSTER: Final = (
-    *(("eject", "lws/p", "lws/d", "-n", KEY[0], "-o", form) for form in ("yaml", "json")),
+    *(("eject", "r1", "-n", KEY[0], "-o", form) for form in ("yaml", "json")),
     *(("why", "r1", "--all", "-n", KEY[0], "-o", form) for form in ("text", "json")),
     *(("diff", "FILE", "-n", KEY[0], "-o", form) for form in ("text", "json")),
     *(("check", "-o", form) for form in ("text", "json")),

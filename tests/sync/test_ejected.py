@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from fusioninfer.cluster.eject.manifests import eject
 from fusioninfer.cluster.eject.service import LiveService
-from fusioninfer.cluster.eject.steps import Instruction
+from fusioninfer.cluster.eject.steps import Instruction, steps
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from sync.controller import Controller
@@ -104,9 +103,9 @@ async def routed_sets(api: Api, start: Start) -> Controller:
 
 @pytest.mark.usefixtures("routed_sets")
 async def test_the_steps_keep_the_pod_group_and_the_routes_of_annotated_sets(api: Api) -> None:
-    before, made = dict(api.objects), eject([live(api)])
+    before, made = dict(api.objects), list(steps(live(api)))
 
-    await taken(api, made.steps)
+    await taken(api, made)
     await quiet(3)
 
     assert ours(api.objects[P]) == ours(api.objects[D]) == []
@@ -242,9 +241,9 @@ def required(api: Api) -> dict[str, int]:
 
 @pytest.mark.usefixtures("served")
 async def test_the_steps_keep_everything_that_an_inferenceservice_made(api: Api) -> None:
-    before, made = dict(api.objects), eject([live(api)])
+    before, made = dict(api.objects), list(steps(live(api)))
 
-    await taken(api, made.steps)
+    await taken(api, made)
     await quiet(3)
 
     kept = (PREFILL, DECODE, PG, *ROUTES.values())
@@ -255,8 +254,8 @@ async def test_the_steps_keep_everything_that_an_inferenceservice_made(api: Api)
 
 @pytest.mark.usefixtures("served")
 async def test_the_service_can_come_back(api: Api) -> None:
-    service, made = api.objects[SERVICE], eject([live(api)])
-    await taken(api, made.steps)
+    service, made = api.objects[SERVICE], list(steps(live(api)))
+    await taken(api, made)
     await quiet()
 
     again: dict[str, Any] = {key: value for key, value in service.items() if key != "status"}

@@ -1,15 +1,12 @@
-"""Plain manifests of services, as the cluster holds them.
+"""Plain manifests of a service, as the cluster holds them.
 
 The pods of ejected LeaderWorkerSets keep their PodGroup, and their router its routes: what the controller
 made stays without our marks of ownership. Nothing of a pod template changes, so nothing restarts.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fusioninfer.cluster.eject.service import LiveService, is_our_owner
-from fusioninfer.cluster.eject.steps import EjectNote, Instruction, notes, steps
 from intent import Object
 from intent.annotations import PREFIX
 from intent.shapes import listed, mapping
@@ -25,24 +22,9 @@ ALLOCATED: Final = {"Service": frozenset({"clusterIP", "clusterIPs"})}
 """Fields of the spec that the API server allocates, by kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ejection:
-    """Plain manifests in the order in which they are applied, notes, and the steps that restart nothing."""
-
-    objects: tuple[Object, ...]
-    notes: tuple[EjectNote, ...]
-    steps: tuple[Instruction, ...]
-
-
-def eject(services: Iterable[LiveService]) -> Ejection:
-    """Eject services that have no problems."""
-    services = tuple(services)
-    objects = (one for service in services for one in (*service.made, *service.members))
-    return Ejection(
-        tuple(plain(one) for one in objects),
-        tuple(note for service in services for note in notes(service)),
-        tuple(steps(services)),
-    )
+def manifests(service: LiveService) -> tuple[Object, ...]:
+    """Return the manifests of a service without problems, in the order in which they are applied."""
+    return tuple(plain(one) for one in (*service.made, *service.members))
 
 
 def plain(obj: Object) -> Object:

@@ -5,33 +5,22 @@ collector deletes them with their owners, and the controller adds owners while t
 annotations and record are removed first, together, and the owners afterwards.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from fusioninfer.cluster.eject.service import LiveService
-from fusioninfer.cluster.text import described
 from intent import Object
-from intent.annotations import LAUNCHER, PAUSED, PREFIX
+from intent.annotations import PAUSED, PREFIX
 from intent.commands import command, named
-from intent.launch import NONE
-from intent.service.member import ejected, member
-from intent.shapes import annotations, listed, mapping
+from intent.shapes import mapping
 from kube.request import FIELD_MANAGER
 from sync.kinds import AUTOSCALER, DEPLOYMENT, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, POOL, Kind
 
 FILE: Final = "ejected.yaml"
 """The name of the file in the commands of the steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class EjectNote:
-    """What no longer happens by itself, and to which object."""
-
-    object: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,66 +31,36 @@ class Instruction:
     command: str = ""
 
 
-# --- notes --------------------------------------------------------------------------------------------
-
-
-def _is_launched(lws: Object) -> bool:
-    found = member(lws) or ejected(lws)
-    return bool(found and found.size > 1) and annotations(lws).get(LAUNCHER) != NONE
-
-
-def _is_split(lws: Object) -> bool:
-    return bool(mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("leaderTemplate"))
-
-
-def _is_scaled(lws: Object) -> bool:
-    entries = map(mapping, listed(lws["metadata"].get("managedFields")))
-    return any(one.get("subresource") == "scale" for one in entries)
-
-
-NOTES: Final[Mapping[str, tuple[str, ...]]] = {
-    LWS.kind: ("admission does not check or expand it: mistakes show when its pods start",),
-    POD_GROUP.kind: (
-        "minMember and subGroupPolicy follow no change of size or roles: edit them with each",
-        "nothing creates it again: without it new pods stay Pending",
+NOTES: Final[Mapping[str, str]] = {
+    LWS.kind: (
+        "admission neither checks nor expands it: change command, args and env with the image and the sizes, "
+        "and leaderTemplate with workerTemplate; remove replicas from the file if an autoscaler sets them"
     ),
-    AUTOSCALER.kind: ("it decides the replicas of its target; nothing creates it again",),
+    POD_GROUP.kind: (
+        "edit minMember and subGroupPolicy with each change of size or roles; nothing creates it again, and "
+        "without it new pods stay Pending"
+    ),
+    AUTOSCALER.kind: "it decides the replicas of its target; nothing creates it again",
     POOL.kind: (
-        "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself",
+        "routes follow neither annotations nor roles: edit the port, the strategy and the route yourself"
     ),
     "RoleBinding": (
-        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer",
+        "refers to a ClusterRole of FusionInfer: keep that ClusterRole when you uninstall FusionInfer"
     ),
-    DEPLOYMENT.kind: (
-        "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",
-    ),
-    INFERENCE_SERVICE.kind: ("is deleted: its roles and its router have no effect, there is no status",),
+    DEPLOYMENT.kind: "the endpoint picker is not upgraded, and does not restart when its ConfigMap changes",
+    INFERENCE_SERVICE.kind: "is deleted: its roles and its router have no effect, there is no status",
 }
-"""What to know about each object of a kind."""
-OF_SETS: Final[tuple[tuple[Callable[[Object], bool], str], ...]] = (
-    (
-        _is_launched,
-        "no launcher is chosen: change command, args and env with the image, the size or a parallel size",
-    ),
-    (_is_split, "the leader does not follow the worker: edit leaderTemplate and workerTemplate"),
-    (_is_scaled, "an autoscaler sets replicas: remove replicas from the file before you apply it"),
-)
-"""What to know about some LeaderWorkerSets."""
+"""What no longer happens by itself to the objects of a kind."""
 
 
-def notes(service: LiveService) -> Iterator[EjectNote]:
+def notes(service: LiveService) -> Iterator[str]:
     """Yield what no longer happens by itself to the objects of a service."""
     whole = [service.inferenceservice] if service.inferenceservice else []
-    for obj in (*whole, *service.members, *service.made):
-        of_sets = (message for applies, message in OF_SETS if obj["kind"] == LWS.kind and applies(obj))
-        for message in (*NOTES.get(obj["kind"], ()), *of_sets):
-            yield EjectNote(described(obj), message)
+    kinds = dict.fromkeys(obj["kind"] for obj in (*whole, *service.members, *service.made))
+    yield from (f"{kind}: {NOTES[kind]}" for kind in kinds if kind in NOTES)
     if service.made:
-        name = f"service {service.namespace}/{service.name}"
-        yield EjectNote(
-            name, "what the controller made is neither repaired nor deleted: delete it with the service"
-        )
-        yield EjectNote(name, f"server-side apply conflicts once with {FIELD_MANAGER}: add --force-conflicts")
+        yield "what the controller made is neither repaired nor deleted: delete it with the service"
+        yield f"server-side apply conflicts once with {FIELD_MANAGER}: add --force-conflicts"
 
 
 # --- steps --------------------------------------------------------------------------------------------
@@ -109,16 +68,9 @@ def notes(service: LiveService) -> Iterator[EjectNote]:
 NO_OWNERS: Final = orjson.dumps({"metadata": {"ownerReferences": None}}).decode()
 
 
-def steps(services: tuple[LiveService, ...]) -> Iterator[Instruction]:
+def steps(service: LiveService) -> Iterator[Instruction]:
     """Yield the steps in which the controller deletes nothing and admission reverts nothing."""
     yield Instruction(f"Save the output as {FILE}. Suspend what applies the old files (Argo CD, Flux, Helm).")
-    for service in services:
-        yield from _of_one(service)
-    yield Instruction("Compare: nothing may differ.", command("kubectl", "diff", "-f", FILE))
-    yield Instruction(f"Keep {FILE} in place of the old files.", command("kubectl", "apply", "-f", FILE))
-
-
-def _of_one(service: LiveService) -> Iterator[Instruction]:
     this = service.inferenceservice
     paused = _named(INFERENCE_SERVICE, (this,)) if this else []
     if this:
@@ -147,6 +99,8 @@ def _of_one(service: LiveService) -> Iterator[Instruction]:
             "Delete the InferenceService alone.",
             _kubectl(service, "delete", *paused, "--cascade=orphan"),
         )
+    yield Instruction("Compare: nothing may differ.", command("kubectl", "diff", "-f", FILE))
+    yield Instruction(f"Keep {FILE} in place of the old files.", command("kubectl", "apply", "-f", FILE))
 
 
 def _named(kind: Kind[Any], objects: Iterable[Object]) -> list[str]:

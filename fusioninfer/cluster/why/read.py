@@ -7,11 +7,10 @@ from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.controller import lease_path
-from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
-from fusioninfer.cluster.service import Live, read_live, require
-from fusioninfer.cluster.text import name_of, parse, service_of
+from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.service import find, read_live, require
+from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import ServiceObjects, members
-from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.names import SYSTEM_NAMESPACE, api_path, is_label_value
 from intent.settings import Settings
@@ -31,10 +30,7 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     await reader.reach()
     live = await read_live(reader, namespace, settings)
     require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
-    named = find(live, word)
-    if named is None:
-        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
-    obj, service = named
+    obj, service = find(live, word, namespace)
     read = ServiceObjects(namespace, service, live, obj, now=datetime.now(UTC))
     pods = await _pods(reader, read)
     if pods.unknown:
@@ -42,25 +38,6 @@ async def read_case(reader: Reader, word: str, namespace: str, settings: Setting
     waits = any(not project(pod).scheduled for pod in pods.objects)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
-
-
-def find(live: Live, word: str) -> tuple[Object, str] | None:
-    """Return the object that a word names, and its service; None if there is none.
-
-    A word without a kind is the name of a service, else of a LeaderWorkerSet.
-    """
-    if (asked := parse(word)) is None:
-        return None
-    kind, name = asked
-    services = [one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name]
-    if services and kind != LWS.kind:
-        return services[0], name
-    if kind == INFERENCE_SERVICE.kind:
-        return None
-    if not kind and (own := [one for one in live.of(LWS) if service_of(one) == name]):
-        return own[0], name
-    found = next((one for one in live.of(LWS) if name_of(one) == name), None)
-    return (found, service_of(found)) if found else None
 
 
 async def _pods(reader: Reader, read: ServiceObjects) -> Answer:

@@ -292,7 +292,7 @@ async def command(config: Path, *words: str) -> Result:
     )
 
 
-COMMANDS: Final = (("eject", "lws/r1-w", "lws/r1-v"), ("why", "r1"), ("why", "lws/r1-v"), ("diff", "FILE"))
+COMMANDS: Final = (("eject", "r1"), ("why", "r1"), ("why", "lws/r1-v"), ("diff", "FILE"))
 TRAVERSING: Final = ("../../../../../../api/v1/namespaces/team-b/secrets/x", "..", "x,y in (z)")
 
 

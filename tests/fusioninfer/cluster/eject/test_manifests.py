@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.cluster.eject.manifests import eject, plain
-from fusioninfer.cluster.eject.service import LiveService, Target, problems_of
+from fusioninfer.cluster.eject.manifests import manifests, plain
+from fusioninfer.cluster.eject.service import LiveService, problems_of
+from fusioninfer.cluster.eject.steps import notes, steps
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.service.member import member
@@ -18,7 +19,6 @@ from tests.laws.convergence.managed import LAST_APPLIED, without_managers
 from tests.laws.convergence.server import Engine, Server
 from tests.sync.samples import APPLIED, SETTINGS
 
-NAMED: Final = (Target("LeaderWorkerSet", "llm", "x"),)
 SERVER: Final = Server(Engine())
 FILES: Final = {
     "one template": File(),
@@ -59,7 +59,7 @@ def service(*sets: Object, **more: Any) -> LiveService:
             "managedFields": APPLIED,
             "uid": obj["metadata"]["name"],
         }
-    return LiveService("llm", "svc", sets=sets, **({"others": tuple(made)} | more))
+    return LiveService("llm", "svc", members=sets, **({"others": tuple(made)} | more))
 
 
 def routed() -> Object:
@@ -76,7 +76,7 @@ def routed() -> Object:
 def test_a_leaderworkerset_keeps_everything_but_our_annotations(file: File) -> None:
     live = stored(file)
 
-    (found,) = [obj for obj in eject([service(live)]).objects if obj["kind"] == "LeaderWorkerSet"]
+    (found,) = [obj for obj in manifests(service(live)) if obj["kind"] == "LeaderWorkerSet"]
 
     assert found["spec"] == live["spec"]
     assert found["metadata"] == {
@@ -89,7 +89,7 @@ def test_a_leaderworkerset_keeps_everything_but_our_annotations(file: File) -> N
 
 
 def test_the_order_is_pod_group_routes_leaderworkersets() -> None:
-    kinds = [obj["kind"] for obj in eject([service(routed())]).objects]
+    kinds = [obj["kind"] for obj in manifests(service(routed()))]
 
     assert kinds == [
         *("PodGroup", "Service", "ServiceAccount", "RoleBinding", "ConfigMap", "InferencePool"),
@@ -98,7 +98,7 @@ def test_the_order_is_pod_group_routes_leaderworkersets() -> None:
 
 
 def test_no_object_of_the_controller_keeps_a_mark_of_ownership() -> None:
-    for obj in eject([service(routed())]).objects[:-1]:
+    for obj in manifests(service(routed()))[:-1]:
         metadata = obj["metadata"]
         assert metadata.keys() <= {"name", "namespace"}, obj["kind"]
 
@@ -106,7 +106,7 @@ def test_no_object_of_the_controller_keeps_a_mark_of_ownership() -> None:
 def test_the_template_of_the_endpoint_picker_stays() -> None:
     live = service(routed())
 
-    (ejected,) = [obj for obj in eject([live]).objects if obj["kind"] == "Deployment"]
+    (ejected,) = [obj for obj in manifests(live) if obj["kind"] == "Deployment"]
     (deployment,) = [obj for obj in live.others if obj["kind"] == "Deployment"]
 
     assert ejected["spec"] == deployment["spec"]
@@ -147,26 +147,10 @@ def test_objects_of_others_are_not_printed() -> None:
     for other in live.others:
         other["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {}}]
 
-    assert [obj["kind"] for obj in eject([live]).objects] == ["LeaderWorkerSet"]
+    assert [obj["kind"] for obj in manifests(live)] == ["LeaderWorkerSet"]
 
 
 # --- problems -----------------------------------------------------------------------------------------
-
-
-def other(name: str = "y") -> Object:
-    live = stored()
-    live["metadata"] |= {"name": name}
-    return live
-
-
-def never_expanded() -> Object:
-    live = clients.client_side_apply(None, manifest(PLAIN))
-    assert live is not None
-    return live
-
-
-def inference_service() -> Object:
-    return {"kind": "InferenceService", "metadata": {"namespace": "llm", "name": "svc", "uid": "uid-s"}}
 
 
 NO_POD_GROUP: Final = (
@@ -174,19 +158,11 @@ NO_POD_GROUP: Final = (
     "eject it once its Events no longer name a missing role"
 )
 PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
-    "another member": (
-        service(stored(), other()),
-        "LeaderWorkerSet llm/y: belongs to service svc too, and shares its objects; name it",
-    ),
     "no record": (
-        service(never_expanded(), others=()),
-        "LeaderWorkerSet llm/x: has no record of an expansion; it is plain already, leave it out",
+        LiveService("llm", "svc"),
+        "service llm/svc: no LeaderWorkerSet has a record of an expansion: there is nothing to eject",
     ),
     "no pod group": (service(stored(), others=()), NO_POD_GROUP),
-    "an InferenceService": (
-        service(stored(), inferenceservice=inference_service()),
-        "InferenceService llm/svc: it would expand its LeaderWorkerSets again; name it instead of them",
-    ),
     "another controller": (
         service(
             clients.merge_patch(
@@ -202,76 +178,42 @@ PROBLEMS: Final[dict[str, tuple[LiveService, str]]] = {
     ),
     "a deletion": (
         service(clients.merge_patch(stored(), {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})),
-        "LeaderWorkerSet llm/x: is being deleted; leave it out",
+        "LeaderWorkerSet llm/x: is being deleted; wait until it is gone",
     ),
 }
 
 
 @pytest.mark.parametrize(("live", "problem"), PROBLEMS.values(), ids=PROBLEMS.keys())
 def test_a_problem_names_the_object_and_the_remedy(live: LiveService, problem: str) -> None:
-    assert list(problems_of(live, NAMED)) == [problem]
+    assert list(problems_of(live)) == [problem]
 
 
 def test_a_service_without_a_problem_has_none() -> None:
-    assert not list(problems_of(service(stored()), NAMED))
-
-
-def test_an_inferenceservice_names_all_its_members() -> None:
-    live = service(stored(), other(), inferenceservice=inference_service())
-
-    assert not list(problems_of(live, [Target("InferenceService", "llm", "svc")]))
+    assert not list(problems_of(service(stored())))
 
 
 def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
     live = service(stored())
     after = by_the_steps(stored())
     del after["metadata"]["labels"]
-    gone = LiveService("llm", "svc", sets=(after,), others=live.others)
+    gone = LiveService("llm", "svc", members=(after,), others=live.others)
 
-    made = eject([gone])
-
-    assert not list(problems_of(gone, NAMED))
-    assert [obj["kind"] for obj in made.objects] == ["PodGroup", "Service", "LeaderWorkerSet"]
-    assert [step.command.split()[3] for step in made.steps if step.command.startswith("kubectl --n")] == [
-        "patch"
-    ]
+    assert not list(problems_of(gone))
+    assert [obj["kind"] for obj in manifests(gone)] == ["PodGroup", "Service", "LeaderWorkerSet"]
+    commands = [step.command.split() for step in steps(gone)]
+    assert [words[3] for words in commands if "--namespace" in words] == ["patch"]
 
 
 # --- notes --------------------------------------------------------------------------------------------
 
 
-def messages(live: LiveService) -> str:
-    return "\n".join(f"{note.object}: {note.message}" for note in eject([live]).notes)
-
-
 def test_notes_are_only_about_what_is_there() -> None:
-    plain_service, routes = (
-        messages(service(stored(File(size=1, launcher="none")))),
-        messages(service(routed())),
-    )
+    alone = " ".join(notes(service(stored(File(size=1, launcher="none")))))
+    routes = [note.partition(":")[0] for note in notes(service(routed()))]
 
-    assert "no launcher" not in plain_service
-    assert "PodGroup" not in plain_service
-    assert "InferencePool" not in plain_service
-    assert "LeaderWorkerSet llm/x: no launcher is chosen" in routes
-    assert "PodGroup llm/svc: minMember" in routes
-    assert "InferencePool llm/svc-pool: routes follow" in routes
-    assert "Deployment llm/svc-epp: the endpoint picker is not upgraded" in routes
-
-
-def test_a_split_object_has_a_note_about_its_leader() -> None:
-    assert "the leader does not follow" in messages(service(stored(FILES["split by the launcher"])))
-    assert "the leader does not follow" not in messages(service(stored()))
-
-
-def test_an_autoscaled_object_has_a_note_about_replicas() -> None:
-    live = stored()
-    live["metadata"]["managedFields"].append(
-        {"manager": "hpa", "operation": "Update", "subresource": "scale"}
-    )
-
-    assert "remove replicas" in messages(service(live))
-    assert "remove replicas" not in messages(service(stored()))
+    assert "LeaderWorkerSet: admission neither checks nor expands it" in alone
+    assert "PodGroup" not in alone
+    assert {"LeaderWorkerSet", "PodGroup", "RoleBinding", "InferencePool", "Deployment"} <= {*routes}
 
 
 def autoscaler(uid: str, target: Object) -> Object:
@@ -300,16 +242,14 @@ def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -
 
     live = service(stored(), inferenceservice=whole, others=(ours, other))
 
-    (found,) = [obj for obj in eject([live]).objects if obj["kind"] == "HorizontalPodAutoscaler"]
+    (found,) = [obj for obj in manifests(live) if obj["kind"] == "HorizontalPodAutoscaler"]
     assert (found["spec"], found["metadata"]) == (ours["spec"], {"namespace": "llm", "name": "svc-worker"})
-    assert "horizontalpodautoscalers.autoscaling/svc-worker" in " ".join(
-        one.command for one in eject([live]).steps
-    )
-    assert "HorizontalPodAutoscaler llm/svc-worker: it decides the replicas" in messages(live)
+    assert "horizontalpodautoscalers.autoscaling/svc-worker" in " ".join(one.command for one in steps(live))
+    assert any(note.startswith("HorizontalPodAutoscaler: it decides the replicas") for note in notes(live))
 
 
 def test_kubectl_gets_resources_with_their_group() -> None:
-    (step,) = [one for one in eject([service(routed())]).steps if " patch " in one.command]
+    (step,) = [one for one in steps(service(routed())) if " patch " in one.command]
 
     named = [word for word in step.command.split() if "/" in word]
     assert named == [
@@ -336,7 +276,7 @@ CREATORS: Final[dict[str, Client]] = {
 
 
 def ejected(live: Object) -> Object:
-    (found,) = [obj for obj in eject([service(live)]).objects if obj["kind"] == "LeaderWorkerSet"]
+    (found,) = [obj for obj in manifests(service(live)) if obj["kind"] == "LeaderWorkerSet"]
     return copy.deepcopy(found)
 
 
