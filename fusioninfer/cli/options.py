@@ -10,7 +10,6 @@ import click
 
 from catalog.codes import CODES
 from fusioninfer import settings as settings_file
-from fusioninfer.cli import completing
 from fusioninfer.codes import suggestion
 from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
 from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines
@@ -55,9 +54,7 @@ KUBECONFIG: Final = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="Default: the service account in a pod; otherwise $KUBECONFIG, or the file in the home directory.",
 )
-CONTEXT: Final = click.option(
-    "--context", help="The context of the kubeconfig to use.", shell_complete=completing.contexts
-)
+CONTEXT: Final = click.option("--context", help="The context of the kubeconfig to use.")
 CONFIG: Final = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -132,7 +129,6 @@ def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used
         multiple=True,
         metavar="CODE[,CODE]",
         callback=_codes,
-        shell_complete=completing.codes_of_a_list,
         help="Neither print nor count findings with this code. May be repeated.",
     )
     @click.option("--fail-on-warnings", is_flag=True, help="Exit with 1 for warnings, too.")

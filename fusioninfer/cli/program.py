@@ -1,8 +1,10 @@
 """The command as a program: exit codes of errors and interrupts, colours, and the sections of its help."""
 
 import os
+import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -75,7 +77,10 @@ class CommandGroup(click.Group):
             code = INTERRUPTED
         except OSError as error:
             file = f"{error.filename}: " if error.filename else ""
-            click.secho(f"error: {file}{error.strerror or error}", fg="red", err=True)
+            if not file:
+                _discard_output()
+            if not isinstance(error, BrokenPipeError):
+                click.secho(f"error: {file}{error.strerror or error}", fg="red", err=True)
             code = FAILED
         except Exception as error:
             if os.environ.get(DEBUG):
@@ -103,6 +108,12 @@ class CommandGroup(click.Group):
             with formatter.section(title):
                 rows = SUBCOMMANDS.items()
                 formatter.write_dl([(name, row.summary) for name, row in rows if row.section == title])
+
+
+def _discard_output() -> None:
+    """Let standard output lead nowhere: it is closed or full, and Python writes what is left at its end."""
+    with suppress(OSError, AttributeError):  # no file, as in tests; no stream
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _origin(error: BaseException) -> str:

@@ -8,7 +8,6 @@ from click.shell_completion import get_completion_class
 
 from fusioninfer import demo as show
 from fusioninfer import engines as facts
-from fusioninfer.cli import completing
 from fusioninfer.cli.options import CONFIG, echo_json, output_option, read_settings
 from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
 from intent.errors import suggested
@@ -35,8 +34,6 @@ Examples:
   eval "$(fusioninfer completion bash)"
   fusioninfer completion zsh > ~/.zfunc/_fusioninfer
   fusioninfer completion fish > ~/.config/fish/completions/fusioninfer.fish
-
-For `kubectl fusioninfer`, kubectl's own completion script completes these words, too.
 """
 
 
@@ -59,7 +56,7 @@ Examples:
 
 
 @click.command(epilog=CODES)
-@click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=completing.codes)
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
 @output_option("text", "json")
 def codes(codes: tuple[str, ...], output: str) -> None:
     """Explain the codes of findings.

@@ -97,24 +97,11 @@ def test_kubectl_returns_the_exit_code(with_kubectl: Path) -> None:
     done = run(with_kubectl, "kubectl", "fusioninfer", "validate", check=False)
 
     assert done.returncode == 2
-    assert "Usage: kubectl fusioninfer validate [OPTIONS] FILE..." in done.stderr
-    assert "for example: kubectl fusioninfer validate service.yaml" in done.stderr
+    assert "Usage: fusioninfer validate [OPTIONS] FILE..." in done.stderr
+    assert "for example: fusioninfer validate service.yaml" in done.stderr
 
 
 def test_kubectl_lists_the_plugin(with_kubectl: Path) -> None:
     done = run(with_kubectl, "kubectl", "plugin", "list", "--name-only", check=False)
 
     assert "kubectl-fusioninfer" in done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("words", "completions", "directive"),
-    [(("fusioninfer", "valid"), ["validate"], ":4"), (("fusioninfer", "validate", ""), [], ":0")],
-)
-def test_kubectl_completes_the_words_of_the_command(
-    with_kubectl: Path, words: tuple[str, ...], completions: list[str], directive: str
-) -> None:
-    lines = run(with_kubectl, "kubectl", "__complete", *words).stdout.splitlines()
-
-    assert set(completions) <= {line.partition("\t")[0] for line in lines}
-    assert lines[-1] == directive

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fusioninfer import demo, plugin
+from fusioninfer import demo
 from fusioninfer.cli import main, program
 
 FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
@@ -140,11 +140,3 @@ def test_the_version_and_the_help_load_no_subcommand(word: str) -> None:
 
     loaded = {*done.stdout.splitlines()[-1].split()}
     assert not loaded & {"lint", "webhook", "sync", "intent", "pydantic", "kubernetes", "aiohttp", "yaml"}
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [("/usr/bin/kubectl-fusioninfer", "kubectl fusioninfer"), ("/x/__main__.py", "fusioninfer")],
-)
-def test_the_usage_names_the_command_as_it_was_called(path: str, name: str) -> None:
-    assert plugin.program_name(path) == name

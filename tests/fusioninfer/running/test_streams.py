@@ -29,43 +29,21 @@ def shell(script: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
 
 
-@pytest.fixture
-def wrong(tmp_path: Path) -> str:
-    """Return a file of many objects with errors, which are more than a pipe buffers at once."""
-    kind = "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n"
-    named = "metadata: {{name: a{}, annotations: {{fusioninfer.io/servise: x}}}}\nspec: {{}}\n"
-    (tmp_path / "wrong.yaml").write_text("---\n".join(kind + named.format(at) for at in range(240)))
-    return str(tmp_path / "wrong.yaml")
-
-
 @pytest.mark.parametrize(
-    ("script", "code"),
+    ("script", "code", "says"),
     [
-        ("fusioninfer validate {wrong} 2>&1 >/dev/null | true", 1),
-        ("fusioninfer validate {wrong} >&- 2>&-", 1),
-        ("fusioninfer engines >&-", 0),
-        ("fusioninfer validate - <&-", 2),
-        ("fusioninfer --help > /dev/full", 2),
-        ("fusioninfer validate no-such-file 2> /dev/full", 2),
+        ("fusioninfer codes | true", 2, ""),
+        ("fusioninfer validate no-such-file >&- 2>&-", 2, ""),
+        ("fusioninfer engines >&-", 0, ""),
+        ("fusioninfer validate - <&-", 2, "error: "),
+        ("fusioninfer codes > /dev/full", 2, "error: No space left on device\n"),
     ],
 )
-def test_a_stream_that_is_closed_or_full_has_an_exit_code(script: str, code: int, wrong: str) -> None:
-    done = shell(script.format(wrong=wrong))
+def test_a_stream_that_is_closed_or_full_has_an_exit_code(script: str, code: int, says: str) -> None:
+    done = shell(script)
 
-    assert done.returncode == code
+    assert (done.returncode, done.stderr.startswith(says)) == (code, True), done.stderr
     assert not any(word in done.stderr for word in ("Traceback", "Exception", "internal error"))
-
-
-def test_a_reader_that_has_gone_away_is_not_mentioned(wrong: str) -> None:
-    done = shell(f"fusioninfer validate {wrong} | head -1")
-
-    assert (done.returncode, done.stderr) == (1, "")
-
-
-def test_a_full_disk_is_mentioned() -> None:
-    done = shell("fusioninfer codes > /dev/full")
-
-    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
 
 
 def test_the_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
