@@ -1,15 +1,6 @@
 """Facts about engines: read the operator's file, whose rows come before the built-in ones, and print tables.
 
-images:
-- repository: registry.corp/llm/vllm   # `*` and `?` are wildcards; without a `/` only the last part is
-  compared tag: "1.*"                           # default: any engine: vllm version: 0.17.1
-  # of the engine; default: from the tag ray: 2.54.0                          # or `2.51 - 2.53`, or `none`;
-  default: unknown entrypoint: vllm serve               # or `api_server`; default: none source: our
-  Dockerfile
-connectors:
-- {name: CorpConnector, since: 0.11.0, source: our fork}
-models:
-- {name: corp-llm-*, heads: 48, source: its config.json}
+The page docs/engines.md has an example of the file.
 """
 
 import re

@@ -29,7 +29,7 @@ NOT_SERVED: Final = Answer(served=False)
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """What a client may be allowed to do, as a SelfSubjectAccessReview asks for it."""
+    """What a client may be allowed to do, as a SubjectAccessReview asks for it."""
 
     verb: str
     group: str

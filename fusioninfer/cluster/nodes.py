@@ -1,30 +1,21 @@
 """The nodes of a plan: of a file, or of the cluster with the pods that are on them."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.lint import documents
 from fusioninfer.lint.documents import UnreadableFileError
-from intent import Object, yaml
+from intent import Object
 from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import labels, listed, mapping, metadata, text
 from plan.supply import MOST_NODES, Supply, out_of_service, supply, unread, with_pods
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
-SCHEDULER_CONFIGURATION: Final = "/api/v1/namespaces/volcano-system/configmaps/volcano-scheduler-configmap"
-MODELLED: Final = frozenset(
-    {
-        *("priority", "gang", "conformance", "overcommit"),
-        *("drf", "predicates", "proportion", "nodeorder", "binpack"),
-    }
-)
-"""The plugins of Volcano's default configuration."""
+SCHEDULER: Final = "Volcano's default configuration is assumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +77,9 @@ def _problem(nodes: list[Object]) -> str:
     """Return why nodes cannot be counted; empty if they can."""
     if not nodes:
         return "contains no Node"
-    names = Counter(text(metadata(one).get("name")) for one in nodes)
-    if names[""]:
-        return f"{names['']} of {len(nodes)} nodes have no metadata.name; each counts once, by its name"
-    name, count = names.most_common(1)[0]
-    if count > 1:
-        return f"contains Node {documents.printable(name)} {count} times; remove all but one"
+    names = [text(metadata(one).get("name")) for one in nodes]
+    if not all(names) or len(set(names)) < len(names):
+        return "contains Nodes without a metadata.name of their own"
     return next((f"Node {documents.printable(name)}: {one}" for name, one in _unread(nodes)), "")
 
 
@@ -125,11 +113,10 @@ def _in_service(nodes: Iterable[Object], source: str) -> Nodes:
 async def of_cluster(reader: Reader) -> Nodes:
     """Read the nodes of the cluster, and what is on them. Raises `UnreachableError`."""
     await reader.reach()
-    nodes, pods, classes, configuration = await asyncio.gather(
+    nodes, pods, classes = await asyncio.gather(
         reader.every("/api/v1/nodes"),
         reader.every("/api/v1/pods", fields=NOT_ENDED),
         reader.every("/apis/scheduling.k8s.io/v1/priorityclasses"),
-        reader.one(SCHEDULER_CONFIGURATION),
     )
     for answer, what in ((nodes, "nodes"), (pods, "pods")):
         if answer.unknown:
@@ -138,30 +125,11 @@ async def of_cluster(reader: Reader) -> Nodes:
         found = _in_service(nodes.objects, "the cluster")
     except UnreadableFileError as error:
         raise UnreachableError(str(error)) from error
-    note = _not_modelled(configuration)
-    unread = f"priorities are not known: {classes.unknown}" if classes.unknown else ""
+    unread = (f"priorities are not known: {classes.unknown}",) if classes.unknown else ()
     return replace(
         found,
         supplies=with_pods(found.supplies, pods.objects),
         pods=pods.objects,
         objects=tuple({"kind": "PriorityClass"} | one for one in classes.objects),
-        assumed=tuple(one for one in (note, unread) if one),
+        assumed=(SCHEDULER, *unread),
     )
-
-
-def _not_modelled(configuration: Answer) -> str:
-    """Return what of the installed scheduler's configuration is not modelled."""
-    content = next((text(one) for one in mapping(configuration.first.get("data")).values()), "")
-    try:
-        parsed = mapping(next(iter(yaml.load(content)), None))
-    except yaml.UNREADABLE:
-        parsed = {}
-    plugins = [
-        mapping(one) for tier in listed(parsed.get("tiers")) for one in listed(mapping(tier).get("plugins"))
-    ]
-    if not plugins:
-        return "Volcano's default configuration is assumed"
-    other = sorted({text(one.get("name")) for one in plugins} - MODELLED)
-    actions = {one.strip() for one in text(parsed.get("actions")).split(",")}
-    other += sorted(actions & {"preempt", "reclaim", "gangpreempt", "gangreclaim"})
-    return f"not modelled of the scheduler's configuration: {', '.join(other)}" if other else ""

@@ -19,8 +19,7 @@ from kube.wire import read_at_any_depth, read_object
 T = TypeVar("T")
 TOGETHER: Final = 8
 """The number of requests that are sent at once."""
-SELF: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-OTHER: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
 
@@ -65,13 +64,11 @@ class Reader:
         async with self.limit:
             return await self.client.warnings(request)
 
-    async def granted(self, rights: Iterable[Right]) -> Rights:
-        """Return which rights the user of this command has."""
-        return await self._granted(SELF, rights, {})
-
-    async def granted_to(self, user: str, groups: Iterable[str], rights: Iterable[Right]) -> Rights:
-        """Return which rights another user has; all unknown if reviews of others are not allowed."""
-        return await self._granted(OTHER, rights, {"user": user, "groups": list(groups)})
+    async def granted(self, user: str, groups: Iterable[str], rights: Iterable[Right]) -> Rights:
+        """Return which rights a user has; all unknown if reviews of others are not allowed."""
+        asked, about = tuple(rights), {"user": user, "groups": list(groups)}
+        allowed = await asyncio.gather(*(self._is_granted(right, about) for right in asked))
+        return dict(zip(asked, allowed, strict=True))
 
     async def log(self, path: str, container: str, *, previous: bool) -> str:
         """Return the end of a container's log; empty if it cannot be read."""
@@ -107,20 +104,14 @@ class Reader:
             found += [mapping(await read_at_any_depth(read_object, bytes(item))) for item in page.items or ()]
         return Answer(tuple(found))
 
-    async def _granted(self, path: str, rights: Iterable[Right], about: Object) -> Rights:
-        asked = tuple(rights)
-        found = await asyncio.gather(*(self._is_granted(path, right, about) for right in asked))
-        return dict(zip(asked, found, strict=True))
-
-    async def _is_granted(self, path: str, right: Right, about: Object) -> bool | None:
-        kind = "SelfSubjectAccessReview" if path == SELF else "SubjectAccessReview"
+    async def _is_granted(self, right: Right, about: Object) -> bool | None:
         body = {
             "apiVersion": "authorization.k8s.io/v1",
-            "kind": kind,
+            "kind": "SubjectAccessReview",
             "spec": {"resourceAttributes": right.attributes} | about,
         }
         try:
-            answer = await self.send(create(path, body))
+            answer = await self.send(create(REVIEWS, body))
         except (ApiError, *NO_ANSWER):
             return None
         return mapping(answer.get("status")).get("allowed") is True

@@ -96,8 +96,8 @@ def test_services_that_cannot_be_read_are_reported(file: str, code: int, said: s
     ("nodes", "said"),
     [
         ([], "contains no Node"),
-        ([node("a"), node("b"), node("a")], "contains Node a 2 times; remove all but one"),
-        ([node("a"), None, {"kind": "Node"}], "2 of 3 nodes have no metadata.name"),
+        ([node("a"), node("b"), node("a")], "contains Nodes without a metadata.name of their own"),
+        ([node("a"), None, {"kind": "Node"}], "contains Nodes without a metadata.name of their own"),
         (
             [node("a"), {"metadata": {"name": "b"}, "status": {"capacity": {"nvidia.com/gpu": "8x"}}}],
             "Node b: status.capacity[nvidia.com/gpu]: '8x' is no quantity, such as 8 or 512Gi",

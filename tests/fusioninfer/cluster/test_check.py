@@ -192,12 +192,19 @@ def test_a_lease_tells_whether_a_controller_runs(lease: Answer) -> None:
     )
 
 
-def test_a_dry_run_without_an_expansion_shows_that_the_webhook_is_not_called() -> None:
-    known = replace(facts(), trial=DryRun(stored=TRIAL))
+@pytest.mark.parametrize(
+    ("trial", "state", "detail"),
+    [
+        (DryRun(stored=TRIAL), "error", "the dry run was stored without an expansion"),
+        (DryRun(unknown="403 Forbidden: no"), "unknown", "403 Forbidden: no"),
+    ],
+)
+def test_a_dry_run_shows_whether_the_webhook_is_called(trial: DryRun, state: str, detail: str) -> None:
+    known = replace(facts(), trial=trial)
 
     (found,) = (one for one in results(CHECKS, known) if one.name == "webhook-answers")
 
-    assert (found.state, found.detail) == ("error", "the dry run was stored without an expansion")
+    assert (found.state, found.detail) == (state, detail)
 
 
 async def test_before_an_installation_nothing_of_ours_is_read_or_tried() -> None:
