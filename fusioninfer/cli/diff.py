@@ -1,21 +1,18 @@
 """The subcommand `diff`."""
 
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import (
-    CONFIG,
     FILES,
     FINDINGS,
     UNREADABLE,
     echo_json,
     exit_unreadable,
     print_errors,
-    read_settings,
 )
 from fusioninfer.cluster.diff.change import cleaned, unified
 from fusioninfer.cluster.diff.plan import differences
@@ -35,15 +32,13 @@ Examples:
 @FILES
 @HOME
 @CLUSTER
-@CONFIG
 @OUTPUT
-def diff(  # noqa: PLR0913 - each is a flag
+def diff(
     *,
     files: tuple[str, ...],
     recursive: bool,
     namespace: str,
     cluster: Cluster,
-    config: Path | None,
     output: str,
 ) -> None:
     """Show what applying files would change in the cluster: in their objects, and in the controller's.
@@ -55,12 +50,11 @@ def diff(  # noqa: PLR0913 - each is a flag
     Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
     refused.
     """
-    settings = read_settings(config) if config else None
     objects, unread = documents.read_all(files, recursive=recursive)
     if unread:
         exit_unreadable(*unread)
     home = cluster.namespace(namespace)
-    found = cluster.read(lambda reader: differences(reader, objects, home, settings))
+    found = cluster.read(lambda reader: differences(reader, objects, home))
     if output == "json":
         echo_json(
             {

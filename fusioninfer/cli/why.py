@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
-from fusioninfer.cli.options import CONFIG, FINDINGS, echo_json, read_settings
+from fusioninfer.cli.options import FINDINGS, echo_json
 from fusioninfer.cluster.why.case import case_of
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.read import read_case
@@ -29,29 +28,25 @@ Examples:
 @click.argument("name", metavar="SERVICE | lws/NAME | isvc/NAME")
 @HOME
 @CLUSTER
-@CONFIG
 @click.option("--all", "every", is_flag=True, help="Also the causes that come after the dominant one.")
 @OUTPUT
-def why(  # noqa: PLR0913 - each is a flag
+def why(
     *,
     name: str,
     namespace: str,
     cluster: Cluster,
-    config: Path | None,
     every: bool,
     output: str,
 ) -> None:
     """Say why a service does not serve: the dominant cause, with its remedy.
 
     Causes are looked for in the order in which a service starts: admission, the rules of the service, the
-    controller, LeaderWorkerSet, the scheduler, pods, routes. Without --config the settings are those of the
-    installation.
+    controller, LeaderWorkerSet, the scheduler, pods, routes.
 
     Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
     """
-    settings = read_settings(config) if config else None
     home = cluster.namespace(namespace)
-    case = case_of(cluster.read(lambda reader: read_case(reader, name, home, settings)))
+    case = case_of(cluster.read(lambda reader: read_case(reader, name, home)))
     found = causes(case)
     if output == "json":
         echo_json(

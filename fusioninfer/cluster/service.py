@@ -63,8 +63,8 @@ class Live:
 # --- reading ----------------------------------------------------------------------------------------
 
 
-async def read_live(reader: Reader, namespace: str, settings: Settings | None) -> Live:
-    """Read the objects of a namespace that the controller watches. None: the settings are the cluster's."""
+async def read_live(reader: Reader, namespace: str) -> Live:
+    """Read the objects of a namespace that the controller watches, and its settings."""
     kinds = [kind for kind in WATCHED if kind is not GATEWAYS]
     *lists, gateways, scheduler = await asyncio.gather(
         *(reader.every(kind.path(namespace), kind.resource.selector) for kind in kinds),
@@ -76,9 +76,9 @@ async def read_live(reader: Reader, namespace: str, settings: Settings | None) -
         for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
     }
     found[TEMPLATES.kind] = await _templates(reader, namespace)
-    given, notes = (settings, ()) if settings else await _settings(reader)
+    settings, notes = await _settings(reader)
     config_maps = await _config_maps(reader, found[INFERENCE_SERVICE.kind].objects)
-    return Live(found, given, _too_old(scheduler, given), notes, config_maps)
+    return Live(found, settings, _too_old(scheduler, settings), notes, config_maps)
 
 
 async def _templates(reader: Reader, namespace: str) -> Answer:

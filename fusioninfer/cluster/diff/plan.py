@@ -16,7 +16,6 @@ from intent import Object
 from intent.errors import counted
 from intent.names import is_label, is_subdomain
 from intent.service.member import ServiceKey
-from intent.settings import Settings
 from intent.shapes import metadata, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
@@ -48,14 +47,12 @@ class DiffResult:
             self.changes.append(change)
 
 
-async def differences(
-    reader: Reader, documents: Iterable[Document], namespace: str, settings: Settings | None
-) -> DiffResult:
+async def differences(reader: Reader, documents: Iterable[Document], namespace: str) -> DiffResult:
     """Return what applying files would change. Raises `UnreachableError`."""
     await reader.reach()
     outcome = DiffResult()
     for home, objects in _placed(documents, namespace, outcome).items():
-        live = await read_live(reader, home, settings)
+        live = await read_live(reader, home)
         require(live.objects, (LWS, INFERENCE_SERVICE), home)
         outcome.notes += [one for one in live.notes if one not in outcome.notes]
         services: dict[ServiceKey, None] = {}

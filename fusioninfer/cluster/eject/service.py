@@ -11,7 +11,6 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.inferenceservice import v1alpha1
 from intent.service.member import ejected, member
-from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, ROUTE_KINDS, Kind, is_ours
 
@@ -51,7 +50,7 @@ async def read_service(reader: Reader, word: str, namespace: str) -> LiveService
     ejected.
     """
     await reader.reach()
-    live = await read_live(reader, namespace, Settings())
+    live = await read_live(reader, namespace)
     require(live.objects, KINDS, namespace)
     obj, service = find(live, word, namespace)
     return live_service(live, namespace, service or name_of(obj))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from fusioninfer.cluster.answers import ABSENT, Answer
+from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.facts import EPOCH
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.text import name_of, service_of
@@ -41,7 +41,7 @@ class ServiceObjects:
     live: Live = field(default_factory=Live)
     named: Object = field(default_factory=dict)
     """The object that the user named."""
-    pods: Answer = ABSENT
+    pods: tuple[Object, ...] = ()
     """The pods of its LeaderWorkerSets, and its other pods."""
     answers: Mapping[str, Answer] = field(default_factory=dict)
     """Further readings: events, nodes, placed (the pods on nodes), lease, queues."""
@@ -78,7 +78,7 @@ class Case:
 
     def pods_of(self, lws: str) -> tuple[Object, ...]:
         """Return the pods of a LeaderWorkerSet."""
-        return tuple(pod for pod in self.read.pods.objects if labels(pod).get(LWS_NAME) == lws)
+        return tuple(pod for pod in self.read.pods if labels(pod).get(LWS_NAME) == lws)
 
     def warnings(self, kind: str, name: str) -> tuple[Object, ...]:
         """Return the Warning Events about an object, the latest first."""
@@ -134,7 +134,7 @@ def _observed(
     """Return the input of a status; LeaderWorkerSets of an author are read as roles of a service."""
     value = snapshot.value
     seen = observed(snapshot if value else _with_value(snapshot, sets), desired)
-    pods = tuple(map(project, read.pods.objects))
+    pods = tuple(map(project, read.pods))
     if value:
         return replace(seen, pods=pods)
     reports = {name_of(one): observed_lws.project(one) for one in sets}

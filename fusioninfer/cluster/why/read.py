@@ -11,9 +11,10 @@ from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import ServiceObjects, members
+from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
-from intent.names import SYSTEM_NAMESPACE, api_path, is_label_value
-from intent.settings import Settings
+from intent.names import SYSTEM_NAMESPACE, api_path
+from intent.shapes import labels
 from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
 
@@ -22,34 +23,29 @@ PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """The pods that use nodes."""
 
 
-async def read_case(reader: Reader, word: str, namespace: str, settings: Settings | None) -> ServiceObjects:
+async def read_case(reader: Reader, word: str, namespace: str) -> ServiceObjects:
     """Read a service, named by its name or by an object: NAME, lws/NAME or isvc/NAME.
 
     Raises `NotFoundError`, or `UnreachableError` if what is essential cannot be read.
     """
     await reader.reach()
-    live = await read_live(reader, namespace, settings)
+    live = await read_live(reader, namespace)
     require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
     obj, service = find(live, word, namespace)
     read = ServiceObjects(namespace, service, live, obj, now=datetime.now(UTC))
-    pods = await _pods(reader, read)
-    if pods.unknown:
-        raise UnreachableError(f"cannot list pods in namespace {namespace}: {pods.unknown}")
-    waits = any(not project(pod).scheduled for pod in pods.objects)
+    listed = await reader.every(POD.path(namespace))
+    if listed.unknown:
+        raise UnreachableError(f"cannot list pods in namespace {namespace}: {listed.unknown}")
+    pods = tuple(pod for pod in listed.objects if _is_of(read, pod))
+    waits = any(not project(pod).scheduled for pod in pods)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
 
 
-async def _pods(reader: Reader, read: ServiceObjects) -> Answer:
-    """Read the pods of its LeaderWorkerSets, and those with the label of the service."""
-    path = POD.path(read.namespace)
-    names = [name_of(one) for one in members(read)]
-    asked = [f"{LWS_NAME} in ({','.join(names)})"] if names else []
-    asked += [f"{SERVICE}={read.service}"] if read.service and is_label_value(read.service) else []
-    found = await asyncio.gather(*(reader.every(path, label) for label in asked))
-    unknown = next((one.unknown for one in found if one.unknown), "")
-    pods = {name_of(pod): pod for one in found for pod in one.objects}
-    return Answer(tuple(pods.values()), unknown)
+def _is_of(read: ServiceObjects, pod: Object) -> bool:
+    """Return whether a pod is of a LeaderWorkerSet of the service, or has the label of the service."""
+    is_labelled = bool(read.service) and labels(pod).get(SERVICE) == read.service
+    return is_labelled or labels(pod).get(LWS_NAME) in {name_of(lws) for lws in members(read)}
 
 
 async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[str, Answer]:
@@ -68,7 +64,7 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
 
 async def _logs(reader: Reader, read: ServiceObjects) -> dict[tuple[str, str], str]:
     """Read the logs of the first containers that crashed: of the previous run, else of the present one."""
-    failing = [(pod, pod.failure) for pod in map(project, read.pods.objects) if pod.failure]
+    failing = [(pod, pod.failure) for pod in map(project, read.pods) if pod.failure]
     wanted = [(pod.name, failure.container) for pod, failure in failing if failure.container][:MOST_LOGS]
 
     async def log(pod: str, container: str) -> str:

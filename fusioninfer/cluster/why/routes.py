@@ -28,7 +28,7 @@ def routes(case: Case) -> Iterator[Cause]:
 def _picker(case: Case, reason: str) -> str:
     """Return why a pod of the endpoint picker fails; empty if none does."""
     prefix = f"{picker_name(case.read.service)}-"
-    seen = (project(pod) for pod in case.read.pods.objects)
+    seen = (project(pod) for pod in case.read.pods)
     failed = next((one for one in seen if one.name.startswith(prefix) and one.failure), None)
     if reason != "PickerNotAvailable" or failed is None or failed.failure is None:
         return ""

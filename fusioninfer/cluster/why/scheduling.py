@@ -39,11 +39,7 @@ def _refused(case: Case, lws: str) -> Iterator[Cause]:
     for name in sorted({text(mapping(one.get("involvedObject")).get("name")) for one in events}):
         is_own = name == lws or name.removeprefix(f"{lws}-").isdecimal()
         about = case.warnings("StatefulSet", name)
-        if (
-            is_own
-            and about
-            and not any(name_of(pod).startswith(f"{name}-") for pod in case.read.pods.objects)
-        ):
+        if is_own and about and not any(name_of(pod).startswith(f"{name}-") for pod in case.read.pods):
             yield cause("PodsRefused", f"StatefulSet {name}", shortened(about[0].get("message")))
             return
 
@@ -75,7 +71,7 @@ def _planned(case: Case) -> str:
     if nodes.unknown or placed.unknown:
         return ""
     try:
-        planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods.objects)
+        planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods)
     except TooManyPodsError:
         return ""
     there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)

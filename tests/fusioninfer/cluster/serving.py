@@ -107,7 +107,7 @@ def serving() -> ServiceObjects:
         "queues": Answer(({"metadata": {"name": "default"}, "status": {"state": "Open"}},)),
         "lease": Answer((lease(),)),
     }
-    return ServiceObjects(KEY[0], KEY[1], live.with_objects(made), sets[0], Answer(PODS), answers, now=NOW)
+    return ServiceObjects(KEY[0], KEY[1], live.with_objects(made), sets[0], PODS, answers, now=NOW)
 
 
 # --- changes ----------------------------------------------------------------------------------------
@@ -129,8 +129,8 @@ def with_pods(*pods: Object) -> Change:
     """Replace pods of their names."""
 
     def apply(read: ServiceObjects) -> ServiceObjects:
-        known = {one["metadata"]["name"]: one for one in (*read.pods.objects, *pods)}
-        return replace(read, pods=Answer(tuple(known.values())))
+        known = {one["metadata"]["name"]: one for one in (*read.pods, *pods)}
+        return replace(read, pods=tuple(known.values()))
 
     return apply
 

@@ -143,7 +143,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     "NotReconciled": (
         both(
             with_sets(lambda obj: obj["metadata"].update(generation=2)),
-            lambda read: replace(read, pods=Answer()),
+            lambda read: replace(read, pods=()),
         ),
         "its status is of generation 1, not 2",
     ),
@@ -153,12 +153,12 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     ),
     "PodsRefused": (
         both(
-            lambda read: replace(read, pods=Answer()),
+            lambda read: replace(read, pods=()),
             reading("events", event("StatefulSet", "p", "FailedCreate", "exceeded quota: gpus")),
         ),
         "exceeded quota: gpus",
     ),
-    "PodsMissing": (lambda read: replace(read, pods=Answer()), "role p has 0 of 2 pods of a replica"),
+    "PodsMissing": (lambda read: replace(read, pods=()), "role p has 0 of 2 pods of a replica"),
     "QueueNotOpen": (both(with_pods(*HELD), reading("queues")), "Queue default does not exist"),
     "SchedulerNotRunning": (with_pods(held(LEADER, ""), held(WORKER, "")), "its schedulerName is volcano"),
     "WaitingForResources": (
