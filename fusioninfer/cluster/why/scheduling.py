@@ -35,12 +35,12 @@ def workload(case: Case) -> Iterator[Cause]:
 
 def _refused(case: Case, lws: str) -> Iterator[Cause]:
     """Return why pods are refused, of the StatefulSet of the leaders, or of the workers of a leader."""
-    events = [one for one in case.read.answer("events").objects if one.get("reason") == "FailedCreate"]
+    events = case.read.answer("events").objects
     for name in sorted({text(mapping(one.get("involvedObject")).get("name")) for one in events}):
         is_own = name == lws or name.removeprefix(f"{lws}-").isdecimal()
-        about = case.warnings("StatefulSet", name)
-        if is_own and about and not any(name_of(pod).startswith(f"{name}-") for pod in case.read.pods):
-            yield cause("PodsRefused", f"StatefulSet {name}", shortened(about[0].get("message")))
+        refused = [one for one in case.warnings("StatefulSet", name) if one.get("reason") == "FailedCreate"]
+        if is_own and refused and not any(name_of(pod).startswith(f"{name}-") for pod in case.read.pods):
+            yield cause("PodsRefused", f"StatefulSet {name}", shortened(refused[0].get("message")))
             return
 
 
