@@ -19,7 +19,6 @@ FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
 """The files of the examples, as in `directory`."""
 RUN: Final = ("validate", "expand", "explain", "codes", "engines", "completion")
 """The subcommands whose examples are run; others need a cluster, or do not end."""
-SHELL: Final = re.compile(r"^eval \"\$\((?P<command>.*)\)\"$")
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -49,29 +48,7 @@ def path_of(command: click.Command) -> tuple[str, ...]:
 
 def words_of(example: str) -> list[str]:
     """Return the words behind `fusioninfer` of an example, without pipes, redirections and comments."""
-    found = SHELL.match(example)
-    lexer = shlex.shlex(found["command"] if found else example, posix=True, punctuation_chars="|<>")
-    lexer.whitespace_split = True
-    words = list(lexer)
-    if "|" in words:
-        parts = [list(part) for part in split(words)]
-        words = next(
-            part for part in parts if part[0] in {"fusioninfer", "kubectl"} and "fusioninfer" in part
-        )
-    words = words[: words.index(">")] if ">" in words else words
-    return words[words.index("fusioninfer") + 1 :]
-
-
-def split(words: list[str]) -> Iterator[list[str]]:
-    """Split the commands of a pipe."""
-    part: list[str] = []
-    for word in words:
-        if word == "|":
-            yield part
-            part = []
-        else:
-            part.append(word)
-    yield part
+    return shlex.split(re.split("[|>)#]", example.partition("fusioninfer ")[2])[0])
 
 
 EACH: Final = [(words, example) for words, command in commands() for example in examples(command)]
