@@ -58,7 +58,10 @@ def diff(
     if output == "json":
         echo_json(
             {
-                "changes": [_as_json(one) for one in found.changes],
+                "changes": [
+                    {"origin": one.origin, "before": cleaned(one.before), "after": cleaned(one.after)}
+                    for one in found.changes
+                ],
                 "errors": found.errors,
                 "notes": found.notes,
             }
@@ -66,19 +69,6 @@ def diff(
     else:
         _print(found)
     sys.exit(UNREADABLE if found.errors else FINDINGS if found.changes else 0)
-
-
-def _as_json(change: Any) -> dict[str, Any]:
-    return {
-        "origin": change.origin,
-        "action": change.action,
-        "apiVersion": change.identity["apiVersion"],
-        "kind": change.identity["kind"],
-        "namespace": change.identity["metadata"]["namespace"],
-        "name": change.identity["metadata"]["name"],
-        "before": cleaned(change.before),
-        "after": cleaned(change.after),
-    }
 
 
 def _print(found: Any) -> None:

@@ -27,18 +27,6 @@ class ObjectDiff:
     after: Object | None
     """None: it is deleted."""
 
-    @property
-    def action(self) -> Literal["create", "update", "delete"]:
-        """What happens to the object."""
-        if self.before is None:
-            return "create"
-        return "delete" if self.after is None else "update"
-
-    @property
-    def identity(self) -> Object:
-        """The object itself, for its names."""
-        return self.after or self.before or {}
-
 
 def differs(change: ObjectDiff) -> bool:
     """Return whether anything but noise changes."""
@@ -48,7 +36,7 @@ def differs(change: ObjectDiff) -> bool:
 def unified(change: ObjectDiff) -> Iterator[str]:
     """Yield the lines of the unified diff of an object."""
     before, after = (_lines(cleaned(one)) for one in (change.before, change.after))
-    name = described(change.identity)
+    name = described(change.after or change.before or {})
     return unified_diff(before, after, f"LIVE {name}", f"MERGED {name}", lineterm="")
 
 

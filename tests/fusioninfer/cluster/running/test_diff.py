@@ -147,8 +147,12 @@ async def changes(command: Command, *objects: Object) -> dict[tuple[str, str], A
     """Return action and origin by kind and name."""
     result = await diff(command, *objects, words=("-o", "json"))
     assert result.exit_code in {0, 1}, result.output
-    found = json.loads(result.stdout)["changes"]
-    return {(one["kind"], one["name"]): (one["action"], one["origin"]) for one in found}
+    found = {}
+    for one in json.loads(result.stdout)["changes"]:
+        obj = one["after"] or one["before"]
+        action = "create" if not one["before"] else "update" if one["after"] else "delete"
+        found[obj["kind"], obj["metadata"]["name"]] = action, one["origin"]
+    return found
 
 
 async def test_a_new_service_would_create_its_object_and_those_of_the_controller(
@@ -186,7 +190,7 @@ async def put_made(cluster: Api, command: Command, file: Object) -> None:
         obj["metadata"]["managedFields"] = APPLIED
         for owner in obj["metadata"].get("ownerReferences", ()):
             owner["uid"] = cluster.objects[LWS.path("team-a", owner["name"])]["metadata"]["uid"]
-        cluster.put(OUTPUTS[one["kind"]].path_of(obj), obj)
+        cluster.put(OUTPUTS[obj["kind"]].path_of(obj), obj)
     same = await diff(command, file)
     assert (same.exit_code, same.stdout) == (0, ""), same.stdout
 
