@@ -8,7 +8,7 @@ import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
-from fusioninfer.cluster.refresh import Wanted, outdated, refreshed
+from fusioninfer.cluster.refresh import outdated, refreshed
 from fusioninfer.cluster.text import name_of, parse
 from intent.errors import counted, printable
 
@@ -58,8 +58,9 @@ def refresh(  # noqa: PLR0913 - each is a flag
     if name and named is None:
         raise click.BadParameter(f"{name!r} is neither a name, nor lws/NAME, nor isvc/NAME")
     home = "" if everywhere else cluster.namespace(namespace)
-    wanted = Wanted(home, system_namespace, template, named)
-    rows = cluster.read(lambda reader: outdated(reader, wanted))
+    rows = cluster.read(
+        lambda reader: outdated(reader, home, system_namespace, template=template, named=named)
+    )
     ready = [row for row in rows if not row.problem]
     count = counted(len(ready), "LeaderWorkerSet")
     restarts = f"the groups of {sum(row.rolls for row in ready)} restart"

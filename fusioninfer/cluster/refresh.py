@@ -88,49 +88,40 @@ class Outdated:
         return Written(text(found.get("kind")), text(found.get("name")), text(found.get("uid")))
 
 
-class Wanted(NamedTuple):
-    """Which LeaderWorkerSets are meant."""
-
-    namespace: str
-    """Empty: all."""
-    shared: str
-    """The namespace whose templates serve all namespaces."""
-    template: str = ""
-    """Only those that name this template."""
-    named: Named | None = None
-    """Only this service, or this object."""
-
-    def is_meant(self, lws: Object) -> bool:
-        """Return whether a LeaderWorkerSet is named, or none is."""
-        if self.named is None:
-            return True
-        names = {LWS.kind: {name_of(lws)}, INFERENCE_SERVICE.kind: {service_of(lws)}}
-        return self.named.name in names.get(self.named.kind, {name_of(lws), service_of(lws)})
-
-
-async def outdated(reader: Reader, wanted: Wanted) -> tuple[Outdated, ...]:
+async def outdated(
+    reader: Reader, namespace: str, shared: str, *, template: str, named: Named | None
+) -> tuple[Outdated, ...]:
     """Return the LeaderWorkerSets that have older templates, each tried as a dry run.
 
-    One that is being deleted starts no pods, and is left out. Raises `UnreachableError` if the cluster cannot
-    be read, `NotFoundError` if there is nothing of the name.
+    `namespace`: theirs; empty: all. `shared`: the namespace whose templates serve all. `template`: only those
+    that name it. `named`: only this service, or this object. One that is being deleted starts no pods, and is
+    left out. Raises `UnreachableError` if the cluster cannot be read, `NotFoundError` if there is nothing of
+    the name.
     """
     await reader.reach()
-    meant = [one for one in await _list(reader, LWS, wanted.namespace) if wanted.is_meant(one)]
-    if wanted.named and not meant:
-        raise NotFoundError(f"{wanted.named.name}: not found; check the name, -n and --context")
-    homes = dict.fromkeys((wanted.namespace, wanted.shared) if wanted.namespace else ("",))
+    sets = await _list(reader, LWS, namespace)
+    meant = [one for one in sets if named is None or _is_meant(one, named)]
+    if named and not meant:
+        raise NotFoundError(f"{named.name}: not found; check the name, -n and --context")
+    homes = dict.fromkeys((namespace, shared) if namespace else ("",))
     lists = await asyncio.gather(*(_list(reader, TEMPLATES, home) for home in homes))
     versions = {(one.namespace, one.name): one for one in map(_version, chain.from_iterable(lists))}
     rows = []
     for lws in meant:
         read, home = recorded(annotations(lws).get(EXPANSION)), text(metadata(lws).get("namespace"))
-        is_named = not wanted.template or wanted.template in {one.name for one in read}
-        now = (versions.get((home, one.name)) or versions.get((wanted.shared, one.name)) for one in read)
+        is_named = not template or template in {one.name for one in read}
+        now = (versions.get((home, one.name)) or versions.get((shared, one.name)) for one in read)
         changes = tuple(TemplateChange(*pair) for pair in zip(read, now, strict=True) if pair[0] != pair[1])
         if changes and is_named and not metadata(lws).get("deletionTimestamp"):
             rows.append(Outdated(lws, changes))
     tried = await asyncio.gather(*(_tried(reader, row) for row in rows))
     return tuple(sorted(tried, key=str))
+
+
+def _is_meant(lws: Object, named: Named) -> bool:
+    """Return whether a LeaderWorkerSet is named, or its service."""
+    names = {LWS.kind: {name_of(lws)}, INFERENCE_SERVICE.kind: {service_of(lws)}}
+    return named.name in names.get(named.kind, {name_of(lws), service_of(lws)})
 
 
 async def _list(reader: Reader, kind: Kind[Any], namespace: str) -> tuple[Object, ...]:
