@@ -37,14 +37,6 @@ def test_arguments_and_options_are_read_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", READERS)
-def test_without_a_file_an_example_is_shown(verb: str) -> None:
-    result = run(verb, text=WRONG)
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.endswith(f"for example: main {verb} service.yaml\n")
-
-
-@pytest.mark.parametrize("verb", READERS)
 def test_directories_below_are_read_with_recursive(verb: str, tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "service.yaml").write_text(Path(GOOD).read_text())

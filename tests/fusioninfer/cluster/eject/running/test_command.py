@@ -142,14 +142,6 @@ async def test_what_cannot_be_ejected_is_exit_code_1(cluster: Api, eject: Comman
     )
 
 
-@pytest.mark.usefixtures("cluster")
-async def test_what_is_not_there_is_exit_code_2(eject: Command) -> None:
-    result = await eject("-n", "team-a", "lws/x")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "lws/x: not found in namespace team-a; check the name, -n and --context" in result.stderr
-
-
 async def test_a_missing_right_is_named(cluster: Api, eject: Command) -> None:
     def refuse(request: Any) -> Any:
         return status(403, "Forbidden", "no") if request.path.endswith("/httproutes") else None
@@ -160,11 +152,3 @@ async def test_a_missing_right_is_named(cluster: Api, eject: Command) -> None:
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "cannot list httproutes in namespace team-a: 403" in result.stderr
-
-
-async def test_an_unreachable_cluster_is_no_traceback(eject: Command, kubeconfig: Path, api: Api) -> None:
-    changed(kubeconfig, api.url, "http://127.0.0.1:1")
-
-    result = await eject("-n", "team-a", "r1")
-
-    assert (result.exit_code, "cannot read the cluster: " in result.stderr) == (2, True)
