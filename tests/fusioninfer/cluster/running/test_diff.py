@@ -13,7 +13,11 @@ from fusioninfer.cluster.diff.propose import applied_patch, file_request
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
+from tests.fusioninfer.cluster.eject.test_manifests import FILES, SERVER
+from tests.fusioninfer.cluster.eject.test_manifests import stored as in_cluster
 from tests.fusioninfer.conftest import Command
+from tests.laws.convergence.clients import merge_patch
+from tests.laws.convergence.files import File, manifest
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import APPLIED, inference_service
 from tests.sync.served import admit
@@ -113,6 +117,19 @@ def test_a_client_side_apply_sends_its_file_as_the_last_one(annotations: Object)
     assert isinstance(request.body, dict)
     assert request.body["metadata"]["annotations"]["a"] is None
     assert json.loads(request.body["metadata"]["annotations"][LAST_APPLIED])["metadata"]["name"] == "x"
+
+
+@pytest.mark.parametrize("file", FILES.values(), ids=FILES.keys())
+def test_the_file_that_was_applied_last_changes_nothing(file: File) -> None:
+    """Though it is noted with other blanks, so that admission takes it for another one."""
+    live = in_cluster(file)
+    request = file_request(LWS, manifest(file), live)
+    assert isinstance(request.body, dict)
+
+    sent = merge_patch(live, request.body)
+
+    assert sent["metadata"]["annotations"][LAST_APPLIED] != live["metadata"]["annotations"][LAST_APPLIED]
+    assert not differs(ObjectDiff("file", live, SERVER.admit(sent, live)))
 
 
 # --- with a cluster ---------------------------------------------------------------------------------
