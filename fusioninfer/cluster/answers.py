@@ -1,7 +1,7 @@
 """What the API server answered to a request, as a value. Unknown is not absent."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from intent import Object
 
@@ -27,8 +27,7 @@ ABSENT: Final = Answer()
 NOT_SERVED: Final = Answer(served=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Right:
+class Right(NamedTuple):
     """What a client may be allowed to do, as a SubjectAccessReview asks for it."""
 
     verb: str
@@ -43,15 +42,7 @@ class Right:
     @property
     def attributes(self) -> Object:
         """The `resourceAttributes` of a review."""
-        known = {
-            "verb": self.verb,
-            "group": self.group,
-            "resource": self.resource,
-            "namespace": self.namespace,
-            "subresource": self.subresource,
-            "name": self.name,
-        }
-        return {key: value for key, value in known.items() if value}
+        return {key: value for key, value in self._asdict().items() if value}
 
     def __str__(self) -> str:
         """Return the right for messages: `create leaderworkersets in namespace llm`."""
