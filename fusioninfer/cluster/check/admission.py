@@ -1,13 +1,15 @@
 """Checks of the webhook: its configurations, its certificates, whether it answers, and who may call it."""
 
+import binascii
+from base64 import b64decode
+from datetime import datetime
 from typing import Final
 
-from fusioninfer.cluster.check import certificates
-from fusioninfer.cluster.check.certificates import days_left
+from cryptography import x509
+
 from fusioninfer.cluster.check.components import parsed
-from fusioninfer.cluster.check.facts import Facts, flags, image_tag, our_webhooks, service_of
+from fusioninfer.cluster.check.facts import Facts, flags, image_tag, our_webhooks
 from fusioninfer.cluster.check.row import OK, Judgement, check
-from fusioninfer.cluster.text import name_of
 from intent.annotations import EXPANSION
 from intent.shapes import annotations, listed, mapping, text
 
@@ -26,6 +28,7 @@ KNOWN_CALLERS: Final = ("--client-ca=", "--caller-cidr=")
 SOON: Final = 7
 """Days: a certificate that expires earlier should have been renewed."""
 CA_SOON: Final = 30
+SEVERITIES: Final = ("ok", "warning", "error")
 CONFIGURED: Final = "webhook-configurations"
 
 
@@ -47,56 +50,42 @@ def _present(facts: Facts) -> Judgement:
 
 
 @check(
-    "serving-certificate",
-    f"the serving certificate is valid, and has more than {SOON} days left",
-    "check the Certificate fusioninfer-webhook (`cmctl renew fusioninfer-webhook`), or the log of the "
-    "controller, which writes the Secret (docs/certificates.md)",
+    "certificates",
+    f"the serving certificate has more than {SOON} days left, the CA bundles more than {CA_SOON}",
+    "check the Certificate fusioninfer-webhook (`cmctl renew fusioninfer-webhook`) and cert-manager's "
+    "cainjector, or the log of the controller, which writes them with --manage-certificates "
+    "(docs/certificates.md)",
     needs=("secret",),
     after=CONFIGURED,
 )
-def _certificate(facts: Facts) -> Judgement | None:
-    """Judge the serving certificate by itself; a webhook that is called by URL may have none in a Secret."""
-    secret = facts.answer("secret").first
-    service = next((called for one in our_webhooks(facts) if (called := service_of(one))), None)
-    if not secret:
-        return Judgement("error", "the Secret of the certificate does not exist") if service else None
-    chain = certificates.read(text(mapping(secret.get("data")).get("tls.crt")))
-    if not chain:
-        return Judgement("error", f"Secret {name_of(secret)}: tls.crt is no PEM certificate")
-    name = f"{service[1]}.{service[0]}.svc" if service else ""
-    if name and not certificates.has_name(chain[0], name):
-        return Judgement("error", f"it is not valid for {name}")
-    return _left(days_left(chain[0], facts.now), SOON)
-
-
-def _left(days: float, soon: int) -> Judgement:
-    if days <= 0:
-        return Judgement("error", f"it expired {-days:.0f} days ago")
-    if days <= soon:
-        return Judgement("warning", f"it expires in {days:.1f} days")
-    return Judgement("ok", f"{days:.0f} days left")
-
-
-@check(
-    "ca-bundle",
-    f"the CA bundles trust the serving certificate, and have more than {CA_SOON} days left",
-    "restart cert-manager's cainjector, or the controller with --manage-certificates; both write caBundle. "
-    "Renew the CA (docs/certificates.md)",
-    needs=("secret",),
-    after=CONFIGURED,
-)
-def _authority(facts: Facts) -> Judgement:
-    chain = certificates.read(text(mapping(facts.answer("secret").first.get("data")).get("tls.crt")))
-    left = []
+def _certificates(facts: Facts) -> Judgement:
+    """Judge how long certificates are valid; whether a caller trusts them, a dry run tells."""
+    serving = text(mapping(facts.answer("secret").first.get("data")).get("tls.crt"))
+    verdicts = [_lasts("the serving certificate", _read(serving)[:1], facts.now, SOON)]
     for webhook in our_webhooks(facts):
-        roots = certificates.read(text(mapping(webhook.get("clientConfig")).get("caBundle")))
-        about = f"caBundle of {text(webhook.get('name'))}"
-        if not roots:
-            return Judgement("error", f"{about} is no PEM certificate")
-        if chain and not certificates.is_trusted(chain, roots):
-            return Judgement("error", f"{about} does not trust the serving certificate")
-        left += [days_left(one, facts.now) for one in roots]
-    return _left(max(left), CA_SOON)
+        bundle = _read(text(mapping(webhook.get("clientConfig")).get("caBundle")))
+        verdicts.append(_lasts(f"caBundle of {text(webhook.get('name'))}", bundle, facts.now, CA_SOON))
+    return max(verdicts, key=lambda one: SEVERITIES.index(one.state))
+
+
+def _read(encoded: str) -> list[x509.Certificate]:
+    """Read certificates as `caBundle` and Secrets have them; none if they cannot be read."""
+    try:
+        return x509.load_pem_x509_certificates(b64decode(encoded))
+    except (ValueError, binascii.Error):
+        return []
+
+
+def _lasts(about: str, certificates: list[x509.Certificate], now: datetime, soon: int) -> Judgement:
+    """Judge the certificate that is valid longest: a CA bundle keeps the earlier one while it is renewed."""
+    if not certificates:
+        return Judgement("error", f"{about} is not there, or no PEM certificate")
+    days = max((one.not_valid_after_utc - now).total_seconds() / 86400 for one in certificates)
+    if days <= 0:
+        return Judgement("error", f"{about} expired {-days:.0f} days ago")
+    if days <= soon:
+        return Judgement("warning", f"{about} expires in {days:.1f} days")
+    return Judgement("ok", f"{about} has {days:.0f} days left")
 
 
 # --- calls ------------------------------------------------------------------------------------------
@@ -106,8 +95,8 @@ def _authority(facts: Facts) -> Judgement:
     "webhook-answers",
     "a dry run of an annotated LeaderWorkerSet is expanded",
     "run `kubectl describe` for the pods of Deployment fusioninfer-webhook; /readyz on port 8080 of a pod "
-    "says why it is not ready. If the pods and the certificate are right, something before their port 10250 "
-    "drops the calls",
+    "says why it is not ready. After an x509 error, restart what writes caBundle (docs/certificates.md). If "
+    "pods and certificates are right, something before port 10250 drops the calls",
     after=CONFIGURED,
 )
 def _answers(facts: Facts) -> Judgement:
@@ -156,4 +145,4 @@ def _release(facts: Facts) -> Judgement | None:
     return Judgement("warning", f"the webhook is {release}, this command {facts.release}")
 
 
-CHECKS: Final = (_present, _certificate, _authority, _answers, _callers, _release)
+CHECKS: Final = (_present, _certificates, _answers, _callers, _release)

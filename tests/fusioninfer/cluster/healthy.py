@@ -31,9 +31,9 @@ def authority(days: int = 3650) -> Pair:
 
 
 @cache
-def serving(days: float = 90, host: str = HOST) -> Pair:
+def serving(days: float = 90) -> Pair:
     """Issue a serving certificate that has so many days left."""
-    return issue_serving(authority(), [host], NOW - timedelta(days=100), NOW + timedelta(days=days))
+    return issue_serving(authority(), [HOST], NOW - timedelta(days=100), NOW + timedelta(days=days))
 
 
 def encoded(certificate: bytes) -> str:
