@@ -87,13 +87,13 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
 
     `namespace`: that of FusionInfer; `home`: the one in which the user works.
     """
-    facts = replace(await collect_needed(reader), namespace=namespace)
+    facts = await collect_needed(reader)
     deployments = await reader.every(DEPLOYMENT.path(namespace))
     facts = replace(facts, answers={**facts.answers, "deployments": deployments})
     account = text(pod_spec(facts.named("deployments", CONTROLLER)).get("serviceAccountName")) or CONTROLLER
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
     own, trial, rights = await asyncio.gather(
-        _installed(reader, facts),
+        _installed(reader, facts, namespace),
         _trial(reader, home),
         reader.granted(f"system:serviceaccount:{namespace}:{account}", groups, controller_rights(namespace)),
     )
@@ -101,18 +101,17 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
     return replace(facts, answers=answers, controller_rights=rights, trial=trial)
 
 
-async def _installed(reader: Reader, facts: Facts) -> dict[str, Answer]:
+async def _installed(reader: Reader, facts: Facts, namespace: str) -> dict[str, Answer]:
     """Read our own objects."""
-    space = facts.namespace
     volumes = map(mapping, listed(pod_spec(facts.named("deployments", CONTROLLER)).get("volumes")))
     maps = (text(mapping(one.get("configMap")).get("name")) for one in volumes)
     settings = next(filter(None, maps), SETTINGS)  # kustomize ends the name with a hash
     policies = "/apis/networking.k8s.io/v1/namespaces"
     paths = {
-        "lease": lease_path(space),
-        "secret": api_path("/api/v1/namespaces", space, "secrets", SECRET),
-        "settings": OUTPUTS["ConfigMap"].path(space, settings),
-        "network-policy": api_path(policies, space, "networkpolicies", WEBHOOK),
+        "lease": lease_path(namespace),
+        "secret": api_path("/api/v1/namespaces", namespace, "secrets", SECRET),
+        "settings": OUTPUTS["ConfigMap"].path(namespace, settings),
+        "network-policy": api_path(policies, namespace, "networkpolicies", WEBHOOK),
     }
     read = await asyncio.gather(
         *map(reader.one, paths.values()), reader.every(f"{ADMISSION}/validatingwebhookconfigurations")

@@ -9,11 +9,10 @@ from fusioninfer.cluster.answers import ABSENT, Answer, Rights
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.image import read_image
-from intent.names import SYSTEM_NAMESPACE
 from intent.shapes import listed, mapping, strings, text
 
-MUTATING: Final = "mutate.fusioninfer.io"
-VALIDATING: Final = "validate.fusioninfer.io"
+CONFIGURATIONS: Final = {"mutating": "mutate.fusioninfer.io", "validating": "validate.fusioninfer.io"}
+"""The names of our webhook configurations, by reading."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -37,8 +36,6 @@ class Facts:
 
     answers: Mapping[str, Answer] = field(default_factory=dict)
     """By the name of the reading (`collect`)."""
-    namespace: str = SYSTEM_NAMESPACE
-    """The namespace of FusionInfer."""
     release: str = ""
     """The release of this command."""
     now: datetime = EPOCH
@@ -87,7 +84,7 @@ def webhooks(configuration: Object) -> list[Object]:
 
 def our_webhooks(facts: Facts) -> list[Object]:
     """Return the webhooks of both our configurations."""
-    return [*webhooks(facts.named("mutating", MUTATING)), *webhooks(facts.named("validating", VALIDATING))]
+    return [one for named in CONFIGURATIONS.items() for one in webhooks(facts.named(*named))]
 
 
 def service_of(webhook: Object) -> tuple[str, str] | None:

@@ -84,8 +84,9 @@ def controller_denied(known: Facts) -> Facts:
     return replace(known, controller_rights={**known.controller_rights, first: False})
 
 
-def trial(known: Facts) -> Facts:
-    return replace(known, trial=DryRun(problem="500 InternalError: failed calling webhook"))
+def trial(**made: Any) -> Change:
+    """Replace the dry run."""
+    return lambda known: replace(known, trial=DryRun(**made))
 
 
 GANG: Final = f"{LWS_CONFIG}gangSchedulingManagement:\n  schedulerProvider: volcano\n"
@@ -125,7 +126,7 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
         reading("secret", healthy.secret(healthy.serving(-2))),
         "the serving certificate expired 2 days ago",
     ),
-    "webhook-answers": (trial, "failed calling webhook"),
+    "webhook-answers": (trial(problem="500: failed calling webhook"), "failed calling webhook"),
     "webhook-callers": (
         reading("deployments", deployment("fusioninfer-webhook", "fusioninfer:0.1.0")),
         "any pod of the cluster can slow admission",
@@ -150,9 +151,19 @@ def of_lws(tag: str) -> Change:
     return reading("lws-deployments", deployment("lws-controller-manager", f"a:5000/lws:{tag}"))
 
 
+def of_volcano(tag: str) -> Change:
+    """Replace the tag of Volcano's scheduler."""
+    return reading("scheduler", deployment("volcano-scheduler", f"vc-scheduler:{tag}"))
+
+
 def of_routes(release: str) -> Change:
     """Replace the annotation of HTTPRoutes."""
     return reading("httproutes", healthy.definition("httproutes", release=release))
+
+
+def judged(name: str, known: Facts) -> CheckResult:
+    """Return the result of a check."""
+    return next(one for one in results(CHECKS, known) if one.name == name)
 
 
 def state(found: tuple[CheckResult, ...]) -> dict[str, str]:
@@ -170,37 +181,10 @@ def test_a_check_fails_with_its_cause_and_its_remedy(name: str) -> None:
     change, detail = FAILURES[name]
     (row,) = (check for check in ROWS if check.name == name)
 
-    (found,) = (one for one in results(CHECKS, change(facts())) if one.name == name)
+    found = judged(name, change(facts()))
 
     assert (found.state in {"warning", "error"}, found.remedy) == (True, row.remedy)
     assert detail in found.detail
-
-
-@pytest.mark.parametrize(
-    "lease", [ABSENT, one(healthy.lease(holder="")), one({"spec": {"holderIdentity": "pod-1"}})]
-)
-def test_a_lease_tells_whether_a_controller_runs(lease: Answer) -> None:
-    found = {one.name: one for one in results(CHECKS, reading("lease", lease)(facts()))}
-
-    assert (found["lease"].state, found["lease"].detail) == (
-        "error",
-        "nobody holds the Lease fusioninfer-sync",
-    )
-
-
-@pytest.mark.parametrize(
-    ("trial", "state", "detail"),
-    [
-        (DryRun(stored=TRIAL), "error", "the dry run was stored without an expansion"),
-        (DryRun(unknown="403 Forbidden: no"), "unknown", "403 Forbidden: no"),
-    ],
-)
-def test_a_dry_run_shows_whether_the_webhook_is_called(trial: DryRun, state: str, detail: str) -> None:
-    known = replace(facts(), trial=trial)
-
-    (found,) = (one for one in results(CHECKS, known) if one.name == "webhook-answers")
-
-    assert (found.state, found.detail) == (state, detail)
 
 
 async def test_before_an_installation_nothing_of_ours_is_read_or_tried() -> None:
@@ -225,42 +209,61 @@ def test_a_reading_that_was_refused_is_unknown_and_not_absent(name: str) -> None
     assert "error" not in found.values()
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "state", "detail"),
-    [
-        (
-            "kubernetes",
-            reading("version", {"gitVersion": "v0.0.0-master+$Format:%H$"}),
-            "unknown",
-            "nothing names",
-        ),
-        ("kubernetes", reading("version", {"gitVersion": "v1.29.9"}), "error", "too old: v1.29.9"),
-        ("lws-manager", of_lws("v0.9.0"), "ok", "v0.9.0, tested on 0.9.0: all"),
-        ("lws-manager", of_lws("v0.10.0"), "ok", "v0.10.0, by its sources: all"),
-        ("lws-manager", of_lws("v0.11.0"), "warning", "too new to be known: v0.11.0"),
-        ("lws-manager", of_lws("v0.6.2"), "warning", "too old: v0.6.2"),
-        ("lws-manager", of_lws("main"), "unknown", "nothing names its version: main"),
-        (
-            "volcano-scheduler",
-            reading("scheduler", deployment("volcano-scheduler", "vc-scheduler:v1.14.0")),
-            "error",
-            "too old: v1.14.0",
-        ),
-        (
-            "volcano-scheduler",
-            reading("scheduler", ABSENT),
-            "unknown",
-            "there is no Deployment volcano-system/",
-        ),
-        ("gateway-api", of_routes("v1.1.0"), "warning", "too old: v1.1.0"),
-        ("gateway-api", of_routes("v1.4.0-eks-1"), "ok", "v1.4.0-eks-1, tested on 1.4.1: routes"),
-        ("gateway-api", of_routes(f"v1.{'9' * 5000}"), "warning", "too new to be known: v1.9"),
-    ],
+AT_THE_END: Final = NOW.replace(year=2036, month=5, day=20)
+SOON: Final = reading("secret", healthy.secret(healthy.serving(3)))
+NO_RELEASE: Final = {"gitVersion": "v0.0.0-master+$Format:%H$"}
+NOBODY: Final = "nobody holds the Lease fusioninfer-sync"
+STATES: Final = (
+    ("kubernetes", reading("version", NO_RELEASE), "unknown", "nothing names its version"),
+    ("kubernetes", reading("version", {"gitVersion": "v1.29.9"}), "error", "too old: v1.29.9"),
+    ("lws-manager", of_lws("v0.9.0"), "ok", "v0.9.0, tested on 0.9.0: all"),
+    ("lws-manager", of_lws("v0.10.0"), "ok", "v0.10.0, by its sources: all"),
+    ("lws-manager", of_lws("v0.11.0"), "warning", "too new to be known: v0.11.0"),
+    ("lws-manager", of_lws("v0.6.2"), "warning", "too old: v0.6.2"),
+    ("lws-manager", of_lws("main"), "unknown", "nothing names its version: main"),
+    ("volcano-scheduler", of_volcano("v1.14.0"), "error", "too old: v1.14.0"),
+    ("volcano-scheduler", reading("scheduler", ABSENT), "unknown", "there is no Deployment volcano-system/"),
+    ("gateway-api", of_routes("v1.1.0"), "warning", "too old: v1.1.0"),
+    ("gateway-api", of_routes("v1.4.0-eks-1"), "ok", "v1.4.0-eks-1, tested on 1.4.1: routes"),
+    ("gateway-api", of_routes(f"v1.{'9' * 5000}"), "warning", "too new to be known: v1.9"),
+    (
+        "webhook-configurations",
+        webhook(failurePolicy="Ignore"),
+        "warning",
+        "failurePolicy is Ignore: mutate.",
+    ),
+    ("certificates", SOON, "warning", "the serving certificate expires in 3.0 days"),
+    (
+        "certificates",
+        webhook(caBundle=""),
+        "error",
+        "caBundle of mutate.fusioninfer.io is not there, or no PEM",
+    ),
+    (
+        "certificates",
+        webhook(caBundle="bm90IFBFTQ=="),
+        "error",
+        "caBundle of mutate.fusioninfer.io is not there",
+    ),
+    ("certificates", webhook(caBundle=AGING), "warning", "caBundle of mutate.fusioninfer.io expires in 20.0"),
+    ("certificates", reading("secret", ABSENT), "error", "the serving certificate is not there"),
+    (
+        "certificates",
+        lambda known: replace(SOON(known), now=AT_THE_END),
+        "error",
+        "the serving certificate expired",
+    ),
+    ("webhook-answers", trial(stored=TRIAL), "error", "the dry run was stored without an expansion"),
+    ("webhook-answers", trial(unknown="403 Forbidden: no"), "unknown", "403 Forbidden: no"),
+    ("lease", reading("lease", ABSENT), "error", NOBODY),
+    ("lease", reading("lease", healthy.lease(holder="")), "error", NOBODY),
+    ("lease", reading("lease", {"spec": {"holderIdentity": "pod-1"}}), "error", NOBODY),
 )
-def test_a_release_is_known_by_an_image_or_an_annotation(
-    name: str, change: Change, state: str, detail: str
-) -> None:
-    found = {one.name: one for one in results(CHECKS, change(facts()))}[name]
+
+
+@pytest.mark.parametrize(("name", "change", "state", "detail"), STATES)
+def test_a_check_has_a_state_and_a_detail(name: str, change: Change, state: str, detail: str) -> None:
+    found = judged(name, change(facts()))
 
     assert (found.state, found.detail.startswith(detail)) == (state, True), found
 
@@ -291,40 +294,6 @@ def test_a_check_whose_condition_fails_is_left_out() -> None:
 
     assert found["lws-served"] == "error"
     assert "lws-manager" not in found
-
-
-AT_THE_END: Final = NOW.replace(year=2036, month=5, day=20)
-SOON: Final = reading("secret", healthy.secret(healthy.serving(3)))
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "state", "detail"),
-    [
-        ("certificates", SOON, "warning", "the serving certificate expires in 3.0 days"),
-        ("certificates", webhook(caBundle=""), "error", "caBundle of mutate.fusioninfer.io is not there"),
-        ("certificates", webhook(caBundle="bm90IFBFTQ=="), "error", "or no PEM certificate"),
-        ("certificates", reading("secret", ABSENT), "error", "the serving certificate is not there"),
-        ("certificates", lambda known: replace(SOON(known), now=AT_THE_END), "error", "expired"),
-        (
-            "certificates",
-            webhook(caBundle=AGING),
-            "warning",
-            "caBundle of mutate.fusioninfer.io expires in 20",
-        ),
-        (
-            "webhook-configurations",
-            webhook(failurePolicy="Ignore"),
-            "warning",
-            "is Ignore: mutate.fusioninfer.io",
-        ),
-    ],
-)
-def test_webhooks_fail_closed_and_certificates_are_there_and_last(
-    name: str, change: Change, state: str, detail: str
-) -> None:
-    (found,) = (one for one in results(CHECKS, change(facts())) if one.name == name)
-
-    assert (found.state, detail in found.detail) == (state, True), found
 
 
 def test_the_webhooks_are_those_of_the_manifests() -> None:
@@ -372,7 +341,7 @@ def test_callers_are_known_by_certificate_or_address_or_the_port_is_closed(
     known = reading("network-policy", policy)(reading("deployments", Answer((own,)))(healthy.facts()))
     known = replace(known, trial=replace(known.trial, peers=("10.1.0.7",)))
 
-    (found,) = (one for one in results(CHECKS, known) if one.name == "webhook-callers")
+    found = judged("webhook-callers", known)
     assert (found.state, found.detail.endswith(detail)) == (state, True), found
 
 
