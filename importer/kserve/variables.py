@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value, any_value
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
 from intent.quantity import parse
 from intent.shapes import listed, mapping, text
 
@@ -62,19 +62,11 @@ def _kv_transfer(spec: Value) -> str:
     return f"--kv-transfer-config '{written}'"
 
 
-def _whole(value: Value) -> int:
-    return value if type(value) is int else 0
-
-
-def _text(value: Value) -> str:
-    return text(value)
-
-
 OF_KSERVE: Final[Mapping[str, Function]] = {
     **FUNCTIONS,
-    "ChildName": Function(child_name, (_text, _text)),
-    "shutdownTimeout": Function(_shutdown_timeout, (any_value, _whole)),
-    "kvTransferConfig": Function(_kv_transfer, (any_value,)),
+    "ChildName": child_name,
+    "shutdownTimeout": _shutdown_timeout,
+    "kvTransferConfig": _kv_transfer,
 }
 """The functions of KServe's templates."""
 

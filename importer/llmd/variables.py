@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from importer.gotemplate import DEFAULT, FUNCTIONS, Function, Struct, UnfitError, text_value
+from importer.gotemplate import FUNCTIONS, Function, Struct, TemplateError, Value, truth
 from intent import Object
 from intent.shapes import listed, mapping, metadata, text
 
@@ -73,7 +73,12 @@ def functions(service: Object) -> Mapping[str, Function]:
     def port(name: str) -> int:
         number = ports.get(name)
         if type(number) is not int:
-            raise UnfitError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
+            raise TemplateError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
         return number
 
-    return {**FUNCTIONS, "default": DEFAULT, "getPort": Function(port, (text_value,))}
+    return {**FUNCTIONS, "default": default, "getPort": port}
+
+
+def default(value: Value, *others: Value) -> Value:
+    """Return the second argument, or the first one if that is empty (`Masterminds/sprig`)."""
+    return others[0] if others and truth(others[0]) else value

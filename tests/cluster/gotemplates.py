@@ -6,32 +6,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from importer.gotemplate import (
-    DEFAULT,
-    FUNCTIONS,
-    Function,
-    Pointer,
-    Struct,
-    Value,
-    any_value,
-    text_value,
-    whole_value,
-)
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
+from importer.llmd.variables import default
 
 ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-OURS: Final = {
+
+
+def typed(kind: type, value: Value) -> Value:
+    """Return an argument of a type. Raises a TypeError for another one."""
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+OURS: Final[dict[str, Function]] = {
     **FUNCTIONS,
-    "default": DEFAULT,
-    "ChildName": Function(lambda parent, suffix: parent + suffix, (text_value, text_value)),
-    "kvTransferConfig": Function(lambda spec: f"offloading: {str(spec is not None).lower()}", (any_value,)),
-    "shutdownTimeout": Function(
-        lambda spec, seconds: f"{str(spec is not None).lower()} {seconds}", (any_value, whole_value)
-    ),
+    "default": default,
+    "ChildName": lambda parent, suffix: typed(str, parent) + typed(str, suffix),
+    "kvTransferConfig": lambda spec: f"offloading: {str(spec is not None).lower()}",
+    "shutdownTimeout": lambda spec, seconds: f"{str(spec is not None).lower()} {typed(int, seconds)}",
 }
 """Go's functions, with stand-ins for KServe's own, which `tests/cluster/components/go-template` has too."""
-_CHOSEN: Final = Function(lambda *_: None, (any_value,), any_value)
-CALLED: Final = {**OURS, "and": _CHOSEN, "or": _CHOSEN, "default": DEFAULT}
-"""What random templates call, with the arguments that fit."""
 
 
 def in_go(value: Value) -> Any:
@@ -114,31 +109,30 @@ DATA: Final = Struct(
     }
 )
 _TEXTS: Final = (".S", ".T", ".E", ".U.S", ".M.k", '"a"', "`raw\\n`", '""', "`Meta`", '"-"', '"3"')
-_NUMBERS: Final = (".N", ".Z", ".U.V.N", ".M.b", "0", "7", "-3", "+5")
-_FLAGS: Final = (".B", ".F", "true", "false")
-_PRINTED: Final = (*_TEXTS, *_NUMBERS, *_FLAGS)
-_FIT: Final[dict[Any, tuple[str, ...]]] = {text_value: _TEXTS, whole_value: (*_NUMBERS, ".P", ".Q")}
-"""Operands that fit an argument."""
+_NUMBERS: Final = (".N", ".Z", ".U.V.N", ".M.b", "0", "7", "-3")
+_PRINTED: Final = (*_TEXTS, *_NUMBERS, ".B", ".F")
 _ANY: Final = (*_PRINTED, ".P", ".Q", ".X", ".L", ".M", ".U", ".U.X", ".Nope", ".U.X.Y", "nil")
+CALLED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "not": (_ANY,),
+    **dict.fromkeys(("eq", "and", "or", "default"), (_ANY, _ANY, _ANY)),
+    "ChildName": (_TEXTS, _TEXTS),
+    "kvTransferConfig": (_ANY,),
+    "shutdownTimeout": (_ANY, _NUMBERS),
+}
+"""What random templates call, with the operands that fit."""
 
 
-def pipeline(source: random.Random, depth: int = 0) -> str:
+def pipeline(source: random.Random) -> str:
     """Return a random pipeline; now and then its values do not fit its functions."""
 
     def operand(fitting: tuple[str, ...]) -> str:
-        if source.random() < 0.12 and depth < 3:
-            return f"({pipeline(source, depth + 1)})"
         return source.choice(_ANY if source.random() < 0.04 else fitting)
 
     def call(*, last: bool) -> str:
         name = source.choice(tuple(CALLED))
-        known = CALLED[name]
-        readers = [
-            *known.arguments,
-            *[known.rest or known.arguments[0]] * source.randint(0, 2 * bool(known.rest)),
-        ]
-        given = readers[: len(readers) - last + source.choice((0,) * 60 + (-1, 1))]
-        return " ".join((name, *(operand(_FIT.get(reader, _ANY)) for reader in given)))
+        fitting = CALLED[name]
+        given = fitting[: len(fitting) - last + source.choice((0,) * 20 + (-1, 1))]
+        return " ".join((name, *map(operand, given)))
 
     stages = [operand(_PRINTED) if source.random() < 0.6 else call(last=False)]
     while source.random() < 0.4 and len(stages) < 4:
@@ -162,8 +156,6 @@ def template(source: random.Random, depth: int = 0) -> str:
             other = ""
             if source.random() < 0.6:
                 other = f"{opened}else{closed}{template(source, depth + 1)}"
-            if source.random() < 0.3:
-                other = f"{opened}else if {pipeline(source)}{closed}{template(source, depth + 1)}{other}"
             below = template(source, depth + 1)
             parts.append(f"{opened}if {pipeline(source)}{closed}{below}{other}{opened}end{closed}")
     return "".join(parts)

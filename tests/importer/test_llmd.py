@@ -163,7 +163,7 @@ def test_a_port_that_does_not_exist_is_named() -> None:
     [
         (
             [base(decodeDeployment=DEPLOYMENT.replace("engine", "api")), service()],
-            "spec.baseConfigMapRef: data.decodeDeployment of its BaseConfig, 16:23: ",
+            'spec.baseConfigMapRef: data.decodeDeployment of its BaseConfig, {{ "api" | getPort }}: ',
         ),
         (
             [service()],
@@ -179,7 +179,7 @@ def test_a_port_that_does_not_exist_is_named() -> None:
         ),
         (
             [base(), service(decode=container(args=["{{ .Nope }}"]))],
-            "spec.decode.containers[0].args[0]: 1:4: {{ .Nope }}: there is no field Nope (FI966)",
+            "spec.decode.containers[0].args[0]: {{ .Nope }}: there is no field Nope (FI966)",
         ),
         ([base(), service(decode=None)], "spec: needs prefill or decode, here or in its BaseConfig"),
     ],
