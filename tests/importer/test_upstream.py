@@ -69,23 +69,6 @@ def test_a_name_that_names_no_service_is_an_error_at_its_field(name: Any) -> Non
     assert (made.objects, problem.error.path, problem.error.value) == ((), "metadata.name", name)
 
 
-def test_earlier_names_become_the_present_ones() -> None:
-    made = import_all([service(role("worker", roleReplicas=2, podReplicas=4), role("x", podReplicas=1))])
-    first, second = made.objects[0]["spec"]["roles"]
-
-    assert (first["replicas"], first["multinode"]) == (2, {"nodeCount": 4})
-    assert "multinode" not in second
-    assert outcomes(made)["spec.roles[0].roleReplicas"] == ("translated", "")
-    assert not made.report.lost
-
-
-def test_the_present_name_wins_over_the_earlier_one() -> None:
-    made = import_all([service(role("worker", replicas=1, roleReplicas=2))])
-
-    assert made.objects[0]["spec"]["roles"][0]["replicas"] == 1
-    assert outcomes(made)["spec.roles[0].roleReplicas"] == ("dropped", "FI962")
-
-
 def test_a_field_that_no_release_has_is_left_out_and_lost() -> None:
     given = service(role("worker", nope={"a": 1}), foo="bar")
     given["spec"]["roles"][0]["template"]["spec"]["nope"] = 1
