@@ -4,7 +4,7 @@
 `merge`      how they are merged
 `variables`  what their templates refer to
 `launch`     the script of presets as a command
-`pods`, `routes`, `scaling`, `service`  the parts of an InferenceService
+`pods`, `routes`, `service`  the parts of an InferenceService
 `places`     fields where KServe has none
 `drops`      why a field is not in the output
 `translate`  all of it

@@ -21,9 +21,9 @@ _PICKER_OF_ITS_OWN: Final = _lost("the endpoint picker is another release: see `
 _SIZES: Final = _ignored(
     "without `worker`, or with a command of the author's, KServe does not read it", note=True
 )
-_OFFLOADING: Final = _ignored(
-    "KServe's script passes it to vLLM 0.22 and later alone, and without --kv-transfer-config", note=True
-)
+_SCALING: Final = _lost("write `scaling` of the role, or a ScaledObject for its LeaderWorkerSet")
+_OFFLOADING: Final = _lost("write --kv-transfer-config, and the volumes that it names, in the template")
+_TRACING: Final = _lost("write --otlp-traces-endpoint and the variables OTEL_* in the template")
 _CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec.priority` does")
 _ADAPTER: Final = Outcome(
     "translated", reason="requests name the adapter so; KServe serves and routes it as `publishers/…` too"
@@ -45,10 +45,12 @@ OF_EVERY_SPEC: Final[tuple[OutcomeRule, ...]] = (
         for path in (("spec",), ("spec", "prefill"))
         for below, outcome in (
             (("parallelism", ANY), _SIZES),
+            (("scaling",), _SCALING),
             (("kvCacheOffloading",), _OFFLOADING),
             (("annotations", "serving.kserve.io/model-based-routing-enabled"), _BY_NAME),
         )
     ),
+    rule("spec.tracing", _TRACING),
     rule("spec.router.ingress", _ignored("KServe has no controller for it; `ingress` of the router does it")),
     rule("spec.router.route.group", _WEIGHTS),
     rule("spec.router.route.weight", _WEIGHTS),

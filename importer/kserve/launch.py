@@ -2,15 +2,14 @@
 
 The script of a preset looks for network devices, asks the engine for its version, and evaluates
 `exec vllm serve …` with the variable `VLLM_ADDITIONAL_ARGS` and the arguments of the container. What it
-evaluates is known without a shell, except for what depends on the version of the engine, which the image
-may tell. Another script stays as it is.
+evaluates is known without a shell; the version of the engine is that of the image, if its tag tells one.
+Another script stays as it is.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from catalog.engines import Version
 from importer.leaves import Leaf, Tree, at, items_at, value_at
 from importer.script import SHELLS, commands
 from importer.words import OF_LWS, GroupPod, StaysError
@@ -19,20 +18,20 @@ from intent.shapes import text
 
 DISCOVERS: Final = "KSERVE_INFER_ROCE"
 """Of a script: whether it looks for network devices, and sets variables of NCCL, NVSHMEM and UCX."""
+ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
 READ: Final = (
-    *("VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS"),
+    *(ADDITIONAL, "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS"),
     *(DISCOVERS, "KSERVE_INFER_IB_GID_INDEX_GREP"),
 )
 """Variables that only the script reads."""
-KV_TRANSFER: Final = "KV_TRANSFER_ARGS"
-"""The script's variable for a KV cache in memory and on disks; without that, it is empty."""
-TRANSFERS: Final = ("--kv-transfer-config", "--kv_transfer_config")
+_EMPTY: Final = (ADDITIONAL, "ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS", "KV_TRANSFER_ARGS")
+"""Variables of the line that may be empty: their flags depend on the version of the engine."""
+_ASSIGNMENT: Final = re.compile(
+    r'^(?:if .*"(?P<since>\d+(?:\.\d+)+)" "\$\{VLLM_VERSION\}".*\n\s*)?(?P<name>[A-Z_]+)="(?P<value>[^"]*)"$',
+    re.MULTILINE,
+)
+"""An assignment of the script, if it is for any version, or from one on."""
 _EVALUATED: Final = re.compile(r'^\s*eval "exec (?P<line>vllm serve .*)"\s*\Z', re.DOTALL | re.MULTILINE)
-_CONDITION: Final = re.compile(r'^\s*if .*"(?P<since>\d+(?:\.\d+)+)" "\$\{VLLM_VERSION\}"')
-_OPENS: Final = re.compile(r"^\s*(?:if|for|while)\b|^\s*case\b")
-_CLOSES: Final = re.compile(r"^\s*(?:fi|done|esac)\b")
-_ASSIGNMENT: Final = re.compile(r'^\s*(?P<name>[A-Z_]+_ARGS)="(?P<value>.*)"\s*$')
-_ESCAPED: Final = re.compile(r'\\(["\\$`])')
 _VARIABLE: Final = re.compile(r"\$\{?(?P<name>@|[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
 OURS: Final[Mapping[str, int]] = {
     "--tensor-parallel-size": 1,
@@ -59,22 +58,20 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
         return None
     named = ((text(value_at(entry, "name")), entry) for entry in items_at(container, "env"))
     env = {name: at(entry, "value") for name, entry in named if name}
-    chosen = _chosen(words[2], read_image(text(value_at(container, "image"))).version)
     script: Leaf = command[2]
-    values = {
+    values: dict[str, Sequence[Tree]] = {
+        **dict.fromkeys(_EMPTY, ()),
         **{name: [script.having(f"$({name})")] for name in OF_LWS},
         **{name: [value] for name, value in env.items()},
-        **{name: [script.having(value)] for name, value in chosen.items()},
+        **{name: [script.having(value)] for name, value in _assigned(words[2], container).items()},
         "@": items_at(container, "args"),
     }
     line = evaluated["line"].replace("\\\n", " ").replace('"', "")
     try:
-        parts = [_expanded(word, script, values, env) for word in _without_ours(line.split()[2:])]
+        leaves = [leaf for word in _without_ours(line.split()[2:]) for leaf in _leaves(word, script, values)]
+        return tuple(part for leaf in leaves for part in _split(leaf, env))
     except StaysError:
         return None
-    flags = {word.value.partition("=")[0] for name, part in parts if name not in chosen for word in part}
-    is_twice = not flags.isdisjoint(TRANSFERS)
-    return tuple(word for name, part in parts if not (is_twice and name == KV_TRANSFER) for word in part)
 
 
 def _without_ours(words: Sequence[str]) -> Iterator[str]:
@@ -89,14 +86,15 @@ def _without_ours(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _expanded(
-    word: str, script: Leaf, values: Mapping[str, Sequence[Tree]], env: Mapping[str, Tree]
-) -> tuple[str, list[Leaf]]:
-    """Return the words that the shell passes on for a word of the line, and the name of its variable."""
+def _leaves(word: str, script: Leaf, values: Mapping[str, Sequence[Tree]]) -> Sequence[Tree]:
+    """Return what stands for a word of the line: the values of a variable, or the word."""
     reference = _VARIABLE.fullmatch(word)
-    name, default = reference.group("name", "default") if reference else ("", word)
-    leaves = values.get(name, [script.having(default or "")])
-    return name, [part for leaf in leaves for part in _split(leaf, env)]
+    if reference is None:
+        return [script.having(word)]
+    name, default = reference.group("name", "default")
+    if name not in values and default is None:
+        raise StaysError(f"the value of {name} is not known")
+    return values[name] if name in values else [script.having(default)]
 
 
 def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
@@ -115,23 +113,11 @@ def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
     return words[1:-1]
 
 
-def _chosen(script: str, version: Version) -> dict[str, str]:
-    """Return the variables that the script sets by the version of the engine.
-
-    Of an unknown version, only what the service asks for is taken: its KV transfer.
-    """
-    chosen: dict[str, str] = {}
-    conditions: list[Version] = []
-    for line in script.splitlines():
-        assignment = _ASSIGNMENT.match(line)
-        is_asked = assignment and assignment["name"] == KV_TRANSFER and not version
-        if assignment and (is_asked or all(version >= since for since in conditions)):
-            chosen[assignment["name"]] = _ESCAPED.sub(r"\1", assignment["value"])
-        if _OPENS.match(line):
-            condition = _CONDITION.match(line)
-            conditions.append(tuple(map(int, condition["since"].split("."))) if condition else ())
-        elif _CLOSES.match(line) and conditions:
-            conditions.pop()
-    if not version:
-        chosen |= dict.fromkeys(("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS"), "")
-    return chosen
+def _assigned(script: str, container: Tree) -> dict[str, str]:
+    """Return the variables that the script sets for the version of the engine; none if that is unknown."""
+    version = read_image(text(value_at(container, "image"))).version
+    return {
+        assignment["name"]: assignment["value"]
+        for assignment in _ASSIGNMENT.finditer(script)
+        if version and version >= tuple(map(int, (assignment["since"] or "0").split(".")))
+    }

@@ -7,7 +7,7 @@ from catalog.pickers.generations import POOLS
 from importer.account import IGNORED, NO_COUNTERPART, Account, Outcome, default, dropped
 from importer.kserve.bases import Merged
 from importer.kserve.launch import DISCOVERS, READ, arguments
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, value_at
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER, MODELS, VOLUME
 from intent.names import POOL_ENDING
@@ -43,12 +43,12 @@ _DISCOVERY: Final = dropped(
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
 
 
-def pod_of(pod: Tree, workload: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree], bool]:
+def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree], bool]:
     """Return a pod of KServe as the spec of a pod template, and whether its engine has a plain command.
 
     That is the command of a preset, to which FusionInfer adds launch, sizes and sidecar.
     """
-    spec = _with_tiers(fields_at(pod), items_at(workload, "kvCacheOffloading", "secondary"))
+    spec = dict(fields_at(pod))
     plain = arguments(engine(spec))
     if isinstance(spec.get("containers"), list):
         containers = [_container(each, plain, service, account) for each in spec["containers"]]
@@ -72,34 +72,6 @@ def engine(pod: Tree) -> Tree:
     """Return the engine's container; None if there is none."""
     containers = items_at(pod, "containers")
     return next((each for each in containers if value_at(each, "name") == MAIN), None)
-
-
-def _with_tiers(pod: dict[str, Tree], tiers: Sequence[Tree]) -> dict[str, Tree]:
-    """Return a pod with the volumes of its KV cache (kserve `workload_kvcache.go`)."""
-    for number, tier in enumerate(tiers):
-        container, (source, path) = engine(pod), _tier(at(tier, "fileSystem"))
-        if source is None or container is None:
-            continue
-        name = f"kv-cache-secondary-{number}"
-        mount = {"name": Leaf(name), "mountPath": Leaf(f"/mnt/kv-cache-{number}"), **path}
-        mounted = {**container, "volumeMounts": [*items_at(container, "volumeMounts"), mount]}
-        containers = [mounted if each is container else each for each in pod["containers"]]
-        volumes = [*items_at(pod, "volumes"), {"name": Leaf(name), **source}]
-        pod = {**pod, "containers": containers, "volumes": volumes}
-    return pod
-
-
-def _tier(files: Tree) -> tuple[dict[str, Tree] | None, dict[str, Tree]]:
-    """Return the source of a tier's volume, and the path in it as a field of the mount."""
-    size, claim = at(files, "emptyDir", "size"), at(files, "pvc", "ref", "name")
-    spec, path = at(files, "pvc", "spec"), at(files, "pvc", "ref", "path")
-    if size is not None:
-        return {"emptyDir": {"sizeLimit": size}}, {}
-    if spec is not None:
-        return {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}}, {}
-    if claim is None:
-        return None, {}
-    return {"persistentVolumeClaim": {"claimName": claim}}, {"subPath": path} if path is not None else {}
 
 
 def _without_certificates(tree: dict[str, Tree], field: str, account: Account) -> dict[str, Tree]:
@@ -197,13 +169,11 @@ def _variables(variables: Sequence[Tree], account: Account) -> Iterator[Tree]:
 
 
 def _named(words: Sequence[Leaf], spec: Tree) -> Iterator[Leaf]:
-    """Yield the arguments; those that fields of the service became have these as their origins too."""
-    name, offloading = at(spec, "model", "name"), at(spec, "kvCacheOffloading")
+    """Yield the arguments; the name of the model has the field of the service as its origin too."""
+    name = at(spec, "model", "name")
     for word in words:
         is_name = isinstance(name, Leaf) and word.value == name.value
-        is_offloaded = offloading is not None and "OffloadingConnector" in word.value
-        more = (*(name.origins if is_name else ()), *(origins(offloading) if is_offloaded else ()))
-        yield Leaf(word.value, (*word.origins, *more))
+        yield Leaf(word.value, (*word.origins, *name.origins)) if is_name else word
 
 
 def _on_port(words: Iterable[Leaf]) -> Iterator[Leaf]:

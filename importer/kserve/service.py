@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from importer.account import IGNORED, Account, ByHand, default, dropped
 from importer.kserve.bases import Merged
-from importer.kserve.pods import engine, has_sidecar, pod_of
+from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
-from importer.kserve.scaling import scaled
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
 from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
@@ -37,12 +36,6 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     if split:
         workloads = {"prefill": at(spec, "prefill"), **workloads}
     roles = [_role(name, workload, service, account) for name, workload in workloads.items()]
-    variants: list[Tree] = []
-    for role, (name, workload) in zip(roles, workloads.items(), strict=True):
-        scaling, variant = scaled(name, workload, service, account)
-        if scaling:
-            role["scaling"] = scaling
-            variants.append(variant)
     routing, route = router(service, split=split, account=account)
     obj = {
         "apiVersion": Leaf(API_VERSION),
@@ -50,7 +43,7 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
         "metadata": _metadata(service, account, _annotations(routing, spec)),
         "spec": {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]},
     }
-    return obj, *([route] if route else []), *variants
+    return obj, *([route] if route else [])
 
 
 def _annotations(routing: Tree, spec: Tree) -> dict[str, Tree]:
@@ -105,15 +98,15 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
 def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[str, Tree]:
     parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
     nodes = _nodes(parallelism) if has_workers else 1
-    pods = [pod_of(at(workload, "template"), workload, service, account)]
+    pods = [pod_of(at(workload, "template"), service, account)]
     if nodes > 1:
-        pods.append(pod_of(at(workload, "worker"), workload, service, account))
+        pods.append(pod_of(at(workload, "worker"), service, account))
     elif has_workers:
         account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
     is_plain = all(plain for _, plain in pods)
     role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(_TYPES[name])}
     replicas = at(workload, "replicas")
-    if isinstance(replicas, Leaf) and at(workload, "scaling") is None:
+    if isinstance(replicas, Leaf):
         role["replicas"] = replicas
     if rollout := fields_at(workload, "rolloutStrategy"):
         role["rolloutStrategy"] = {"rollingUpdateConfiguration": rollout}
@@ -127,12 +120,11 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
         account.by_hand.append(ByHand(service.document, path, _STAYS))
     for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
-        role[field] = _template(pod, name, workload, service, ours)
+        role[field] = _template(pod, workload, service, ours)
     return role
 
 
-def _template(pod: Tree, role: str, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
-    _trace(engine(pod), role, service)
+def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
     passed = {"labels": PASSED_LABELS, "annotations": PASSED_ANNOTATIONS}
     labels, notes = ({**_passed(service, key, passed[key]), **fields_at(workload, key)} for key in passed)
     notes = {**{name: value for name, value in notes.items() if name != ROUTING}, **ours}
@@ -171,57 +163,3 @@ def _nodes(parallelism: Tree) -> int:
 
 def _positive(value: Any) -> int:
     return value if type(value) is int and value > 0 else 1
-
-
-# --- tracing ------------------------------------------------------------------------------------------
-
-_ATTRIBUTES: Final = "OTEL_RESOURCE_ATTRIBUTES"
-_VARIABLES: Final = {
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "exporterEndpoint",
-    "OTEL_TRACES_EXPORTER": "exporter",
-    "OTEL_TRACES_SAMPLER": "sampler",
-    "OTEL_TRACES_SAMPLER_ARG": "samplerArg",
-}
-
-
-def _trace(container: Tree, role: str, service: Merged) -> None:
-    """Add what KServe adds to an engine that it traces (`tracing.go`): arguments and variables."""
-    tracing = fields_at(service.spec, "tracing")
-    if not isinstance(container, dict) or not value_at(tracing, "exporterEndpoint"):
-        return
-    args = items_at(container, "args")
-    flags = {text(value_at(word)).partition("=")[0] for word in args}
-    more = {
-        "--otlp-traces-endpoint": tracing["exporterEndpoint"],
-        "--collect-detailed-traces": Leaf("all"),
-    }
-    added = [(Leaf(flag), value) for flag, value in more.items() if flag not in flags]
-    container["args"] = [*args, *(word for pair in added for word in pair)]
-    env = items_at(container, "env")
-    names = {text(value_at(entry, "name")) for entry in env}
-    ending = "prefill" if role == "prefill" else "decode"
-    variables = {
-        "OTEL_SERVICE_NAME": {"value": Leaf(f"inference-server-{ending}")},
-        **{
-            name: {"value": tracing[field]}
-            for name, field in _VARIABLES.items()
-            if isinstance(tracing.get(field), Leaf)
-        },
-        **_attributes(service),
-    }
-    entries = ({"name": Leaf(name), **value} for name, value in variables.items() if name not in names)
-    container["env"] = [*env, *entries]
-
-
-def _attributes(service: Merged) -> dict[str, Tree]:
-    """Return the variables that tell where a pod is; the last one refers to those before it."""
-    places = {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
-    whole = (
-        f"k8s.namespace.name={service.namespace},k8s.node.name=$({_ATTRIBUTES}_NODE_NAME)"
-        f",k8s.pod.name=$({_ATTRIBUTES}_POD_NAME),llmisvc.name={service.name}"
-    )
-    fields = {
-        f"{_ATTRIBUTES}_{name}": {"valueFrom": {"fieldRef": {"fieldPath": Leaf(path)}}}
-        for name, path in places.items()
-    }
-    return {**fields, _ATTRIBUTES: {"value": Leaf(whole)}}

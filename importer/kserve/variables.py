@@ -5,13 +5,11 @@ knative.dev/pkg `kmeta/names.go`. Templates see the service as its author wrote 
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
-from intent.quantity import parse
-from intent.shapes import listed, mapping, text
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, TemplateError, Value
+from intent.shapes import mapping, text
 
 GATEWAY: Final = "kserve-ingress-gateway"
 SYSTEM: Final = "kserve"
@@ -25,20 +23,17 @@ _LEFT: Final = 5
 
 
 def child_name(parent: str, suffix: str) -> str:
-    """Return the name of an object that belongs to another one, with a hash if it is too long."""
+    """Return the name of an object that belongs to another one, with a hash if it is too long.
+
+    Raises:
+        TemplateError: the suffix alone is too long.
+    """
     if len(parent) <= _LONGEST - len(suffix):
         return parent + suffix
-    if _HEAD - len(suffix) <= 0:
-        name = parent[:_HEAD] + _hash(parent + suffix)
-        name += suffix[: max(_LONGEST - len(name), 0)]
-        while name and not (name[-1].isascii() and name[-1].isalnum()):
-            name = name[:-1]
-        return name
-    return parent[: _HEAD - len(suffix)] + _hash(parent) + suffix
-
-
-def _hash(name: str) -> str:
-    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    if len(suffix) >= _HEAD:
+        raise TemplateError(f"the suffix of a name has {_HEAD} characters or more")
+    digest = hashlib.md5(parent.encode(), usedforsecurity=False).hexdigest()
+    return parent[: _HEAD - len(suffix)] + digest + suffix
 
 
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
@@ -47,28 +42,13 @@ def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
     return max(seconds - pre_stop - min(_LEFT, seconds), 0)
 
 
-def _kv_transfer(spec: Value) -> str:
-    """Return the flag for a KV cache in memory and on disks, escaped for JSON and for a shell."""
-    if not isinstance(spec, Struct):
-        return ""
-    extra: dict[str, Any] = {"spec_name": "TieringOffloadingSpec", "cpu_bytes_to_use": spec.fields["CPU"]}
-    if spec.fields["EvictionPolicy"]:
-        extra["eviction_policy"] = spec.fields["EvictionPolicy"]
-    tiers = [{"root_dir": f"/mnt/kv-cache-{at}", "type": "fs"} for at in spec.fields["Secondary"]]
-    if tiers:
-        extra["secondary_tiers"] = tiers
-    whole = {"kv_connector": "OffloadingConnector", "kv_role": "kv_both", "kv_connector_extra_config": extra}
-    written = json.dumps(whole, sort_keys=True, separators=(",", ":")).replace('"', '\\\\\\"')
-    return f"--kv-transfer-config '{written}'"
-
-
 OF_KSERVE: Final[Mapping[str, Function]] = {
     **FUNCTIONS,
     "ChildName": child_name,
     "shutdownTimeout": _shutdown_timeout,
-    "kvTransferConfig": _kv_transfer,
+    "kvTransferConfig": lambda _: "",
 }
-"""The functions of KServe's templates."""
+"""The functions of KServe's templates. That of the KV cache adds nothing: the report names the loss."""
 
 
 # --- the service by its names in Go -------------------------------------------------------------------
@@ -78,42 +58,28 @@ def _pointer(value: Any) -> Pointer | None:
     return Pointer(value) if isinstance(value, int | str) else None
 
 
-def _tiers(value: Any) -> list[int]:
-    """Return the numbers of the tiers of a KV cache that are file systems."""
-    return [number for number, tier in enumerate(listed(value)) if mapping(tier).get("fileSystem")]
+_SIZES: Final = ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort")
 
 
-def _bytes(value: Any) -> int:
-    return int(parse(str(value or "")) or 0)
+def _workload(fields: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the fields of a workload that templates read."""
 
+    def struct(field: str, below: Mapping[str, Value]) -> Struct | None:
+        return Struct(below) if isinstance(fields.get(field), dict) else None
 
-_SIZES: Final = dict.fromkeys(("Tensor", "Pipeline", "Data", "DataLocal", "DataRPCPort"), _pointer)
-_POD: Final = {"TerminationGracePeriodSeconds": _pointer}
-_WORKLOAD: Final[Mapping[str, Any]] = {
-    "Replicas": _pointer,
-    "Parallelism": {**_SIZES, "Expert": lambda value: value is True},
-    "Labels": mapping,
-    "Annotations": mapping,
-    "Template": _POD,
-    "Worker": _POD,
-    "KVCacheOffloading": {"CPU": _bytes, "EvictionPolicy": text, "Secondary": _tiers},
-}
-"""The fields of a workload by their names in Go: what reads their values, or the fields of a struct."""
-_NAMES: Final = {"KVCacheOffloading": "kvCacheOffloading", "CPU": "cpu"}
-"""The names of fields in JSON, where more than the first letter differs."""
+    def pod(field: str) -> Struct | None:
+        grace = mapping(fields.get(field)).get("terminationGracePeriodSeconds")
+        return struct(field, {"TerminationGracePeriodSeconds": _pointer(grace)})
 
-
-def _struct(fields: Mapping[str, Any], value: Any) -> Struct | None:
-    """Return a struct with fields; None if the value is none."""
-    if not isinstance(value, dict):
-        return None
-    values = {name: value.get(_NAMES.get(name, name[:1].lower() + name[1:])) for name in fields}
-    return Struct(
-        {
-            name: kind(values[name]) if callable(kind) else _struct(kind, values[name])
-            for name, kind in fields.items()
-        }
-    )
+    sizes = mapping(fields.get("parallelism"))
+    parallelism = {f"{name[:1].upper()}{name[1:]}": _pointer(sizes.get(name)) for name in _SIZES}
+    return {
+        "Replicas": _pointer(fields.get("replicas")),
+        "Parallelism": struct("parallelism", {**parallelism, "Expert": sizes.get("expert") is True}),
+        "Template": pod("template"),
+        "Worker": pod("worker"),
+        "KVCacheOffloading": struct("kvCacheOffloading", {}),
+    }
 
 
 def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, model_name: str) -> Struct:
@@ -133,13 +99,18 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "ModelBasedRoutingHeaderName": HEADER,
         "InferencePoolNamespacedName": f"{namespace}/{child_name(name, '-inference-pool')}",
     }
-    workload = _struct({**_WORKLOAD, "Prefill": _WORKLOAD}, spec)
     model = Struct({"Name": Pointer(model_name), "URI": text(mapping(spec.get("model")).get("uri"))})
+    prefill = spec.get("prefill")
+    fields = {
+        **_workload(spec),
+        "Model": model,
+        "Prefill": Struct(_workload(prefill)) if isinstance(prefill, dict) else None,
+    }
     return Struct(
         {
             **own,
             "ObjectMeta": Struct(own),
-            "Spec": Struct({"Model": model, **(workload.fields if workload else {})}),
+            "Spec": Struct(fields),
             "GlobalConfig": Struct(settings),
         }
     )

@@ -162,9 +162,14 @@ DIFFERENCES: Final = (
     ),
     Row(r"(picker|pool|route|rule .*): .*", _only_ours, "KServe makes no pool beside a route of its author"),
     Row(
-        r"(ScaledObject|VariantAutoscaling) .*",
+        r"(HorizontalPodAutoscaler|ScaledObject|VariantAutoscaling) .*",
         _only_theirs,
-        "the report names the loss: write a ScaledObject",
+        "the report names the loss: write `scaling`, or a ScaledObject",
+    ),
+    Row(
+        r"(argument --(otlp-traces-endpoint|collect-detailed-traces)|env OTEL_.*)",
+        _only_theirs,
+        "the report names the loss: write them in the template",
     ),
 )
 PLACES: Final = re.compile(r"(?:(?:main|prefill)(?: leader| worker)?: )?(?P<name>.*)", re.DOTALL)

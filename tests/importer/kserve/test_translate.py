@@ -1,6 +1,5 @@
 """A service of KServe as an InferenceService: the command, the roles, the routes, and each field once."""
 
-import json
 from copy import deepcopy
 from itertools import product
 from typing import Any, Final
@@ -50,7 +49,7 @@ SPLIT: Final = service(
     },
     annotations={"k8s.v1.cni.cncf.io/networks": "roce", "serving.kserve.io/stop": "false"},
 )
-BASED: Final = service({"baseRefs": [{"name": "fast"}], "model": MODEL, "tracing": {}, "template": main()})
+BASED: Final = service({"baseRefs": [{"name": "fast"}], "model": MODEL, "template": main()})
 FAST: Final = config("fast", {"replicas": 4, "template": main(args=["--seed", "2"], image="own:1")}, "llm")
 WHOLE: Final = service(
     {
@@ -193,43 +192,6 @@ def test_a_command_of_the_author_stays() -> None:
     assert {key: container[key] for key in own} == own
 
 
-def test_the_offloaded_cache_is_an_argument() -> None:
-    tiers = [
-        {"fileSystem": {"emptyDir": {"size": "2Gi"}}},
-        {"fileSystem": {"pvc": {"ref": {"name": "disk"}}}},
-    ]
-    offloading = {"cpu": "1Gi", "evictionPolicy": "lru", "secondary": tiers}
-    image = "vllm/vllm-openai:v0.22.0"
-    obj = service({"model": MODEL, "kvCacheOffloading": offloading, "template": main(image=image)})
-
-    *_, flag, value = engine(made(obj), "worker")["args"]
-    assert (flag, json.loads(value)) == (
-        "--kv-transfer-config",
-        {
-            "kv_connector": "OffloadingConnector",
-            "kv_role": "kv_both",
-            "kv_connector_extra_config": {
-                "spec_name": "TieringOffloadingSpec",
-                "cpu_bytes_to_use": 2**30,
-                "eviction_policy": "lru",
-                "secondary_tiers": [
-                    {"root_dir": "/mnt/kv-cache-0", "type": "fs"},
-                    {"root_dir": "/mnt/kv-cache-1", "type": "fs"},
-                ],
-            },
-        },
-    )
-    assert outcomes(obj)["spec.kvCacheOffloading.cpu"] == ("translated", "")
-    template = role(made(obj), "worker")["template"]["spec"]
-    assert template["volumes"][1:] == [
-        {"name": "kv-cache-secondary-0", "emptyDir": {"sizeLimit": "2Gi"}},
-        {"name": "kv-cache-secondary-1", "persistentVolumeClaim": {"claimName": "disk"}},
-    ]
-    obj["spec"]["template"] = main(image="vllm/vllm-openai:v0.21.0")
-    (line,) = (one for one in run(obj).report.lines if one.path == "spec.kvCacheOffloading.cpu")
-    assert (line.outcome.kind, line.outcome.note) == ("dropped", True)
-
-
 # --- roles --------------------------------------------------------------------------------------------
 
 
@@ -271,31 +233,6 @@ def test_prefill_and_decode_are_roles_and_the_sidecar_is_ours() -> None:
     }
 
 
-def test_a_role_is_scaled_by_the_metric_of_wva_and_wva_knows_the_leader_worker_set() -> None:
-    """KServe's HorizontalPodAutoscaler follows the same metric of the same VariantAutoscaling."""
-    behavior = {"scaleDown": {"stabilizationWindowSeconds": 60}}
-    scaling = {"maxReplicas": 3, "wva": {"variantCost": "2.5", "hpa": {"behavior": behavior}}}
-    obj = service({"model": MODEL, "template": main(), "scaling": scaling})
-
-    own, variant = run(obj).objects
-    (worker,) = own["spec"]["roles"]
-    assert {key: worker["scaling"][key] for key in ("minReplicas", "maxReplicas", "behavior")} == {
-        "minReplicas": 1,
-        "maxReplicas": 3,
-        "behavior": behavior,
-    }
-    (metric,) = worker["scaling"]["metrics"]
-    selector = {"matchLabels": {"variant_name": variant["metadata"]["name"]}}
-    assert metric["external"]["metric"] == {"name": "wva_desired_replicas", "selector": selector}
-    assert variant["spec"]["scaleTargetRef"] == {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "name": f"{own['metadata']['name']}-worker",
-    }
-    assert (variant["spec"]["variantCost"], "replicas" in worker) == ("2.5", False)
-    assert not [one.path for one in run(obj).report.lost if one.path.startswith("spec.scaling")]
-
-
 def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
     own = main(command=["simulator"], args=["--port", "8001"])
     obj = made(service({"model": MODEL, "parallelism": {"tensor": 2}, "template": own, "prefill": {}}))
@@ -310,17 +247,6 @@ def test_the_endpoint_picker_has_the_replicas_of_kserves() -> None:
     obj = made(service({"model": MODEL, "template": main(), "router": {"scheduler": {"replicas": 2}}}))
 
     assert obj["metadata"]["annotations"]["fusioninfer.io/picker-replicas"] == "2"
-
-
-def test_traces_have_the_attributes_of_kserves() -> None:
-    tracing = {"exporterEndpoint": "http://otel:4317"}
-    container = engine(made(service({"model": MODEL, "template": main(), "tracing": tracing})), "worker")
-    names = [one["name"] for one in container["env"]]
-
-    assert names[-3:-1] == ["OTEL_RESOURCE_ATTRIBUTES_NODE_NAME", "OTEL_RESOURCE_ATTRIBUTES_POD_NAME"]
-    assert container["env"][-1]["value"].split(",")[2] == (
-        "k8s.pod.name=$(OTEL_RESOURCE_ATTRIBUTES_POD_NAME)"
-    )
 
 
 def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
@@ -361,10 +287,7 @@ def test_a_base_is_below_the_service_and_above_the_preset() -> None:
 
     assert role(obj, "worker")["replicas"] == 4
     assert engine(obj, "worker")["image"] == "own:1"
-    assert engine(obj, "worker")["args"][-6:] == [
-        *("--seed", "2", "--otlp-traces-endpoint", "http://otel:4317"),
-        *("--collect-detailed-traces", "all"),
-    ]
+    assert engine(obj, "worker")["args"][-2:] == ["--seed", "2"]
 
 
 def test_a_route_leads_to_our_pool_and_our_service() -> None:
@@ -455,10 +378,6 @@ def test_a_base_without_a_name_is_named_by_no_reference(damaged: Any) -> None:
         ("spec.model.lora.adapters[1].rank", {"model": {**MODEL, "lora": {"adapters": [{}, {"rank": 8}]}}}),
         ("spec.model.lora.rank", {"model": {**MODEL, "lora": {"rank": 8}}}),
         ("spec.router.scheduler.strategy", {"router": {"scheduler": {"strategy": 8}}}),
-        (
-            "spec.kvCacheOffloading.secondary[0].objectStore",
-            {"kvCacheOffloading": {"cpu": "1Gi", "secondary": [{"objectStore": 8}]}},
-        ),
         ("spec.prefill.parallelism.context", {"prefill": {"parallelism": {"context": 8}}, "router": ROUTER}),
     ],
 )
@@ -470,10 +389,19 @@ def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object) -> 
     assert lost.outcome.reason.startswith(f"KServe has no field {name} in {place}, and drops it")
 
 
-def test_empty_tracing_asks_for_that_of_the_preset_and_is_not_lost() -> None:
-    tracing = [line for line in run(BASED).report.lines if line.path == "spec.tracing"]
+@pytest.mark.parametrize(
+    ("field", "value", "remedy"),
+    [
+        ("kvCacheOffloading", {"cpu": "1Gi"}, "--kv-transfer-config"),
+        ("scaling", {"maxReplicas": 3, "wva": {"hpa": {}}}, "`scaling` of the role"),
+        ("tracing", {}, "OTEL_"),
+    ],
+)
+def test_what_has_to_be_written_by_hand_is_lost(field: str, value: Object, remedy: str) -> None:
+    lost = run(service({"model": MODEL, "template": main(), field: value})).report.lost
 
-    assert [line.outcome.is_lost for line in tracing] == [False]
+    own = [(line.path.split(".")[1], remedy in line.outcome.reason) for line in lost if line.document == 0]
+    assert set(own) == {(field, True)}
 
 
 def test_an_empty_base_loses_nothing() -> None:
