@@ -5,7 +5,6 @@
 `variables`  what their templates refer to
 `launch`     the script of presets as a command
 `pods`, `routes`, `service`  the parts of an InferenceService
-`places`     fields where KServe has none
 `drops`      why a field is not in the output
 `translate`  all of it
 """

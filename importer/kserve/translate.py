@@ -1,15 +1,16 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from importer.account import UNKNOWN, Account, OutcomeRule, dropped
 from importer.kserve import drops
 from importer.kserve.bases import PRESET, ConfigKey, with_bases
-from importer.kserve.places import misplaced
 from importer.kserve.service import translated
-from importer.leaves import Tree, at, value_at, without
-from intent.shapes import text
+from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
+from intent.inferenceservice import crd
+from intent.shapes import mapping, text
 
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
@@ -33,13 +34,44 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
         account.say(number, *(rules if key in used else (drops.UNUSED,)))
 
 
+def _key(config: Tree) -> ConfigKey:
+    return ConfigKey(*(text(value_at(config, "metadata", field)) for field in ("namespace", "name")))
+
+
+# --- fields that KServe does not have -----------------------------------------------------------------
+
+_WORKLOAD: Final = frozenset({
+    *("replicas", "parallelism", "template", "worker", "labels", "annotations", "scaling"),
+    *("kvCacheOffloading", "rolloutStrategy"),
+})  # fmt: skip
+_SPEC: Final = _WORKLOAD | {"model", "prefill", "router", "tracing", "storageInitializer", "baseRefs"}
+
+
 def _placed(number: int, tree: Tree, account: Account) -> Tree:
-    """Return the tree of an object without fields at places where KServe drops them."""
-    for path, why in misplaced(at(tree, "spec")):
-        account.say(number, OutcomeRule(("spec", *path), dropped(UNKNOWN, why)))
-        tree = without(tree, ("spec", *path))
+    """Return the tree of an object without the fields that KServe does not have in a spec and its pods."""
+    for path, remedy in [*_misplaced(tree)]:
+        why = f"KServe has no field {path[-1]} in {written(path[:-1])}, and drops it{remedy}"
+        account.say(number, OutcomeRule(path, dropped(UNKNOWN, why)))
+        tree = without(tree, path)
     return tree
 
 
-def _key(config: Tree) -> ConfigKey:
-    return ConfigKey(*(text(value_at(config, "metadata", field)) for field in ("namespace", "name")))
+def _misplaced(tree: Tree) -> Iterator[tuple[LeafPath, str]]:
+    """Yield the path of each such field, and the remedy for fields that are one level too deep."""
+    places: list[tuple[LeafPath, frozenset[str]]] = [(("spec",), _SPEC), (("spec", "prefill"), _WORKLOAD)]
+    places += [((*above, pod), _pod_fields()) for above, _ in places for pod in ("template", "worker")]
+    for place, fields in places:
+        for name, below in fields_at(tree, *place).items():
+            if name not in fields:
+                inner = ", ".join(field for field in fields_at(below) if field in fields)
+                yield (*place, name), f": write {inner} one level up, in {written(place)}" if inner else ""
+
+
+@cache
+def _pod_fields() -> frozenset[str]:
+    """Return the fields of a PodSpec."""
+    schema = crd.schema()
+    for step in ("spec", "roles", "template", "spec"):
+        schema = mapping(mapping(schema.get("properties")).get(step))
+        schema = mapping(schema.get("items")) or schema
+    return frozenset(mapping(schema.get("properties")))

@@ -373,20 +373,23 @@ def test_a_base_without_a_name_is_named_by_no_reference(damaged: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "spec"),
+    ("field", "spec", "remedy"),
     [
-        ("spec.model.lora.adapters[1].rank", {"model": {**MODEL, "lora": {"adapters": [{}, {"rank": 8}]}}}),
-        ("spec.model.lora.rank", {"model": {**MODEL, "lora": {"rank": 8}}}),
-        ("spec.router.scheduler.strategy", {"router": {"scheduler": {"strategy": 8}}}),
-        ("spec.prefill.parallelism.context", {"prefill": {"parallelism": {"context": 8}}, "router": ROUTER}),
+        ("spec.workload.replicas", {"workload": {"replicas": 8}}, ": write replicas one level up, in spec"),
+        ("spec.prefill.parallel", {"prefill": {"parallel": 8}, "router": ROUTER}, ""),
+        (
+            "spec.template.spec.containers",
+            {"template": {"spec": {"containers": 8}}},
+            ": write containers one level up, in spec.template",
+        ),
     ],
 )
-def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object) -> None:
+def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object, remedy: str) -> None:
     (lost,) = run(service({"model": MODEL, "template": main(), **spec})).report.lost
-    place, _, name = field.rpartition(".")
+    place, name = field.removesuffix(".replicas").removesuffix(".containers").rsplit(".", 1)
 
     assert (lost.path, lost.value, lost.outcome.code) == (field, 8, UNKNOWN)
-    assert lost.outcome.reason.startswith(f"KServe has no field {name} in {place}, and drops it")
+    assert lost.outcome.reason == f"KServe has no field {name} in {place}, and drops it{remedy}"
 
 
 @pytest.mark.parametrize(
