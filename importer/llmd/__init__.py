@@ -2,8 +2,7 @@
 
 `variables`   what the templates refer to, and their functions
 `merge`       mergo: the ModelService over its base
-`pods`        the pods of a role that the ModelService itself asks for
-`service`     the output: roles, router, and objects that stay
+`service`     the output: roles, router, and the ConfigMaps
 `translate`   the importer, and the outcome of what is left out
 
 Source: llm-d-model-service, `internal/controller`: `child_resources.go`, `merge_transformers.go` and others.

@@ -7,12 +7,12 @@
     maps                key by key
     zero values         never win, except those of labels, selectors and resources
 
-It differs on purpose where the result would be refused or not be meant: `value` replaces `valueFrom`, volumes
-and mounts are added once, and `replicas: 0` wins.
+It differs on purpose where the API server would refuse the result: `value` replaces `valueFrom`, and volumes
+and mounts are added once.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from importer.leaves import Leaf, Tree, plain, value_at
 from intent.shapes import text
@@ -38,16 +38,12 @@ def merged(base: Tree, over: Tree, field: str = "") -> Tree:
     if isinstance(base, list) and isinstance(over, list):
         return _lists(base, over, field)
     if isinstance(over, Leaf):
-        return over if _wins(over.value, field) else base
+        return over if over.value else base
     return over
 
 
-def _wins(value: Any, field: str) -> bool:
-    return bool(value) or (field == "replicas" and type(value) is int)
-
-
 def _objects(base: dict[str, Tree], over: dict[str, Tree], field: str) -> Tree:
-    if field == "env" and any(_wins(plain(over[key]), "") for key in _SOURCES & over.keys()):
+    if field == "env" and any(plain(over[key]) for key in _SOURCES & over.keys()):
         base = {key: value for key, value in base.items() if key not in _SOURCES}
     if field in _OF_ANY_VALUE:
         return {**base, **{key: value for key, value in over.items() if plain(value) is not None}}

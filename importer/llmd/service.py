@@ -1,65 +1,62 @@
-"""A ModelService with its rendered base as an InferenceService, and the objects that stay what they are."""
+"""A ModelService with its rendered base as an InferenceService, and the ConfigMaps of the base.
 
-from collections.abc import Iterator, Mapping
+Source: llm-d-model-service, `internal/controller`: `child_resources.go` and `utils.go`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, picked, plain, value_at
 from importer.llmd.merge import merged
-from importer.llmd.pods import ModelService, labels, pod_template
+from importer.llmd.variables import CACHE, Artifact
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
 
 ROLES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
 ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
 """The keys of a base that ask for an endpoint picker."""
+VOLUME: Final = "model-storage"
+TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
+FIELDS: Final = ("name", "image", "command", "env", "envFrom", "resources")
+CONTAINERS: Final = ("containers", "initContainers")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelService:
+    """A ModelService with the files of its model, and its base."""
+
+    metadata: Tree
+    spec: Tree
+    base: Mapping[str, Tree]
+    """The rendered objects of its BaseConfig, by their keys."""
+    model: Artifact
+    render: Callable[[Tree], Tree]
+    """Renders the templates in a text, or in the texts of a list."""
 
 
 def translated(service: ModelService) -> tuple[Tree, ...]:
-    """Return the InferenceService, and the Services and ConfigMaps of the base."""
-    roles = [role for role in ROLES if _is_asked(service, role)]
-    split = len(roles) == len(ROLES)
+    """Return the InferenceService, and the ConfigMaps of the base in its namespace."""
+    keys = {role: (at(service.spec, role), service.base.get(f"{role}Deployment")) for role in ROLES}
+    roles = [role for role, parts in keys.items() if any(plain(part) is not None for part in parts)]
+    is_split = len(roles) == len(ROLES)
     router = _router(service)
     priority = at(service.base.get("inferenceModel"), "spec", "criticality")
     obj = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": picked(at(service.tree, "metadata"), "name", "namespace", "labels", "annotations"),
+        "metadata": picked(service.metadata, "name", "namespace", "labels", "annotations"),
         "spec": {
             **({"priority": priority} if router and isinstance(priority, Leaf) else {}),
             "roles": [
-                *(_role(role, ROLES[role] if split else "worker", service) for role in roles),
+                *(_role(role, ROLES[role] if is_split else "worker", service) for role in roles),
                 *([router] if router else []),
             ],
         },
     }
-    return obj, *_services(service, roles), *_config_maps(service)
-
-
-def _is_asked(service: ModelService, role: str) -> bool:
-    own, below = at(service.spec, role), service.base.get(f"{role}Deployment")
-    return plain(own) is not None or plain(below) is not None
-
-
-def _role(name: str, component: str, service: ModelService) -> Tree:
-    workload, below = at(service.spec, name), service.base.get(f"{name}Deployment")
-    replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
-    is_scaled = value_at(service.spec, "decoupleScaling") is True
-    types = fields_at(workload, "acceleratorTypes")
-    return {
-        "name": Leaf(name),
-        "componentType": Leaf(component),
-        **({} if is_scaled else {"replicas": replicas or Leaf(1)}),
-        **({"acceleratorTypes": types} if types else {}),
-        "template": _ordered(merged(at(below, "spec", "template"), pod_template(name, service))),
-    }
-
-
-def _ordered(obj: Tree) -> Tree:
-    """Return an object, or a template, with its fields in the order of Kubernetes."""
-    return {**picked(obj, "apiVersion", "kind", "metadata"), **obj}
-
-
-# --- routes -------------------------------------------------------------------------------------------
+    config_maps = filter(fields_at, items_at(service.base.get("configMaps")))
+    namespace = {"metadata": picked(service.metadata, "namespace")}
+    return obj, *(merged(namespace, config_map) for config_map in config_maps)
 
 
 def _router(service: ModelService) -> Tree:
@@ -82,22 +79,65 @@ def _rule(rule: Tree) -> Tree:
     return rule
 
 
-# --- what stays ---------------------------------------------------------------------------------------
+# --- roles --------------------------------------------------------------------------------------------
 
 
-def _services(service: ModelService, roles: list[str]) -> Iterator[Tree]:
-    """Yield the Services of roles: their selectors are labels that the pods keep."""
-    name = at(service.tree, "metadata", "name")
-    for role in roles:
-        if below := fields_at(service.base.get(f"{role}Service")):
-            own_name = {"name": name.having(f"{text(name.value)}-service-{role}")}
-            metadata = {**own_name, **picked(at(service.tree, "metadata"), "namespace")}
-            yield _ordered(merged(below, {"metadata": metadata, "spec": {"selector": labels(service, role)}}))
+def _role(name: str, component: str, service: ModelService) -> Tree:
+    """Return a role: the pods that the ModelService asks for, over those of its base."""
+    workload, below = at(service.spec, name), service.base.get(f"{name}Deployment")
+    replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
+    is_scaled = value_at(service.spec, "decoupleScaling") is True
+    types = fields_at(workload, "acceleratorTypes")
+    lists = {field: items_at(workload, field) for field in CONTAINERS if items_at(workload, field)}
+    pod: dict[str, Tree] = {
+        field: [_container(each, service) for each in each_of] for field, each_of in lists.items()
+    }
+    if any(_mounts(each) for each_of in lists.values() for each in each_of):
+        pod["volumes"] = [_volume(service)]
+    return {
+        "name": Leaf(name),
+        "componentType": Leaf(component),
+        **({} if is_scaled else {"replicas": replicas or Leaf(1)}),
+        **({"acceleratorTypes": types} if types else {}),
+        "template": merged(at(below, "spec", "template"), {"spec": pod}),
+    }
 
 
-def _config_maps(service: ModelService) -> Iterator[Tree]:
-    """Yield the ConfigMaps of the base, in the namespace of the service."""
-    own = {"metadata": picked(at(service.tree, "metadata"), "namespace")}
-    for config_map in items_at(service.base.get("configMaps")):
-        if isinstance(config_map, dict):
-            yield merged(own, config_map)
+def _mounts(container: Tree) -> bool:
+    return value_at(container, "mountModelVolume") is True
+
+
+def _container(container: Tree, service: ModelService) -> Tree:
+    fields = {key: container[key] for key in FIELDS if at(container, key) is not None}
+    if at(container, "args") is not None:
+        fields["args"] = service.render(container["args"])
+    if not _mounts(container):
+        return fields
+    path = container["mountModelVolume"].having(CACHE)
+    only_reads = {"readOnly": Leaf(value=True)} if service.model.claim else {}
+    own = items_at(fields, "env")
+    names = {text(value_at(entry, "name")) for entry in own}
+    env = [*own, *(entry for entry in _variables(service) if entry["name"].value not in names)]
+    mounts = {"volumeMounts": [{"name": Leaf(VOLUME), "mountPath": path, **only_reads}]}
+    return {**fields, **mounts, **({"env": env} if env else {})}
+
+
+def _variables(service: ModelService) -> Iterator[dict[str, Tree]]:
+    """Yield the variables of a container that mounts `hf://`."""
+    if service.model.claim:
+        return
+    yield {"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}
+    secret = at(service.spec, "modelArtifacts", "authSecretName")
+    if isinstance(secret, Leaf) and secret.value:
+        key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
+        yield {"name": Leaf(TOKEN), "valueFrom": key}
+
+
+def _volume(service: ModelService) -> Tree:
+    """Return the volume of the model's files."""
+    uri, size = (at(service.spec, "modelArtifacts", field) for field in ("uri", "size"))
+    name = {"name": uri.having(VOLUME)}
+    if service.model.claim:
+        claim = {"claimName": uri.having(service.model.claim), "readOnly": Leaf(value=True)}
+        return {**name, "persistentVolumeClaim": claim}
+    return {**name, "emptyDir": {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})}

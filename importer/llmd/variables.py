@@ -16,9 +16,8 @@ _LABEL: Final = 63
 class Artifact(NamedTuple):
     """The model's files by their URI."""
 
-    scheme: str
     claim: str
-    """Of `pvc://`, the claim."""
+    """Of `pvc://`, the claim; empty for `hf://`."""
     path: str
     """Of `hf://` the repository, of `pvc://` the path in the claim."""
 
@@ -28,8 +27,8 @@ def artifact(uri: str) -> Artifact | None:
     scheme, _, rest = uri.partition("://")
     claim, _, path = rest.partition("/")
     if scheme == "hf" and claim and path:
-        return Artifact(scheme, "", rest)
-    return Artifact(scheme, claim, path.strip("/")) if scheme == "pvc" and claim else None
+        return Artifact("", rest)
+    return Artifact(claim, path.strip("/")) if scheme == "pvc" and claim else None
 
 
 def sanitized(model: str) -> str:
@@ -41,16 +40,15 @@ def variables(service: Object, model: Artifact) -> Struct:
     """Return the root of the templates of a ModelService."""
     spec, name = mapping(service.get("spec")), text(metadata(service).get("name"))
     served = text(mapping(spec.get("routing")).get("modelName"))
-    mounted = f"{CACHE}/{model.path}" if model.scheme == "pvc" and model.path else CACHE
     return Struct(
         {
             "ModelServiceName": name,
             "ModelServiceNamespace": text(metadata(service).get("namespace")),
             "ModelName": served,
             "SanitizedModelName": sanitized(served),
-            "HFModelName": model.path if model.scheme == "hf" else "",
+            "HFModelName": "" if model.claim else model.path,
             "ModelPath": model.path,
-            "MountedModelPath": mounted,
+            "MountedModelPath": f"{CACHE}/{model.path}".rstrip("/") if model.claim else CACHE,
             "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
             "EPPServiceName": f"{name}-epp-service",
             "EPPDeploymentName": f"{name}-epp",
@@ -73,7 +71,7 @@ def functions(service: Object) -> Mapping[str, Function]:
     def port(name: str) -> int:
         number = ports.get(name)
         if type(number) is not int:
-            raise TemplateError(f"spec.routing.ports has no port {name[:60]!r}; llm-d itself would write -1")
+            raise TemplateError("spec.routing.ports has no such port; llm-d itself would write -1")
         return number
 
     return {**FUNCTIONS, "default": default, "getPort": port}

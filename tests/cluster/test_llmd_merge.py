@@ -18,7 +18,6 @@ DIFFERENCES: Final[dict[str, str]] = {
     "M16: a value in place of a source": "mergo keeps both, which the API server denies",
     "M16: a source in place of a value": "the same",
     "M16: a source in place of another": "the same",
-    "M17: no replicas": "mergo takes 0 for nothing written, and keeps the replicas of the base",
     "M18: a volume of the same name": "mergo adds it again, which the API server denies",
     "a mount of the same path": "the same",
 }
@@ -46,9 +45,7 @@ OF_PODS: Final = ("containers", "volumes")
 
 
 def deployment(fragment: Object) -> Object:
-    """Return a Deployment with fields of a container, of a pod, or with replicas."""
-    if "replicas" in fragment:
-        return {"spec": fragment}
+    """Return a Deployment with fields of a container or of a pod."""
     is_pod = any(field in fragment for field in OF_PODS)
     pod = fragment if is_pod else {"containers": [{"name": "vllm", **fragment}]}
     return {"spec": {"template": {"spec": pod}}}

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from importer.account import IGNORED, default
+from importer.account import default
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
@@ -151,19 +151,12 @@ def test_an_argument_that_is_no_text_stays() -> None:
     assert engine(made(base(decodeDeployment=DEPLOYMENT), asked))["args"][:2] == ["--port", 8000]
 
 
-def test_a_port_that_does_not_exist_is_named() -> None:
-    text = DEPLOYMENT.replace("engine", "api")
-
-    message = "spec.routing.ports has no port 'api'; llm-d itself would write -1 (FI966)"
-    assert problem(made(base(decodeDeployment=text), service())).endswith(message)
-
-
 @pytest.mark.parametrize(
     ("objects", "message"),
     [
         (
             [base(decodeDeployment=DEPLOYMENT.replace("engine", "api")), service()],
-            'spec.baseConfigMapRef: data.decodeDeployment of its BaseConfig, {{ "api" | getPort }}: ',
+            'data.decodeDeployment: {{ "api" | getPort }}: spec.routing.ports has no such',
         ),
         (
             [service()],
@@ -171,7 +164,7 @@ def test_a_port_that_does_not_exist_is_named() -> None:
         ),
         (
             [base(decodeDeployment="a: [", x="y"), service()],
-            "spec.baseConfigMapRef: its BaseConfig has no object in data.decodeDeployment: ",
+            "data.decodeDeployment: is not YAML: ",
         ),
         (
             [base(), service(modelArtifacts={"uri": "s3://bucket/x"})],
@@ -250,7 +243,6 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
         {"env": [{"name": "A", "value": ""}]},
         {"env": [{"name": "A", "valueFrom": SECRET, "value": ""}]},
     ),
-    "M17: no replicas": ({"replicas": 3}, {"replicas": 0}, {"replicas": 0}),
     "M18: a volume of the same name": (
         {"volumes": [{"name": "model-storage", "emptyDir": {}}, {"name": "x"}]},
         {"volumes": [{"name": "model-storage", "persistentVolumeClaim": {"claimName": "c"}}]},
@@ -331,20 +323,6 @@ def test_prefill_and_decode_become_roles_behind_a_router() -> None:
     assert not result.report.lost
 
 
-def test_services_keep_selecting_the_pods_of_their_role() -> None:
-    result = made(base(decodeDeployment=DEPLOYMENT, decodeService=SERVICE), service())
-    found = next(one for one in result.objects if one["kind"] == "Service")
-    pods = role(result)["template"]["metadata"]["labels"]
-
-    assert found["metadata"] == {"name": "llama-service-decode", "namespace": "llm"}
-    assert found["spec"]["selector"] == pods
-    assert pods == {
-        "llm-d.ai/inferenceServing": "true",
-        "llm-d.ai/model": "meta-llama-3-1",
-        "llm-d.ai/role": "decode",
-    }
-
-
 def test_config_maps_of_a_base_are_in_the_namespace_of_the_service() -> None:
     text = yaml.dump([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}} for name in "ab"])
 
@@ -374,11 +352,14 @@ def test_two_services_share_a_base() -> None:
 def test_what_is_lost_of_an_object_in_a_text_is_named() -> None:
     text = DEPLOYMENT.replace("  selector:", "  strategy: {type: Recreate}\n  selector:")
 
-    (line,) = made(base(decodeDeployment=text, nope="x", eppService=SERVICE), service()).report.lost
+    deployment, service_of_base = made(
+        base(decodeDeployment=text, nope="x", decodeService=SERVICE, eppService=SERVICE), service()
+    ).report.lost
 
-    assert line.path == "data.decodeDeployment"
-    reason = "of its object, spec.strategy.type are lost: write `rolloutStrategy` of the role"
-    assert line.outcome.reason == reason
+    assert (deployment.path, service_of_base.path) == ("data.decodeDeployment", "data.decodeService")
+    assert deployment.outcome.reason.startswith(
+        "of its object, spec.strategy.type are lost: a LeaderWorkerSet"
+    )
 
 
 @pytest.mark.parametrize("key", ["inferencePool", "inferenceModel", "eppService"])
@@ -389,13 +370,6 @@ def test_an_object_that_the_controller_makes_is_told(key: str) -> None:
 
     (line,) = (one for one in result.report.lines if one.path == f"data.{key}")
     assert line.outcome == default("the controller makes it by itself")
-
-
-def test_an_empty_value_overrides_nothing() -> None:
-    result = made(base(decodeDeployment=DEPLOYMENT), service(decode=container(image="")))
-
-    (line,) = (one for one in result.report.lines if one.path == "spec.decode.containers[0].image")
-    assert (line.outcome.kind, line.outcome.code) == ("dropped", IGNORED)
 
 
 def test_config_maps_of_others_stay() -> None:
