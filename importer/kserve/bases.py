@@ -45,8 +45,6 @@ class Merged:
     metadata: Tree
     namespace: str
     spec: Tree
-    authors: Tree
-    """The spec without presets."""
 
     @property
     def name(self) -> str:
@@ -84,12 +82,11 @@ def with_bases(
     model_name = text(value_at(asked, "model", "name") or service_name)
     root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
     complete = rendered(_served(merged(layers), asked), root, OF_KSERVE, in_json=True)
-    authors = rendered(merged(layers[len(known) :]), root, OF_KSERVE, in_json=True)
     stands = set(origins(complete))
     for origin in (origin for layer in layers for origin in origins(layer)):
         if origin not in stands and origin.path[:2] != ("spec", "baseRefs"):
             account.say(origin.document, OutcomeRule(origin.path, _OVERRIDDEN))
-    service = Merged(document, at(tree, "metadata"), namespace, complete, authors)
+    service = Merged(document, at(tree, "metadata"), namespace, complete)
     return service, frozenset((*known, *own))
 
 

@@ -58,11 +58,13 @@ OF_EVERY_SPEC: Final[tuple[OutcomeRule, ...]] = (
         "spec.router.route.http.refs",
         _lost("the route leads to KServe's pool: change its backend to the InferencePool of the service"),
     ),
-    rule("spec.router.scheduler.tokenizer", _PICKER_OF_ITS_OWN),
 )
 """By the path in an LLMInferenceService or an LLMInferenceServiceConfig."""
 _OF_AUTHORS: Final[tuple[OutcomeRule, ...]] = (
-    rule("spec.router.scheduler.template", _PICKER_OF_ITS_OWN),
+    *(
+        rule(f"spec.router.scheduler.{field}", _PICKER_OF_ITS_OWN)
+        for field in ("template", "labels", "annotations", "tokenizer")
+    ),
     rule(
         "spec.router.scheduler.pool.spec",
         _lost("the controller makes the InferencePool: its port and selector are its own"),

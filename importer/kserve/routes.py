@@ -12,22 +12,16 @@ from intent.names import api_name
 from intent.pickers.configuration import check_config
 from intent.shapes import text
 
-CONTAINER: Final = "epp"
 API_PORT: Final = 80
 _POOL: Final = default("a rule without backends leads to the pool of the service")
 _SERVICE: Final = default(f"the Service of the leaders has the port {API_PORT}")
-_OVERRIDES: Final = ("resources", "env", "envFrom", "imagePullPolicy")
-"""Fields of the endpoint picker's container that hold for any release of it."""
 PICKER: Final = "llm-d-0.10"
 """The release of the endpoint picker of KServe after 0.20, for a configuration of its author."""
 GATEWAY_API: Final = "gateway.networking.k8s.io"
 
 
 def router(service: Merged, *, split: bool, account: Account) -> tuple[Tree, Tree]:
-    """Return the role `router`, or None; and an HTTPRoute that needs no endpoint picker, or None.
-
-    Of the picker's pods, only what the author of the service asks for is taken over.
-    """
+    """Return the role `router`, or None; and an HTTPRoute that needs no endpoint picker, or None."""
     route = _route(service, account)
     scheduler = at(service.spec, "router", "scheduler")
     if scheduler is None:
@@ -43,9 +37,6 @@ def router(service: Merged, *, split: bool, account: Account) -> tuple[Tree, Tre
         role |= _configuration(inline, account)
     if split and "endpointPickerConfig" not in role:
         role["strategy"] = Leaf("pd-disaggregation")
-    template = _template(at(service.authors, "router", "scheduler"))
-    if template and "pool" not in role:
-        role["template"] = template
     if route:
         role["httproute"] = route
     return role, None
@@ -60,18 +51,6 @@ def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
         return {"endpointPickerConfig": Leaf(config, tuple(origins(inline)))}
     account.leave(inline, dropped(NO_COUNTERPART, f"the endpoint picker refuses it: {error.message}"))
     return {}
-
-
-def _template(scheduler: Tree) -> Tree:
-    """Return the changes of the endpoint picker's pods that its author asks for; None if there are none."""
-    metadata = {key: own for key in ("labels", "annotations") if (own := fields_at(scheduler, key))}
-    containers = items_at(scheduler, "template", "containers")
-    main: dict[str, Tree] = next((each for each in containers if value_at(each, "name") == "main"), {})
-    changed = picked(main, *_OVERRIDES)
-    if not metadata and not changed:
-        return None
-    containers = [{"name": main["name"].having(CONTAINER), **changed}] if changed else []
-    return {**({"metadata": metadata} if metadata else {}), "spec": {"containers": containers}}
 
 
 # --- routes -------------------------------------------------------------------------------------------

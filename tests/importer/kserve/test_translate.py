@@ -72,7 +72,10 @@ WHOLE: Final = service(
             "ingress": {"refs": [{"name": "i"}]},
             "scheduler": {"replicas": 2, "template": main(args=["--v", "2"]), "labels": {"tier": "epp"}},
         },
-        "template": main(),
+        "template": {
+            **main(),
+            "initContainers": [{"name": "storage-initializer", "env": [{"name": "A", "value": "1"}]}],
+        },
     },
     uid="u",
 )
@@ -243,12 +246,6 @@ def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
     assert [one["name"] for one in decode["template"]["spec"]["initContainers"]] == ["routing-proxy"]
 
 
-def test_the_endpoint_picker_has_the_replicas_of_kserves() -> None:
-    obj = made(service({"model": MODEL, "template": main(), "router": {"scheduler": {"replicas": 2}}}))
-
-    assert obj["metadata"]["annotations"]["fusioninfer.io/picker-replicas"] == "2"
-
-
 def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     flags = ["--pool-group=inference.networking.x-k8s.io", "--enable-ssrf-protection=true", "--port=8000"]
     sidecar = {"name": "llm-d-routing-sidecar", "image": "sidecar:1", "command": ["/app/pd-sidecar", *flags]}
@@ -266,20 +263,10 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     ]
 
 
-FILES: Final = {"name": "fusioninfer-model", "mountPath": "/mnt/models"}
+def test_the_endpoint_picker_has_the_replicas_of_kserves() -> None:
+    obj = made(service({"model": MODEL, "template": main(), "router": {"scheduler": {"replicas": 2}}}))
 
-
-@pytest.mark.parametrize(
-    ("uri", "expected"), [("hf://a/b", [["hf://a/b", "/mnt/models"]]), ("pvc://claim/a", [])]
-)
-def test_changes_of_the_init_container_stay_where_something_is_downloaded(uri: str, expected: Any) -> None:
-    first = {"name": "storage-initializer", "args": ["no"], "env": [{"name": "A", "value": "1"}]}
-    obj = service({"model": {"uri": uri}, "template": {**main(), "initContainers": [first]}})
-    containers = role(made(obj), "worker")["template"]["spec"].get("initContainers", [])
-
-    assert [one["args"] for one in containers] == expected
-    assert [one for one in containers if not (one["image"] and one["volumeMounts"] == [FILES])] == []
-    assert outcomes(obj)["spec.template.initContainers[0].args[0]"] == ("dropped", IGNORED)
+    assert obj["metadata"]["annotations"]["fusioninfer.io/picker-replicas"] == "2"
 
 
 def test_a_base_is_below_the_service_and_above_the_preset() -> None:
@@ -328,7 +315,8 @@ def test_no_field_of_the_api_is_unknown() -> None:
         ("spec.router.route.group", ("dropped", NO_COUNTERPART)),
         ("spec.router.gateway.refs[0].sectionName", ("translated", "")),
         ("spec.router.scheduler.template.containers[0].args[0]", ("dropped", NO_COUNTERPART)),
-        ("spec.router.scheduler.labels.tier", ("translated", "")),
+        ("spec.router.scheduler.labels.tier", ("dropped", NO_COUNTERPART)),
+        ("spec.template.initContainers[0].env[0].name", ("dropped", NO_COUNTERPART)),
         ("spec.scaling.maxReplicas", ("dropped", NO_COUNTERPART)),
         ("spec.labels.team", ("translated", "")),
         ("metadata.name", ("kept", "")),
