@@ -7,12 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from importer.account import MISSING, OVERRIDDEN, Account, OutcomeRule, UntranslatableError, dropped
+from importer.account import (
+    MISSING,
+    OVERRIDDEN,
+    Account,
+    OutcomeRule,
+    UntranslatableError,
+    dropped,
+    service_name,
+)
 from importer.expressions import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, data
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
-from intent.commands import command, named
 from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
@@ -23,6 +30,7 @@ HOME: Final = "default"
 """The namespace of a service that names none."""
 _NOT_SHIPPED: Final = "-worker-pipeline-parallel"
 """The end of the names of presets that KServe asks for, and does not install."""
+_GET_PRESETS: Final = f"kubectl get llminferenceserviceconfig -n {SYSTEM} -o yaml"
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "another base, or the service, has a value for it")
 
 
@@ -60,15 +68,10 @@ def with_bases(
     Raises:
         UntranslatableError: a base is missing, or a template cannot be rendered.
     """
-    spec, service_name = at(tree, "spec"), text(value_at(tree, "metadata", "name"))
-    if not service_name:
-        raise UntranslatableError("metadata.name", "is missing: write the name")
+    spec, name = at(tree, "spec"), service_name(tree)
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service")
     names = [text(value_at(ref, "name")) for ref in items_at(spec, "baseRefs")]
-    if "" in names:
-        where = f"spec.baseRefs[{names.index('')}].name"
-        raise UntranslatableError(where, "is missing: write the name of the base")
     namespace = text(value_at(tree, "metadata", "namespace")) or HOME
     refs = {name: _key(configs, namespace, name) for name in names}
     own = [key for key in map(refs.get, names) if key]
@@ -79,7 +82,7 @@ def with_bases(
         raise UntranslatableError(where, _not_in_files(lacks), MISSING)
     known = [key for key in asked_for.values() if key]
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
-    model_name = text(value_at(asked, "model", "name") or service_name)
+    model_name = text(value_at(asked, "model", "name") or name)
     root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
     complete = rendered(_served(merged(layers), asked), root, OF_KSERVE, in_json=True)
     stands = set(origins(complete))
@@ -110,20 +113,13 @@ def _served(spec: Tree, asked: Tree) -> Tree:
 
 def _not_in_files(names: Sequence[str]) -> str:
     """Return the message about all bases and presets that are missing."""
-    of_system = [name for name in names if name.startswith(PRESET)]
-    if lacking := [name for name in of_system if name.endswith(_NOT_SHIPPED)]:
+    if lacking := [name for name in names if name.startswith(PRESET) and name.endswith(_NOT_SHIPPED)]:
         return (
             f"`pipeline` with `worker` needs the LLMInferenceServiceConfig {lacking[0]}, which no release of "
             "KServe has: add your own, or remove `pipeline` here and set it in the InferenceService"
         )
-    presets = ("llminferenceserviceconfig", "-n", SYSTEM, *map(named, of_system))
-    get = command("kubectl", "get", *presets, "-o", "yaml")
-    bases = len(names) - len(of_system)
-    how = (*((get,) if of_system else ()), *(("the files of the bases",) if bases else ()))
-    shown, verb = ", ".join(name[:80] for name in names), "are" if len(names) > 1 else "is"
-    return (
-        f"needs the LLMInferenceServiceConfig {shown}, which {verb} not in the files: add {' and '.join(how)}"
-    )
+    shown = ", ".join(name[:80] or "without a name" for name in names)
+    return f"needs the LLMInferenceServiceConfig {shown}: add the file; {_GET_PRESETS} prints presets"
 
 
 # --- presets ------------------------------------------------------------------------------------------

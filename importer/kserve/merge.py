@@ -40,26 +40,21 @@ def _over(field: str, below: Tree, above: Tree) -> Tree:
     if isinstance(above, list):
         keys = MERGE_KEYS.get(field)
         return _items(keys[0], below, above) if keys and isinstance(below, list) else above
-    is_same = isinstance(below, Leaf) and type(below.value) is type(above.value)
-    if is_same and below.value == above.value:
-        return Leaf(below.value, below.origins + above.origins)
     is_empty_object = above.value == {} and isinstance(below, dict)
     return below if is_empty_object or not _counts(field, above.value) else above
 
 
 def _objects(field: str, below: Tree, above: dict[str, Tree]) -> Tree:
     known = below if isinstance(below, dict) else {}
+    if field in MAPS:
+        return {**known, **above}
     fields = dict(known)
     for name, value in above.items():
         if name in known:
-            fields[name] = _over(MAP if field in MAPS else name, known[name], value)
-        elif field in MAPS or not isinstance(value, Leaf) or _is_set(name, value.value):
+            fields[name] = _over(name, known[name], value)
+        elif not isinstance(value, Leaf) or _is_set(name, value.value):
             fields[name] = value
     return fields
-
-
-MAP: Final = ""
-"""The field of a value of a map."""
 
 
 def _items(key: str, below: list[Tree], above: list[Tree]) -> Tree:
@@ -77,7 +72,7 @@ def _name(item: Tree, key: str) -> Any:
 
 def _counts(field: str, value: Any) -> bool:
     """Return whether a value replaces another one."""
-    return value is not None and (field in POINTERS or field == MAP or bool(value) or value == {})
+    return value is not None and (field in POINTERS or bool(value) or value == {})
 
 
 def _is_set(field: str, value: Any) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from importer.account import IGNORED, Account, ByHand, default, dropped
+from importer.account import IGNORED, NO_COUNTERPART, Account, ByHand, dropped
 from importer.kserve.bases import Merged
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
@@ -20,12 +20,14 @@ PASSED_LABELS: Final = ("kueue.x-k8s.io",)
 ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
 _TYPES: Final = {"prefill": "prefiller", "decode": "decoder", "worker": "worker"}
 """The roles of a service, with their component types."""
-_THEIRS: Final = ("serving.kserve.io/", "internal.serving.kserve.io/")
+_THEIRS: Final = "serving.kserve.io/"
 _MOUNTED_BY_AUTHOR: Final = dropped(
     IGNORED, "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
 )
-
-
+_NOT_READ: Final = dropped(
+    NO_COUNTERPART,
+    "FusionInfer does not read it: see `replicas` and, for DRA, `resourceClaims` of the template",
+)
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 
 
@@ -61,9 +63,8 @@ def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
     own = picked(service.metadata, "name", "namespace")
     for key, added in (("labels", {}), ("annotations", ours)):
         fields = fields_at(service.metadata, key)
-        theirs = [value for name, value in fields.items() if name.startswith(_THEIRS)]
-        account.leave(theirs, default("it is for KServe's controller"))
-        kept = {name: value for name, value in fields.items() if not name.startswith(_THEIRS)} | added
+        account.leave([value for name, value in fields.items() if name.startswith(_THEIRS)], _NOT_READ)
+        kept = {name: value for name, value in fields.items() if _THEIRS not in name} | added
         own |= {key: kept} if kept else {}
     return own
 

@@ -24,13 +24,13 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
     bases = {number: _key(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
     configs = {key: placed[number] for number, key in bases.items() if key.name}
     for number in (number for number in placed if number not in bases):
-        account.say(number, *drops.OF_SERVICES)
+        account.say(number, *drops.OF_AUTHORS)
         with account.importing(number):
             service, keys = with_bases(number, placed[number], configs, account)
             account.objects += translated(service, account)
             used |= keys
     for number, key in bases.items():
-        rules = drops.OF_PRESETS if key.name.startswith(PRESET) else drops.OF_BASES
+        rules = drops.OF_PRESETS if key.name.startswith(PRESET) else drops.OF_AUTHORS
         account.say(number, *(rules if key in used else (drops.UNUSED,)))
 
 

@@ -74,7 +74,6 @@ def _workload(fields: Mapping[str, Any]) -> dict[str, Value]:
     sizes = mapping(fields.get("parallelism"))
     parallelism = {f"{name[:1].upper()}{name[1:]}": _pointer(sizes.get(name)) for name in _SIZES}
     return {
-        "Replicas": _pointer(fields.get("replicas")),
         "Parallelism": struct("parallelism", {**parallelism, "Expert": sizes.get("expert") is True}),
         "Template": pod("template"),
         "Worker": pod("worker"),
@@ -99,11 +98,10 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "ModelBasedRoutingHeaderName": HEADER,
         "InferencePoolNamespacedName": f"{namespace}/{child_name(name, '-inference-pool')}",
     }
-    model = Struct({"Name": Pointer(model_name), "URI": text(mapping(spec.get("model")).get("uri"))})
     prefill = spec.get("prefill")
     fields = {
         **_workload(spec),
-        "Model": model,
+        "Model": Struct({"Name": Pointer(model_name)}),
         "Prefill": Struct(_workload(prefill)) if isinstance(prefill, dict) else None,
     }
     return Struct(

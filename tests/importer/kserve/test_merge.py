@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from importer.kserve.merge import merged
-from importer.leaves import Leaf, Origin, origins, plain, tagged
+from importer.leaves import plain, tagged
 
 ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
     ("a later value wins", {"a": 1}, {"a": 2}, {"a": 2}),
@@ -62,13 +62,3 @@ ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
 )
 def test_a_row(below: Any, above: Any, expected: Any) -> None:
     assert plain(merged([tagged(0, below), tagged(1, above)])) == expected
-
-
-def test_equal_values_have_both_origins() -> None:
-    found = merged([tagged(0, {"a": 1, "b": 1}), tagged(1, {"a": 1, "b": True})])
-
-    assert found == {
-        "a": Leaf(1, (Origin(0, ("a",)), Origin(1, ("a",)))),
-        "b": Leaf(True, (Origin(1, ("b",)),)),
-    }
-    assert set(origins(found)) == {(0, ("a",)), (1, ("a",)), (1, ("b",))}
