@@ -1,6 +1,6 @@
 """Objects of other systems as ours, with a report on each of their fields. Pure.
 
-`table`      the importers by group and kind: `kserve`, `llmd`, `lws` and `upstream`
+`table`      the importers by group and kind: `kserve`, `llmd` and `lws`
 `leaves`     the leaves of an object, and trees that carry their origins
 `stored`     the parts of an object that no manifest has
 `account`    what the importers make: the output, and the outcome of what is left out

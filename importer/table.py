@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from importer import lws, upstream
+from importer import lws
 from importer.account import IGNORED, Account, OutcomeRule, Problem, UntranslatableError, dropped
 from importer.kserve import translate as kserve
 from importer.leaves import Tree, plain, tagged
@@ -79,7 +79,6 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
         | _kinds("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
         lws.translate,
     ),
-    Importer("FusionInfer", _kinds(upstream.GROUP, upstream.KIND), upstream.translate),
 )
 """One row a system. Of their outputs, the first row's come first."""
 OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)

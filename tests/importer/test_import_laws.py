@@ -15,7 +15,6 @@ from importer.table import import_all
 from intent import Object
 from tests.importer import test_llmd as llmd
 from tests.importer import test_lws as lws
-from tests.importer import test_upstream as upstream
 from tests.importer.kserve.bases import PRESETS, config, service
 from tests.tiers import count
 
@@ -23,7 +22,6 @@ MAIN: Final = [{"name": "main", "env": [{"name": "A", "value": "{{ .Name }}"}]}]
 INPUTS: Final[dict[str, list[Object]]] = {
     **{f"LWS, {name}": [row[0]] for name, row in lws.RECOGNISED.items()},
     **{f"LWS, {name}": [row[0]] for name, row in lws.KEPT.items()},
-    **{f"FusionInfer, {name}": [one] for name, one in upstream.SERVICES.items()},
     "llm-d, prefill and decode": [
         llmd.base(decodeDeployment=llmd.DEPLOYMENT, prefillDeployment=llmd.DEPLOYMENT, httpRoute=llmd.ROUTE),
         llmd.service(prefill=llmd.container(mountModelVolume=True, args=["{{ .ModelName }}"], image="")),
