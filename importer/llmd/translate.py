@@ -9,9 +9,7 @@ from importer.account import (
     IGNORED,
     MISSING,
     NO_COUNTERPART,
-    OVERRIDDEN,
     Account,
-    Outcome,
     UntranslatableError,
     default,
     dropped,
@@ -114,47 +112,34 @@ def _base(number: int, tree: Tree, service: ModelService, account: Account) -> M
 
 # --- decided outcomes ---------------------------------------------------------------------------------
 
-_USED: Final = default("the output has what llm-d makes of it")
-_OURS: Final = default("the controller makes it by itself")
-_OVERRIDDEN: Final = dropped(OVERRIDDEN, "the ModelService has another value")
+_USED: Final = default("the output has it, or the controller makes it by itself")
 _PICKER: Final = dropped(
     NO_COUNTERPART,
     "the endpoint picker is another release: see `template` and `endpointPickerConfig` of the router",
 )
 _SERVICE: Final = dropped(NO_COUNTERPART, "clients call the Service NAME-api: write others yourself")
-_OF_DEPLOYMENTS: Final[Mapping[str, Outcome]] = {
-    "": dropped(
-        NO_COUNTERPART,
-        "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role",
-    ),
-    **dict.fromkeys(
-        (".apiVersion", ".kind", ".metadata.name", ".metadata.namespace", ".spec.selector"), _OURS
-    ),
-    **dict.fromkeys((".spec.replicas", ".spec.template"), _OVERRIDDEN),
-}
-"""By the path in a Deployment."""
-OF_BASES: Final = tuple(
-    rule(path, outcome)
-    for path, outcome in {
-        **dict.fromkeys(("apiVersion", "kind", "metadata", "immutable", "data"), _USED),
-        **{f"data.{role}Deployment{path}": each for role in ROLES for path, each in _OF_DEPLOYMENTS.items()},
-        **dict.fromkeys(("data.prefillService", "data.decodeService"), _SERVICE),
-        "data.configMaps": _OVERRIDDEN,
-        **dict.fromkeys(
-            (f"data.{key}" for key in ("httpRoute", "inferencePool", "inferenceModel", "eppService")), _OURS
-        ),
-        "data.eppDeployment": _PICKER,
-        "data.*": dropped(IGNORED, "llm-d reads no such key"),
-    }.items()
+_DEPLOYMENT: Final = dropped(
+    NO_COUNTERPART, "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
+)
+_OF_DEPLOYMENTS: Final = (
+    *("apiVersion", "kind", "metadata.name", "metadata.namespace"),
+    *("spec.selector", "spec.replicas", "spec.template"),
+)
+"""What the output has of a Deployment, as far as the ModelService has no other value."""
+OF_BASES: Final = (  # of two rules for a path, the first one counts
+    *(rule(path, _USED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),
+    *(rule(f"data.{role}Deployment", _DEPLOYMENT) for role in ROLES),
+    *(rule(f"data.{role}Service", _SERVICE) for role in ROLES),
+    rule("data.eppDeployment", _PICKER),
+    *(rule(f"data.{key}", _USED) for key in (*KEYS, "eppService")),
+    rule("data.*", dropped(IGNORED, "llm-d reads no such key")),
+    *(rule(f"data.{role}Deployment.{path}", _USED) for role in ROLES for path in _OF_DEPLOYMENTS),
+)
+_REPLICAS: Final = dropped(
+    NO_COUNTERPART, "with decoupleScaling, an autoscaler counts: the role begins with 1"
 )
 OF_SERVICES: Final = (
     *(rule(path, _USED) for path in ("apiVersion", "kind", "spec")),
     rule("spec.endpointPicker", _PICKER),
-    *(
-        rule(
-            f"spec.{role}.replicas",
-            dropped(NO_COUNTERPART, "with decoupleScaling, an autoscaler counts: the role begins with 1"),
-        )
-        for role in ROLES
-    ),
+    *(rule(f"spec.{role}.replicas", _REPLICAS) for role in ROLES),
 )
