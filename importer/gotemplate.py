@@ -96,13 +96,6 @@ class _Word(NamedTuple):
     text: str
 
 
-class _Command(NamedTuple):
-    """A function with its operands; without a name, one operand alone."""
-
-    name: str
-    operands: Sequence[_Word]
-
-
 def _parts(source: str) -> Iterator[tuple[str, re.Match[str] | None]]:
     """Yield each text, trimmed as the actions beside it say, and the action after it; None after the last."""
     position, is_trimmed = 0, False
@@ -128,41 +121,38 @@ def _words(inside: str) -> Iterator[_Word]:
         position = word.end()
 
 
-def _commands(words: Iterable[_Word], functions: Mapping[str, Function]) -> list[_Command]:
+def _commands(words: Iterable[_Word], functions: Mapping[str, Function]) -> list[list[_Word]]:
     """Return the commands of a pipeline: each gets the value of the one before as its last argument."""
-    operands: list[list[_Word]] = [[]]
+    commands: list[list[_Word]] = [[]]
     for word in words:
         if word.kind == "pipe":
-            operands.append([])
+            commands.append([])
         else:
-            operands[-1].append(word)
-    return [_command(words, functions, is_first=words is operands[0]) for words in operands]
-
-
-def _command(words: list[_Word], functions: Mapping[str, Function], *, is_first: bool) -> _Command:
-    names = [word.text for word in words if word.kind == "name"]
-    for name in names:
-        if name not in functions and name not in _DECIDES:
-            raise TemplateError(f"{name} is not supported")
-    name = names[0] if names and words[0].kind == "name" else ""
-    operands = words[1:] if name else words
-    if names[1:] or (names and not name):
-        raise TemplateError(f"{names[-1]} cannot be an argument")
-    if is_first and not operands:
-        raise TemplateError("a value is missing")
-    if not name and (not is_first or len(operands) > 1 or operands[0].kind == "nil"):
-        raise TemplateError("only a function takes a value")
-    return _Command(name, operands)
+            commands[-1].append(word)
+    for command in commands:
+        names = [n for n, word in enumerate(command) if word.kind == "name"]
+        for name in (command[n].text for n in names):
+            if name not in functions and name not in _DECIDES:
+                raise TemplateError(f"{name} is not supported")
+        if names not in ([], [0]):
+            raise TemplateError(f"{command[names[-1]].text} cannot be an argument")
+        is_first = command is commands[0]
+        if is_first and len(command) == len(names):
+            raise TemplateError("a value is missing")
+        if not names and (not is_first or len(command) > 1 or command[0].kind == "nil"):
+            raise TemplateError("only a function takes a value")
+    return commands
 
 
 # --- evaluation ---------------------------------------------------------------------------------------
 
 
-def _value(commands: Iterable[_Command], root: Struct, functions: Mapping[str, Function]) -> Value:
+def _value(commands: Iterable[list[_Word]], root: Struct, functions: Mapping[str, Function]) -> Value:
     """Return the value of the last command."""
     piped: tuple[Value, ...] = ()
-    for name, operands in commands:
-        values = chain((_operand(word, root) for word in operands), piped)
+    for command in commands:
+        name = command[0].text if command[0].kind == "name" else ""
+        values = chain((_operand(word, root) for word in command[bool(name) :]), piped)
         piped = (_called(name, values, functions) if name else next(values),)
     return piped[0]
 

@@ -48,6 +48,7 @@ _OF_SPECS: Final[Mapping[str, Outcome]] = {
     "router.route.http.refs": _lost(
         "the route leads to KServe's pool: change its backend to the InferencePool of the service"
     ),
+    "router.scheduler.replicas": _lost("write the annotation fusioninfer.io/picker-replicas"),
     "router.scheduler.template": _PICKER,
     "router.scheduler.labels": _PICKER,
     "router.scheduler.annotations": _PICKER,

@@ -9,7 +9,7 @@ from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
-from intent.annotations import LAUNCHER, PICKER, PICKER_REPLICAS, SKIP
+from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import text
 
@@ -42,29 +42,21 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     obj = {
         "apiVersion": Leaf(API_VERSION),
         "kind": Leaf(KIND),
-        "metadata": _metadata(service, account, _annotations(routing, spec)),
+        "metadata": _metadata(service, routing, account),
         "spec": {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]},
     }
     return obj, *([route] if route else [])
 
 
-def _annotations(routing: Tree, spec: Tree) -> dict[str, Tree]:
-    """Return our annotations for the endpoint picker that KServe has: its release, and its replicas."""
-    notes: dict[str, Tree] = {}
-    if any(key in fields_at(routing) for key in ("endpointPickerConfig", "configRef")):
-        notes[PICKER] = Leaf(GENERATION)
-    replicas = at(spec, "router", "scheduler", "replicas")
-    if routing and isinstance(replicas, Leaf):
-        notes[PICKER_REPLICAS] = replicas.having(str(replicas.value))
-    return notes
-
-
-def _metadata(service: Merged, account: Account, ours: dict[str, Tree]) -> Tree:
+def _metadata(service: Merged, routing: Tree, account: Account) -> Tree:
+    """Return the metadata; with KServe's release of the endpoint picker, if that is configured."""
     own = picked(service.metadata, "name", "namespace")
-    for key, added in (("labels", {}), ("annotations", ours)):
+    is_configured = not fields_at(routing).keys().isdisjoint(("endpointPickerConfig", "configRef"))
+    ours = {"annotations": {PICKER: Leaf(GENERATION)}} if is_configured else {}
+    for key in ("labels", "annotations"):
         fields = fields_at(service.metadata, key)
         account.leave([value for name, value in fields.items() if name.startswith(_THEIRS)], _NOT_READ)
-        kept = {name: value for name, value in fields.items() if _THEIRS not in name} | added
+        kept = {name: value for name, value in fields.items() if _THEIRS not in name} | ours.get(key, {})
         own |= {key: kept} if kept else {}
     return own
 

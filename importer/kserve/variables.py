@@ -1,39 +1,27 @@
 """What the Go templates in a service and its bases refer to: its fields by their names in Go, and functions.
 
-Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `ReplaceVariables`; `ChildName` of
-knative.dev/pkg `kmeta/names.go`. Templates see the service as its author wrote it, without its bases.
+Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `ReplaceVariables`. Templates see
+the service as its author wrote it, without its bases.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, TemplateError, Value
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
 from intent.shapes import mapping, text
 
 GATEWAY: Final = "kserve-ingress-gateway"
 SYSTEM: Final = "kserve"
 HEADER: Final = "X-Gateway-Model-Name"
 """Of KServe's own configuration, its defaults. TLS between pods is off: FusionInfer's endpoints have none."""
-_LONGEST: Final = 63
-_HEAD: Final = _LONGEST - 32
 _GRACE: Final = 60
 _LEFT: Final = 5
 """Seconds that remain of the grace period after the engine's own time to shut down."""
 
 
 def child_name(parent: str, suffix: str) -> str:
-    """Return the name of an object that belongs to another one, with a hash if it is too long.
-
-    Raises:
-        TemplateError: the suffix alone is too long.
-    """
-    if len(parent) <= _LONGEST - len(suffix):
-        return parent + suffix
-    if len(suffix) >= _HEAD:
-        raise TemplateError(f"the suffix of a name has {_HEAD} characters or more")
-    digest = hashlib.md5(parent.encode(), usedforsecurity=False).hexdigest()
-    return parent[: _HEAD - len(suffix)] + digest + suffix
+    """Return the name of an object of KServe's. It shortens long ones, and the output has none of them."""
+    return parent + suffix
 
 
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
@@ -77,7 +65,7 @@ def _workload(fields: Mapping[str, Any]) -> dict[str, Value]:
         "Parallelism": struct("parallelism", {**parallelism, "Expert": sizes.get("expert") is True}),
         "Template": pod("template"),
         "Worker": pod("worker"),
-        "KVCacheOffloading": struct("kvCacheOffloading", {}),
+        "KVCacheOffloading": None,
     }
 
 

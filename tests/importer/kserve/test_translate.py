@@ -263,12 +263,6 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     ]
 
 
-def test_the_endpoint_picker_has_the_replicas_of_kserves() -> None:
-    obj = made(service({"model": MODEL, "template": main(), "router": {"scheduler": {"replicas": 2}}}))
-
-    assert obj["metadata"]["annotations"]["fusioninfer.io/picker-replicas"] == "2"
-
-
 def test_a_base_is_below_the_service_and_above_the_preset() -> None:
     obj = made(BASED)
 
@@ -315,6 +309,7 @@ def test_no_field_of_the_api_is_unknown() -> None:
         ("spec.router.route.group", ("dropped", NO_COUNTERPART)),
         ("spec.router.gateway.refs[0].sectionName", ("translated", "")),
         ("spec.router.scheduler.template.containers[0].args[0]", ("dropped", NO_COUNTERPART)),
+        ("spec.router.scheduler.replicas", ("dropped", NO_COUNTERPART)),
         ("spec.router.scheduler.labels.tier", ("dropped", NO_COUNTERPART)),
         ("spec.template.initContainers[0].env[0].name", ("dropped", NO_COUNTERPART)),
         ("spec.scaling.maxReplicas", ("dropped", NO_COUNTERPART)),
