@@ -3,9 +3,9 @@
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from importer.account import (
     MISSING,
@@ -34,14 +34,8 @@ _GET_PRESETS: Final = f"kubectl get llminferenceserviceconfig -n {SYSTEM} -o yam
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "another base, or the service, has a value for it")
 
 
-class ConfigKey(NamedTuple):
-    """Namespace and name of an LLMInferenceServiceConfig."""
-
-    namespace: str
-    name: str
-
-
-Configs = Mapping[ConfigKey, Tree]
+ConfigKey = tuple[str, str]
+"""Namespace and name of an LLMInferenceServiceConfig."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +45,13 @@ class Merged:
     document: int
     """Its index in the input."""
     metadata: Tree
+    name: str
     namespace: str
     spec: Tree
 
-    @property
-    def name(self) -> str:
-        """The name of the service."""
-        return text(value_at(self.metadata, "name"))
-
 
 def with_bases(
-    document: int, tree: Tree, configs: Configs, account: Account
+    document: int, tree: Tree, configs: Mapping[ConfigKey, Tree], account: Account
 ) -> tuple[Merged, frozenset[ConfigKey]]:
     """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
 
@@ -89,13 +79,13 @@ def with_bases(
     for origin in (origin for layer in layers for origin in origins(layer)):
         if origin not in stands and origin.path[:2] != ("spec", "baseRefs"):
             account.say(origin.document, OutcomeRule(origin.path, _OVERRIDDEN))
-    service = Merged(document, at(tree, "metadata"), namespace, complete)
+    service = Merged(document, at(tree, "metadata"), name, namespace, complete)
     return service, frozenset((*known, *own))
 
 
-def _key(configs: Configs, namespace: str, name: str) -> ConfigKey | None:
+def _key(configs: Container[ConfigKey], namespace: str, name: str) -> ConfigKey | None:
     """Return the config of a name: in the namespace of the service, else of KServe, else without one."""
-    candidates = (ConfigKey(space, name) for space in (namespace, SYSTEM, ""))
+    candidates = ((space, name) for space in (namespace, SYSTEM, ""))
     return next((key for key in candidates if key in configs), None)
 
 

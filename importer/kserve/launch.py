@@ -56,8 +56,9 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
     evaluated = _EVALUATED.search(words[2]) if len(words) in (3, 4) else None
     if evaluated is None or words[0] not in SHELLS or words[1] != "-c":
         return None
-    named = ((text(value_at(entry, "name")), entry) for entry in items_at(container, "env"))
-    env = {name: at(entry, "value") for name, entry in named if name}
+    env = {text(value_at(entry, "name")): at(entry, "value") for entry in items_at(container, "env")}
+    texts = {name: value_at(value) for name, value in env.items()}
+    pod = GroupPod(env={name: value if isinstance(value, str) else None for name, value in texts.items()})
     script: Leaf = command[2]
     values: dict[str, Sequence[Tree]] = {
         **dict.fromkeys(_EMPTY, ()),
@@ -69,7 +70,7 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
     line = evaluated["line"].replace("\\\n", " ").replace('"', "")
     try:
         leaves = [leaf for word in _without_ours(line.split()[2:]) for leaf in _leaves(word, script, values)]
-        return tuple(part for leaf in leaves for part in _split(leaf, env))
+        return tuple(part for leaf in leaves for part in _split(leaf, pod))
     except StaysError:
         return None
 
@@ -97,16 +98,14 @@ def _leaves(word: str, script: Leaf, values: Mapping[str, Sequence[Tree]]) -> Se
     return values[name] if name in values else [script.having(default)]
 
 
-def _split(leaf: Tree, env: Mapping[str, Tree]) -> list[Leaf]:
+def _split(leaf: Tree, pod: GroupPod) -> list[Leaf]:
     """Return the words of a text as `eval` reads it; references to variables become those of the kubelet.
 
     The text stands between two words that have to be there again: it is no comment, and ends no command.
     """
     if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
         raise StaysError("an argument is no text")
-    values = {name: value_at(value) for name, value in env.items()}
-    texts = {name: value if isinstance(value, str) else None for name, value in values.items()}
-    started = commands(leaf.having(f"begin {leaf.value} end"), (), GroupPod(env=texts))
+    started = commands(leaf.having(f"begin {leaf.value} end"), (), pod)
     words = list(started[0].words)
     if len(started) > 1 or (words[0].value, words[-1].value) != ("begin", "end"):
         raise StaysError("a shell does more than pass an argument on")

@@ -40,8 +40,9 @@ def _over(field: str, below: Tree, above: Tree) -> Tree:
     if isinstance(above, list):
         keys = MERGE_KEYS.get(field)
         return _items(keys[0], below, above) if keys and isinstance(below, list) else above
-    is_empty_object = above.value == {} and isinstance(below, dict)
-    return below if is_empty_object or not _counts(field, above.value) else above
+    if above.value == {}:
+        return below if isinstance(below, dict) else above
+    return above if above.value or (field in POINTERS and above.value is not None) else below
 
 
 def _objects(field: str, below: Tree, above: dict[str, Tree]) -> Tree:
@@ -52,7 +53,7 @@ def _objects(field: str, below: Tree, above: dict[str, Tree]) -> Tree:
     for name, value in above.items():
         if name in known:
             fields[name] = _over(name, known[name], value)
-        elif not isinstance(value, Leaf) or _is_set(name, value.value):
+        elif not isinstance(value, Leaf) or value.value not in (None, []):
             fields[name] = value
     return fields
 
@@ -68,14 +69,3 @@ def _items(key: str, below: list[Tree], above: list[Tree]) -> Tree:
 def _name(item: Tree, key: str) -> Any:
     value = item.get(key) if isinstance(item, dict) else item
     return value.value if isinstance(value, Leaf) and not isinstance(value.value, dict | list) else id(item)
-
-
-def _counts(field: str, value: Any) -> bool:
-    """Return whether a value replaces another one."""
-    return value is not None and (field in POINTERS or bool(value) or value == {})
-
-
-def _is_set(field: str, value: Any) -> bool:
-    """Return whether a value that no earlier layer has is one: null is none, and `[]` is none in Go."""
-    is_scalar = type(value) in (str, bool, int, float)
-    return value is not None and value != [] and (is_scalar or _counts(field, value))

@@ -1,7 +1,7 @@
 """An LLMInferenceService, with its bases, as an InferenceService."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from importer.account import IGNORED, NO_COUNTERPART, Account, ByHand, dropped
 from importer.kserve.bases import Merged
@@ -11,12 +11,15 @@ from importer.kserve.routes import router
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
 from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
-from intent.shapes import text
+from intent.shapes import number, text
 
 RPC_PORT: Final = 5555
 """The port of KServe's preset; the engine's own default is another."""
-PASSED_ANNOTATIONS: Final = ("k8s.v1.cni.cncf.io", "kueue.x-k8s.io", "prometheus.io")
-PASSED_LABELS: Final = ("kueue.x-k8s.io",)
+PASSED: Final[Mapping[str, tuple[str, ...]]] = {
+    "labels": ("kueue.x-k8s.io",),
+    "annotations": ("k8s.v1.cni.cncf.io", "kueue.x-k8s.io", "prometheus.io"),
+}
+"""The prefixes of labels and annotations of a service that its pods have too."""
 ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
 _TYPES: Final = {"prefill": "prefiller", "decode": "decoder", "worker": "worker"}
 """The roles of a service, with their component types."""
@@ -118,41 +121,30 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
 
 
 def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
-    passed = {"labels": PASSED_LABELS, "annotations": PASSED_ANNOTATIONS}
-    labels, notes = ({**_passed(service, key, passed[key]), **fields_at(workload, key)} for key in passed)
-    notes = {**{name: value for name, value in notes.items() if name != ROUTING}, **ours}
-    if has_sidecar(pod):
-        notes[SKIP] = Leaf("sidecar")
-    kept = {key: value for key, value in {"labels": labels, "annotations": notes}.items() if value}
+    """Return a pod template, with the labels and annotations that KServe passes on to pods."""
+    metadata: dict[str, dict[str, Tree]] = {}
+    for key, prefixes in PASSED.items():
+        own = fields_at(service.metadata, key).items()
+        passed = {name: value for name, value in own if name.startswith(prefixes)}
+        metadata[key] = {**passed, **fields_at(workload, key)}
+    metadata["annotations"].pop(ROUTING, None)
+    metadata["annotations"] |= ours | ({SKIP: Leaf("sidecar")} if has_sidecar(pod) else {})
+    kept = {key: fields for key, fields in metadata.items() if fields}
     return {"metadata": kept, "spec": pod} if kept else {"spec": pod}
-
-
-def _passed(service: Merged, key: str, prefixes: Sequence[str]) -> dict[str, Tree]:
-    """Return the labels or annotations of the service that its pods have too."""
-    own = fields_at(service.metadata, key)
-    return {name: value for name, value in own.items() if name.startswith(tuple(prefixes))}
 
 
 def _sizes(parallelism: Tree, *, has_workers: bool) -> dict[str, Tree]:
     """Return the sizes that KServe reads: without workers, only the tensor-parallel one."""
-    names = ("tensor", "data", "dataLocal", "dataRPCPort") if has_workers else ("tensor",)
-    sizes = {name: at(parallelism, name) for name in names if value_at(parallelism, name)}
-    if not has_workers:
-        return sizes
-    expert = at(parallelism, "expert")
-    more = {"expert": expert} if isinstance(expert, Leaf) else {}
-    return {"dataRPCPort": Leaf(RPC_PORT), **sizes, **more}
+    names = ("tensor", "data", "dataLocal", "dataRPCPort", "expert") if has_workers else ("tensor",)
+    sizes = {name: at(parallelism, name) for name in names if value_at(parallelism, name) is not None}
+    return {"dataRPCPort": Leaf(RPC_PORT), **sizes} if has_workers else sizes
 
 
 def _nodes(parallelism: Tree) -> int:
     """Return the pods of a group (kserve `llm_inference_service_types_func.go`, `GetSize`)."""
     data, local, stages = (
-        _positive(value_at(parallelism, name)) for name in ("data", "dataLocal", "pipeline")
+        max(number(value_at(parallelism, name)), 1) for name in ("data", "dataLocal", "pipeline")
     )
     if at(parallelism, "data") is None and at(parallelism, "dataLocal") is None:
         return stages
     return max(data // local, 1)
-
-
-def _positive(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 1

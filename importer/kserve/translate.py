@@ -1,7 +1,6 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Final
 
 from importer.account import UNKNOWN, Account, OutcomeRule, dropped
@@ -10,7 +9,7 @@ from importer.kserve.bases import PRESET, ConfigKey, with_bases
 from importer.kserve.service import translated
 from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
 from intent.inferenceservice import crd
-from intent.shapes import mapping, text
+from intent.shapes import text
 
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
@@ -22,7 +21,7 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
     used = set[ConfigKey]()
     placed = {number: _placed(number, tree, account) for number, tree in trees.items()}
     bases = {number: _key(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
-    configs = {key: placed[number] for number, key in bases.items() if key.name}
+    configs = {key: placed[number] for number, key in bases.items() if key[1]}
     for number in (number for number in placed if number not in bases):
         account.say(number, *drops.OF_AUTHORS)
         with account.importing(number):
@@ -30,12 +29,12 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
             account.objects += translated(service, account)
             used |= keys
     for number, key in bases.items():
-        rules = drops.OF_PRESETS if key.name.startswith(PRESET) else drops.OF_AUTHORS
+        rules = drops.OF_PRESETS if key[1].startswith(PRESET) else drops.OF_AUTHORS
         account.say(number, *(rules if key in used else (drops.UNUSED,)))
 
 
 def _key(config: Tree) -> ConfigKey:
-    return ConfigKey(*(text(value_at(config, "metadata", field)) for field in ("namespace", "name")))
+    return text(value_at(config, "metadata", "namespace")), text(value_at(config, "metadata", "name"))
 
 
 # --- fields that KServe does not have -----------------------------------------------------------------
@@ -58,20 +57,11 @@ def _placed(number: int, tree: Tree, account: Account) -> Tree:
 
 def _misplaced(tree: Tree) -> Iterator[tuple[LeafPath, str]]:
     """Yield the path of each such field, and the remedy for fields that are one level too deep."""
+    pod_fields = frozenset(crd.fields_at(("spec", "roles", 0, "template", "spec")))
     places: list[tuple[LeafPath, frozenset[str]]] = [(("spec",), _SPEC), (("spec", "prefill"), _WORKLOAD)]
-    places += [((*above, pod), _pod_fields()) for above, _ in places for pod in ("template", "worker")]
+    places += [((*above, pod), pod_fields) for above, _ in places for pod in ("template", "worker")]
     for place, fields in places:
         for name, below in fields_at(tree, *place).items():
             if name not in fields:
                 inner = ", ".join(field for field in fields_at(below) if field in fields)
                 yield (*place, name), f": write {inner} one level up, in {written(place)}" if inner else ""
-
-
-@cache
-def _pod_fields() -> frozenset[str]:
-    """Return the fields of a PodSpec."""
-    schema = crd.schema()
-    for step in ("spec", "roles", "template", "spec"):
-        schema = mapping(mapping(schema.get("properties")).get(step))
-        schema = mapping(schema.get("items")) or schema
-    return frozenset(mapping(schema.get("properties")))
