@@ -54,7 +54,7 @@ def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree
     elif "initContainers" in spec:
         first = items_at(spec, "initContainers")
         spec["initContainers"] = [_init_container(each, service, account) for each in first]
-    if isinstance(engine, dict):
+    if engine is not None:
         own = _engine(engine, words, account)
         spec["containers"] = [own if each is engine else each for each in spec["containers"]]
     return spec, words is not None

@@ -223,16 +223,6 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
         {"env": [{"name": "A", "valueFrom": SECRET}]},
         {"env": [{"name": "A", "valueFrom": SECRET}]},
     ),
-    "M16: a source in place of another": (
-        {"env": [{"name": "A", "valueFrom": SECRET}]},
-        {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]},
-        {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]},
-    ),
-    "variables of one name": (
-        {"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
-        {"env": [{"name": "A", "value": "3"}, {"name": "A", "value": "4"}, {"name": "B"}, {"name": "B"}]},
-        {"env": [{"name": "A", "value": "4"}, {"name": "A", "value": "4"}, {"name": "B"}, {"name": "B"}]},
-    ),
     "M15: none of a resource": (
         {"resources": {"limits": {"nvidia.com/gpu": "1", "cpu": "16"}}},
         {"resources": {"limits": {"nvidia.com/gpu": 0}}},

@@ -1,21 +1,18 @@
 """A service of KServe as an InferenceService: the command, the roles, the routes, and each field once."""
 
-from copy import deepcopy
 from itertools import product
 from typing import Any, Final
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from importer.account import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN
-from importer.leaves import leaves, put, written
-from importer.report import described
+from importer.leaves import leaves, put
 from importer.table import ImportResult, import_all
 from intent import Object
 from tests.builders.imported import errors
 from tests.importer.kserve.bases import GROUP, PRESETS, config, service
-from tests.importer.test_import_laws import all_places
+from tests.importer.test_import_laws import all_places, check, damaged
 from tests.tiers import some
 
 MODEL: Final = {"uri": "hf://Qwen/Qwen3-8B", "name": "Qwen/Qwen3-8B"}
@@ -423,53 +420,10 @@ def test_the_output_has_no_errors(obj: Object) -> None:
 
 # --- laws ---------------------------------------------------------------------------------------------
 
-JSON: Final = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-9, 9)
-    | st.sampled_from(["", "a", "{{ .Name }}", "{{ if }}", "$@"]),
-    lambda below: (
-        st.lists(below, max_size=2) | st.dictionaries(st.sampled_from(["name", "a"]), below, max_size=2)
-    ),
-    max_leaves=4,
-)
 
-
-@st.composite
-def inputs(draw: st.DrawFn) -> list[Object]:
-    """Draw a service with its bases, and change a few fields to anything."""
-    objects = deepcopy([draw(st.sampled_from(ALL)), FAST, *PRESETS])
-    for _ in range(draw(st.integers(0, 4))):
-        _change(draw, objects[draw(st.sampled_from([0, 0, *range(len(objects))]))])
-    return objects
-
-
-def _change(draw: st.DrawFn, obj: Object) -> None:
-    path = draw(st.sampled_from([path for path, _ in leaves(obj)] or [()]))
-    path = path[: draw(st.integers(1, len(path)))] if path else ()
-    above: Any = obj
-    for step in path[:-1]:
-        above = above[step]
-    if not path:
-        return
-    if draw(st.booleans()):
-        above[path[-1]] = draw(JSON)
-    else:
-        del above[path[-1]]
-
-
-@given(objects=inputs())
-def test_every_input_is_imported_once_and_the_same_way(objects: list[Object]) -> None:
-    found = import_all(objects)
-
-    assert found == import_all(deepcopy(objects))
-    expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
-    assert [(one.document, one.path) for one in found.report.lines] == expected
-    outputs = {described(one): {written(path) for path, _ in leaves(one)} for one in found.objects}
-    for line in found.report.lines:
-        for place in line.outcome.to:
-            name, _, path = place.partition(": ")
-            assert path in outputs[name]
+@given(objects=damaged({str(number): [obj, FAST, *PRESETS] for number, obj in enumerate(ALL)}))
+def test_each_leaf_of_a_damaged_service_is_reported_once(objects: list[Object]) -> None:
+    check(objects)
 
 
 OF_OTHER_TYPES: Final[tuple[Any, ...]] = (3, "x", [], {}, ["x"], {"a": [1]})
