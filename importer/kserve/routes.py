@@ -62,15 +62,12 @@ def _route(service: Merged, account: Account) -> Tree:
     gateways = items_at(service.spec, "router", "gateway", "refs")
     if route and gateways:
         account.leave(route.get("parentRefs", []), default("`router.gateway.refs` takes its place"))
-        route = {**route, "parentRefs": [_parent(gateway) for gateway in gateways]}
+        kind = {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway")}
+        parents = [kind | picked(gateway, "name", "namespace", "sectionName") for gateway in gateways]
+        route = {**route, "parentRefs": parents}
     if rules := items_at(route, "rules"):
         route = {**route, "rules": [_rule(service, rule, account) for rule in rules]}
     return route
-
-
-def _parent(gateway: Tree) -> Tree:
-    own = picked(gateway, "name", "namespace", "sectionName")
-    return {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway"), **own}
 
 
 def _rule(service: Merged, rule: Tree, account: Account) -> Tree:
@@ -101,11 +98,9 @@ def _backend(service: Merged, backend: dict[str, Tree], account: Account) -> Tre
 
 
 def _manifest(service: Merged, route: Tree) -> Tree:
-    own = value_at(service.metadata, "namespace")
-    namespace = {"namespace": Leaf(own)} if own else {}
     return {
         "apiVersion": Leaf(f"{GATEWAY_API}/v1"),
         "kind": Leaf("HTTPRoute"),
-        "metadata": {"name": Leaf(f"{service.name}-route"), **namespace},
+        "metadata": {"name": Leaf(f"{service.name}-route"), **picked(service.metadata, "namespace")},
         "spec": route,
     }
