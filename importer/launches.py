@@ -510,12 +510,6 @@ def _command(container: Object) -> Command:
     return read_command(command, args, read_image(text(container.get("image"))))
 
 
-def loaded(container: Object) -> tuple[str, ...]:
-    """Return the model that the engine of a container loads; empty if it is not known."""
-    read = _command(container)
-    return _settings(read)["the model"] if read.started else ()
-
-
 def is_launch(container: Object) -> bool:
     """Return whether a container launches several nodes, or has parts of such a launch."""
     return _command(container).kind == "distributed"

@@ -4,10 +4,8 @@ The objects stay what they are. Annotations make them members of a service, and 
 recognised, the engine's containers get the plain command of one node; the launcher adds the rest again.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from importer.account import (
@@ -23,7 +21,7 @@ from importer.account import (
     kept,
     service_name,
 )
-from importer.launches import SGLANG, GroupLaunch, is_launch, loaded, recognised
+from importer.launches import SGLANG, GroupLaunch, is_launch, recognised
 from importer.leaves import (
     Leaf,
     LeafPath,
@@ -62,17 +60,10 @@ GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 NO_PART: Final = "FI976"
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
-PAIR: Final = ("prefill", "decode")
-"""The roles of a service of two LeaderWorkerSets."""
 ROLES: Final[Mapping[str, str]] = {
-    **{word: role for role in PAIR for word in (role, f"{role}r", f"{role}er")},
-    "kv_producer": "prefill",
-    "kv_consumer": "decode",
+    word: role for role in ("prefill", "decode") for word in (role, f"{role}r", f"{role}er")
 }
-"""The words for them: in names, in labels, and in flags of engines."""
-_SIDE: Final = re.compile(
-    r"""--disaggregation[-_]mode[=\s'"]+(prefill|decode)\b|kv_role[\\"']*\s*:\s*[\\"']*(kv_producer|kv_consumer)\b"""
-)
+"""The sides of a pair of LeaderWorkerSets by a part of their names."""
 
 
 def translate(trees: Mapping[int, Tree], account: Account) -> None:
@@ -95,59 +86,25 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
 def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     """Return the annotations of LeaderWorkerSets that are prefill and decode of one service.
 
-    Their flags, else a label, else a part of the name say the role. `r1-prefill` and `r1-decode` of a
-    namespace are the service `r1`, if there is one of each. So are two whose names do not say it, if they
-    are the only ones of the namespace and their engines load the same model.
+    `r1-prefill` and `r1-decode` of a namespace are the service `r1`, if there is one of each.
     """
-    roles = {number: _role(obj) for number, obj in objects.items() if not is_disaggregated_set(obj)}
-    names = {number: text(metadata(objects[number]).get("name")) for number in roles}
-    alike = defaultdict[tuple[str, str, str], list[int]](list)
-    for number in (number for number, role in roles.items() if role):
-        service = "-".join(part for part in names[number].split("-") if part not in ROLES)
-        model = _model(objects[number]) if service == names[number] else ""
-        namespace = text(metadata(objects[number]).get("namespace"))
-        alike[namespace, "" if model else service, model].append(number)
-    notes: dict[int, Mapping[str, str]] = {}
-    for (_, service, model), numbers in alike.items():
-        name = _shared([names[number] for number in numbers]) if model else service
-        if sorted(roles[number] for number in numbers) == sorted(PAIR) and is_dns_1035_label(name):
-            notes |= {number: _annotations(name, roles[number], TYPES[roles[number]]) for number in numbers}
-    return notes
+    alike = defaultdict[tuple[str, str], list[tuple[str, int]]](list)
+    for number, obj in objects.items():
+        parts = text(metadata(obj).get("name")).split("-")
+        service = "-".join(part for part in parts if part not in ROLES)
+        roles = [ROLES[part] for part in parts if part in ROLES]
+        if len(roles) == 1 and is_dns_1035_label(service) and not is_disaggregated_set(obj):
+            alike[text(metadata(obj).get("namespace")), service].append((roles[0], number))
+    return {
+        number: _annotations(service, role, TYPES[role])
+        for (_, service), members in alike.items()
+        if sorted(role for role, _ in members) == ["decode", "prefill"]
+        for role, number in members
+    }
 
 
 def _annotations(service: str, role: str, component: str) -> Mapping[str, str]:
     return {SERVICE: service, COMPONENT_TYPE: component, ROLE_NAME: role}
-
-
-def _shared(names: Sequence[str]) -> str:
-    """Return the parts with which all names begin, or the first name."""
-    parts = zip(*(name.split("-") for name in names), strict=False)
-    return "-".join(first for first, *_ in takewhile(lambda each: len(set(each)) == 1, parts)) or min(names)
-
-
-def _role(obj: Object) -> str:
-    """Return the side of prefill and decode that an object is; empty if it says none, or both."""
-    templates = [mapping(at(obj, *GROUP, field)) for field in TEMPLATES]
-    containers = (
-        mapping(each) for template in templates for each in listed(at(template, "spec", "containers"))
-    )
-    words = " ".join(word for each in containers for key in _LAUNCHES for word in strings(each.get(key)))
-    said: Sequence[Sequence[object]] = (
-        [side[1] or side[2] for side in _SIDE.finditer(words)],
-        [value for each in (obj, *templates) for value in mapping(metadata(each).get("labels")).values()],
-        text(metadata(obj).get("name")).split("-"),
-    )
-    sides = ({ROLES[word] for word in each if isinstance(word, str) and word in ROLES} for each in said)
-    first = next(filter(None, sides), set())
-    return first.pop() if len(first) == 1 else ""
-
-
-def _model(obj: Object) -> str:
-    """Return the model that the engine of an object loads; empty if it is not known."""
-    templates = (mapping(at(obj, *GROUP, field)) for field in TEMPLATES)
-    template = next(filter(None, templates), {})
-    engine = _engine(template)
-    return "" if engine is None else " ".join(loaded(at(template, "spec", "containers", engine)))
 
 
 # --- members of a service -----------------------------------------------------------------------------
@@ -156,18 +113,10 @@ _NO_TYPE: Final = "FusionInfer has no component type for the role: LWS makes its
 _NO_SERVICE: Final = (
     "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
 )
-_EXCLUDED: Final[tuple[LeafPath, ...]] = (
-    ("metadata", "annotations", EXCLUSIVE_TOPOLOGY),
-    ("spec", "startupPolicy"),
-)
-"""The fields because of which a group cannot be a gang: an exclusive topology, and `LeaderReady`."""
-_LEFT: Final = (
-    "LWS makes the workers after the leader, and a gang waits for all of them: "
-    "the object stays as it is, without an annotation"
-)
-_DEADLOCK: Final = (
+_DEADLOCK: Final = dropped(
+    NO_COUNTERPART,
     "LWS would make the workers after the leader, and the gang waits for all of them; "
-    "for a topology, add a nodeSelector or an affinity"
+    "for a topology, add a nodeSelector or an affinity",
 )
 _ANNOTATED: Final = default("annotations of FusionInfer stand here")
 """For an empty map, which is a leaf."""
@@ -191,36 +140,35 @@ def _set(number: int, tree: Tree, name: str, account: Account) -> Tree:
 def _member(number: int, tree: Tree, path: LeafPath, own: Mapping[str, str], account: Account) -> Tree:
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
     value, group = plain(at(tree, *path)), (*path, *GROUP)
-    excluded = [(*path, *field) for field in _EXCLUDED if _is_excluded(value, field)]
+    size = integer(at(value, *GROUP, "size"))
     indexes = _engines(value)
     engines = [
         (*group, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
     ]
     try:
-        launch = _launch(tree, engines, len(indexes), integer(at(value, *GROUP, "size")))
+        launch = _launch(tree, engines, len(indexes), size)
     except StaysError as error:
         account.by_hand.append(ByHand(number, written(group), str(error)))
-        if excluded:
-            account.say(number, *(OutcomeRule(field, kept(_LEFT)) for field in excluded))
-            return tree
         stays = kept(str(error), KEPT_LAUNCH)
         account.say(number, *(OutcomeRule((*path, key), stays) for path in engines for key in _LAUNCHES))
         launcher = "none"
     else:
         tree = tree if launch is None else _replaced(number, tree, engines, launch, account)
         launcher = "" if launch is None or launch.launcher == SGLANG else launch.launcher
-    for field in excluded:
-        tree = without(tree, field)
-        account.say(number, OutcomeRule(field, dropped(NO_COUNTERPART, _DEADLOCK)))
+    for field in _excluded(value) if size > 1 else ():
+        tree = without(tree, (*path, *field))
+        account.say(number, OutcomeRule((*path, *field), _DEADLOCK))
     account.say(number, OutcomeRule((*path, "metadata"), _ANNOTATED, empty=True))
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
     return _annotated(tree, path, added)
 
 
-def _is_excluded(value: Object, path: LeafPath) -> bool:
-    field = at(value, *path)
-    several = integer(at(value, *GROUP, "size")) > 1
-    return several and (field == "LeaderReady" if path[0] == "spec" else bool(field))
+def _excluded(value: Object) -> Iterator[LeafPath]:
+    """Yield the fields because of which a group cannot be a gang."""
+    if annotations(value).get(EXCLUSIVE_TOPOLOGY):
+        yield "metadata", "annotations", EXCLUSIVE_TOPOLOGY
+    if at(value, "spec", "startupPolicy") == "LeaderReady":
+        yield "spec", "startupPolicy"
 
 
 def _scheduler(value: Object) -> Mapping[str, str]:

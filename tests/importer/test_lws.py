@@ -489,21 +489,18 @@ def test_the_engine_is_the_container_that_admission_takes() -> None:
 EXCLUSIVE: Final = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
 
 
-def test_what_a_gang_excludes_is_lost_with_a_launch_and_keeps_other_objects_as_they_are() -> None:
-    launched = lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG), startupPolicy="LeaderReady")
-    other = lws(None, container(["nginx"], image="nginx"))
-    for one in (launched, other):
-        one["metadata"]["annotations"] = dict(EXCLUSIVE)
-    replaced, stayed = import_all([launched]), import_all([other])
+@pytest.mark.parametrize("command", [[*SG, *DIST, *NATIVE], ["/opt/join.sh"]])
+def test_what_a_gang_excludes_is_lost(command: list[str]) -> None:
+    obj = lws(None, container(command, image=SGLANG), startupPolicy="LeaderReady")
+    obj["metadata"]["annotations"] = dict(EXCLUSIVE)
+    made = import_all([obj])
 
-    assert [one.path for one in replaced.report.lost] == [
+    assert [line.path for line in made.report.lost] == [
         "metadata.annotations[leaderworkerset.sigs.k8s.io/exclusive-topology]",
         "spec.startupPolicy",
     ]
-    assert annotations(replaced) == {SERVICE: "llama"}
-    assert not errors(replaced.objects)
-    assert (stayed.objects[0], stayed.report.lost) == (other, ())
-    assert [one.path for one in stayed.report.by_hand] == ["spec.leaderWorkerTemplate"]
+    assert annotations(made)[SERVICE] == "llama"
+    assert not errors(made.objects)
 
 
 def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:
@@ -553,79 +550,28 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "services"),
+    ("names", "service"),
     [
-        (("r1-prefill", "r1-decode"), ["r1", "r1"]),
-        (("prefill-r1", "decode-r1"), ["r1", "r1"]),
-        (("r1-prefill", "r2-decode"), ["r1-prefill", "r2-decode"]),
-        (("r1-prefill", "r1-prefill"), ["r1-prefill", "r1-prefill"]),
-        (("prefill", "decode"), ["prefill", "decode"]),
+        ("r1-prefill r1-decode", "r1"),
+        ("prefill-r1 decoder-r1", "r1"),
+        ("r1-prefill r2-decode", ""),
+        ("r1-prefill r1-prefiller", ""),
+        ("r1-prefill r1-decode r1-decoder", ""),
+        ("r1-prefill-decode r1-decode", ""),
+        ("prefill decode", ""),
+        ("r1-prefill other/r1-decode", ""),
     ],
 )
-def test_prefill_and_decode_of_one_name_are_one_service(names: tuple[str, str], services: list[str]) -> None:
-    objects = [lws(None, container(["vllm", "serve", *MODEL])) for _ in names]
-    for one, name in zip(objects, names, strict=True):
-        one["metadata"] = {"name": name}
+def test_prefill_and_decode_of_one_name_are_one_service(names: str, service: str) -> None:
+    objects = []
+    for place in names.split():
+        namespace, _, name = place.rpartition("/")
+        metadata = {"name": name, "namespace": namespace}
+        objects.append(lws(None, container(["vllm", "serve", *MODEL])) | {"metadata": metadata})
 
-    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
+    notes = [each["metadata"]["annotations"] for each in import_all(objects).objects]
 
-    assert [one[SERVICE] for one in notes] == services
-    expected = ["prefiller", "decoder"] if services[0] == "r1" else [None, None]
-    assert [one.get(COMPONENT_TYPE) for one in notes] == expected
-
-
-TRANSFER: Final = '{{"kv_connector": "NixlConnector", "kv_role": "{}"}}'
-SIDES: Final[dict[str, tuple[Object, Object]]] = {
-    "SGLang's mode": (
-        lws(None, container([*SG, "--disaggregation-mode", "decode"], image=SGLANG)),
-        lws(None, container([*SG, "--disaggregation-mode=prefill"], image=SGLANG)),
-    ),
-    "vLLM's transfer": (
-        lws(
-            None, container(["vllm", "serve", *MODEL, "--kv-transfer-config", TRANSFER.format("kv_consumer")])
-        ),
-        lws(None, script(f"{SERVE} --kv_transfer_config '{TRANSFER.format('kv_producer')}'")),
-    ),
-    "a label": (
-        lws(None, container(["vllm", "serve", *MODEL])) | {"labels": {"llm-d.ai/role": "decode"}},
-        lws(None, container(["vllm", "serve", *MODEL])) | {"labels": {"component": "prefiller"}},
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("names", "service"), [(("m-d", "m-p"), "m"), (("x", "y"), "x"), (("r1-decode", "r1-prefill"), "r1")]
-)
-@pytest.mark.parametrize("pair", SIDES.values(), ids=SIDES)
-def test_objects_that_say_their_side_are_one_service(
-    pair: tuple[Object, Object], names: tuple[str, str], service: str
-) -> None:
-    objects = deepcopy(list(pair))
-    for one, name in zip(objects, names, strict=True):
-        one["metadata"] = {"name": name, "labels": one.pop("labels", {})}
-
-    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
-
-    assert [one[SERVICE] for one in notes] == [service] * 2
-    assert [one[COMPONENT_TYPE] for one in notes] == ["decoder", "prefiller"]
-
-
-@pytest.mark.parametrize("change", ["model", "namespace", "both sides", "a third"])
-def test_objects_that_are_no_pair_are_services_of_their_own(change: str) -> None:
-    decode, prefill = deepcopy(SIDES["SGLang's mode"])
-    decode["metadata"], prefill["metadata"] = {"name": "a"}, {"name": "b"}
-    words = prefill["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["command"]
-    objects = [decode, prefill]
-    if change == "model":
-        words[words.index("m/n")] = "other"
-    elif change == "namespace":
-        prefill["metadata"]["namespace"] = "other"
-    elif change == "both sides":
-        words.append("--disaggregation-mode=decode")
-    else:
-        objects.append(prefill | {"metadata": {"name": "c"}})
-
-    notes = [one["metadata"]["annotations"] for one in import_all(objects).objects]
-
-    assert [one[SERVICE] for one in notes] == ["a", "b", "c"][: len(objects)]
-    assert not any(COMPONENT_TYPE in one for one in notes)
+    own = [each["metadata"]["name"] for each in objects]
+    assert [each[SERVICE] for each in notes] == ([service] * 2 if service else own)
+    expected = ["prefiller", "decoder"] if service else [None] * len(own)
+    assert [each.get(COMPONENT_TYPE) for each in notes] == expected
