@@ -36,7 +36,7 @@ from importer.leaves import (
     without,
     written,
 )
-from importer.words import POD_IP, StaysError
+from importer.words import StaysError
 from intent import Object
 from intent.annotations import (
     COMPONENT_TYPE,
@@ -225,10 +225,8 @@ def _replaced(
     for path, start in zip(engines, launch.starts, strict=True):
         own = at(tree, *path)
         launched = {"command": launch.command, "args": launch.args}
-        if start.setup:
-            launched = {"command": start.setup, "args": (*launch.command, *launch.args)}
         kept = (entry for entry in items_at(own, "env") if text(value_at(entry, "name")) not in start.env)
-        env = [*kept, *(_variable(name, value) for name, value in start.env.items())]
+        env = [*kept, *({"name": value.having(name), "value": value} for name, value in start.env.items())]
         first = picked(own, "name", "image")
         plain_launch = {key: list(words) for key, words in launched.items() if words}
         others = {key: value for key, value in own.items() if key not in _LAUNCHES}
@@ -241,14 +239,6 @@ def _replaced(
             outcome = Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
             account.leave(Leaf(None, places), outcome)
     return tree
-
-
-def _variable(name: str, value: Leaf) -> Tree:
-    """Return a variable that a script sets."""
-    if value.value == POD_IP:
-        field = {"fieldRef": {"fieldPath": value.having(POD_IP[2:-1])}}
-        return {"name": value.having(name), "valueFrom": field}
-    return {"name": value.having(name), "value": value}
 
 
 # --- the engine ---------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The commands that the script of a shell runs in one pod of a group, with their words and their environment.
 
-    commands(script, rest, pod)     the commands in their order, or `StaysError` with the reason
+    commands(script, pod)     the commands in their order, or `StaysError` with the reason
 
 Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
 container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
@@ -12,22 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final, NamedTuple
 
-from importer.effects import (
-    BRACKETS,
-    DECIDE,
-    ITSELF,
-    LOOKS,
-    has_output,
-    is_quiet,
-    is_read,
-    only_reads,
-    output_reads,
-)
+from importer.effects import BRACKETS, DECIDE, ITSELF, has_output, is_quiet, is_read, only_reads, output_reads
 from importer.leaves import Leaf
-from importer.words import POD_IP, GroupPod, StaysError, Variables, references
+from importer.words import GroupPod, StaysError, Variables, references
 from intent.command_line.programs import ASSIGNMENT
 from intent.command_line.shell import LONGEST, ControlGroup, control_groups
 
@@ -39,19 +28,16 @@ class ScriptCommand(NamedTuple):
 
     words: tuple[Leaf, ...]
     env: Mapping[str, Leaf]
-    if_succeeds: bool = False
-    """Whether it runs only if the command before it succeeds: `&&`."""
 
 
-def commands(script: Leaf, rest: Sequence[Leaf], pod: GroupPod) -> tuple[ScriptCommand, ...]:
-    """Return the commands of a script, whose words come from it; `rest` are the items of its `"$@"`.
+def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
+    """Return the commands of a script, whose words come from it.
 
     Raises:
         StaysError: the script has a construct, or a word, whose effect is not known.
     """
-    run = _Run(Variables(pod), script, tuple(rest), _parsed(script.value))
-    if run.block(live=True):
-        raise StaysError("the script ends a block that does not begin")
+    run = _Run(Variables(pod), script)
+    run.nodes(_parsed(script.value))
     return tuple(run.started)
 
 
@@ -61,21 +47,37 @@ _LOOPS: Final = frozenset({"while", "until", "for"})
 _OPENS: Final = _LOOPS | {"if"}
 _CLOSES: Final = frozenset({"fi", "done"})
 _KEYWORDS: Final = _OPENS | _CLOSES | {"then", "do", "elif", "else"}
+_CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
 _DEEPEST: Final = 32
 """The loops and conditions that may stand in each other."""
 
 
-class _Item(NamedTuple):
-    """A keyword, or a command with its words as they are written."""
+class _Command(NamedTuple):
+    """A command with its words as they are written."""
 
-    keyword: str
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...]
     redirects: tuple[str, ...] = ()
     ends: str = ""
 
+    def only_reads(self, *, inside: bool = False) -> bool:
+        return only_reads(self.words, self.redirects, inside=inside)
+
+
+_Chain = tuple[_Command, ...]
+"""Commands that are joined by `&&`, `||` and pipes."""
+
+
+class _Block(NamedTuple):
+    """A loop or a condition: each of its keywords, with the commands and blocks behind it."""
+
+    parts: "tuple[tuple[str, Sequence[_Node]], ...]"
+
+
+_Node = _Chain | _Block
+
 
 @lru_cache(maxsize=4)
-def _parsed(text: str) -> tuple[_Item, ...]:
+def _parsed(text: str) -> Sequence[_Node]:
     """Parse a script, which is the same for each pod of a group."""
     if len(text) > LONGEST:
         raise StaysError(f"the script has more than {LONGEST} characters")
@@ -84,32 +86,69 @@ def _parsed(text: str) -> tuple[_Item, ...]:
     groups = control_groups(text)
     if groups is None:
         raise StaysError("the script has a function, a here-document, or a nested command")
-    items = tuple(_items(groups))
-    steps = ((item.keyword in _OPENS) - (item.keyword in _CLOSES) for item in items)
-    if max(accumulate(steps), default=0) > _DEEPEST:
-        raise StaysError(f"more than {_DEEPEST} loops and conditions stand in each other")
-    return items
+    nodes, keyword = _nodes(_items(groups), 0)
+    if keyword:
+        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
+    return nodes
 
 
-def _items(groups: Sequence[ControlGroup]) -> Iterator[_Item]:
-    """Yield the keywords and commands of a script; the words of a `for` are a command that does nothing."""
+def _items(groups: Sequence[ControlGroup]) -> Iterator[str | _Command]:
+    """Yield the keywords and commands of a script; the head of a `for` assigns, and does nothing else."""
     is_head = False
     for words, redirects, ends in groups:
         start = 0
         is_head = is_head and words[:1] != ("do",)
         while not is_head and start < len(words) and words[start] in _KEYWORDS:
             is_head = words[start] == "for"
-            yield _Item(words[start])
+            yield words[start]
             start += 1
         if is_head:
-            yield _Item("", (":", *words[start:]))
-            continue
-        if ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
+            yield _Command((*(f"{word}=" for word in words[start : start + 1]), ":", *words[start + 1 :]))
+        elif ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
             raise StaysError("the script has a group of commands, or a block in the background")
-        if words[start:]:
-            yield _Item("", words[start:], redirects, ends)
+        elif words[start:]:
+            yield _Command(words[start:], redirects, ends)
         elif not all(map(is_quiet, redirects)):
             raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
+
+
+def _nodes(items: Iterator[str | _Command], depth: int) -> tuple[list[_Node], str]:
+    """Return the chains and blocks up to the keyword that ends their block, and this; empty at the end."""
+    nodes: list[_Node] = []
+    chain: _Chain = ()
+    for item in items:
+        if isinstance(item, _Command):
+            chain = (*chain, item)
+            if item.ends not in _CONTINUES:
+                nodes.append(chain)
+                chain = ()
+        elif chain:
+            raise StaysError("a block of the script depends on another command")
+        elif item in _OPENS:
+            nodes.append(_block(item, items, depth + 1))
+        else:
+            return nodes, item
+    return nodes, ""
+
+
+def _block(keyword: str, items: Iterator[str | _Command], depth: int) -> _Block:
+    if depth > _DEEPEST:
+        raise StaysError(f"more than {_DEEPEST} loops and conditions stand in each other")
+    parts: list[tuple[str, Sequence[_Node]]] = []
+    while keyword not in _CLOSES:
+        nodes, ends = _nodes(items, depth)
+        if not ends:
+            raise StaysError("a loop or a condition of the script does not end")
+        parts.append((keyword, nodes))
+        keyword = ends
+    return _Block(tuple(parts))
+
+
+def _inside(block: _Block) -> Iterator[_Command]:
+    """Yield the commands of a block, and of those in it."""
+    for _, nodes in block.parts:
+        for node in nodes:
+            yield from _inside(node) if isinstance(node, _Block) else node
 
 
 @dataclass(slots=True)
@@ -118,151 +157,129 @@ class _Run:
 
     variables: Variables
     script: Leaf
-    rest: tuple[Leaf, ...]
-    items: tuple[_Item, ...]
-    position: int = 0
     exported: set[str] = field(default_factory=set)
     started: list[ScriptCommand] = field(default_factory=list)
-    depends: str = ""
-    """The command on whose success or output the next one depends."""
-    if_succeeds: bool = False
-    """Whether the next command runs only if the last one of `started` succeeds."""
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
 
-    def block(self, *, live: bool) -> str:
-        """Read commands up to the keyword that ends their block, and return it; empty at the end."""
-        while self.position < len(self.items):
-            item = self.items[self.position]
-            self.position += 1
-            if item.keyword in _OPENS:
-                self._compound(item.keyword, live=live and not self.ended)
-            elif item.keyword:
-                return item.keyword
-            elif live and not self.ended:
-                self._command(item)
-        return ""
-
-    def _compound(self, keyword: str, *, live: bool) -> None:
-        """Leave out a loop that only waits, or read the branch of a condition that the pod takes."""
-        begins, stop = self.position, self._end()
-        inside = self.items[begins:stop]
-        reads = all(each.keyword or only_reads(each.words, each.redirects, inside=True) for each in inside)
-        before = dict(self.variables.own)
-        if keyword in _LOOPS and live and not (reads and self._awaits_ray(inside)):
-            raise StaysError(f"`{keyword}` does more than wait for Ray, or for the leader")
-        if live and keyword not in _LOOPS:
-            try:
-                self._branches()
-            except StaysError:
-                if not reads:
-                    raise
-            else:
+    def nodes(self, nodes: Sequence[_Node]) -> None:
+        """Read commands and blocks in their order."""
+        for node in nodes:
+            if self.ended:
                 return
-        words = [word for each in inside for word in each.words if live and ASSIGNMENT.match(word)]
-        self.variables.own = before | dict.fromkeys(word.partition("=")[0] for word in words)
-        self.position = stop
+            if not isinstance(node, _Block):
+                self._chain(node)
+            elif node.parts[0][0] in _LOOPS:
+                self._loop(node)
+            else:
+                self._condition(node)
 
-    def _awaits_ray(self, inside: Sequence[_Item]) -> bool:
-        """Return whether a loop looks at nothing but Ray and the pods of the group."""
-        text = " ".join(word for item in inside for word in item.words)
-        known = self.variables.known
-        values = (known.get(name) or "" for name in re.findall(r"\w+", text))
-        return not LOOKS.search(text) or re.search(r"\bray\b|LWS_", " ".join((text, *values))) is not None
+    def _loop(self, block: _Block) -> None:
+        """Leave out a loop that only waits for Ray; one that tries to start a node of it starts one."""
+        inside = tuple(_inside(block))
+        tries = [command for command in inside if not command.only_reads(inside=True)]
+        firsts = [node[0] for _, nodes in block.parts for node in nodes if not isinstance(node, _Block)]
+        is_ray = all(each.words[:2] == ("ray", "start") and each in firsts for each in tries)
+        if len(tries) > 1 or not is_ray or not self._awaits_ray(inside):
+            raise StaysError(f"`{block.parts[0][0]}` does more than wait for Ray, or for the leader")
+        self._forget(inside)
+        for command in tries:
+            self._read(command._replace(ends=""))
 
-    def _end(self) -> int:
-        """Return the index behind the keyword that closes the construct which has just begun."""
-        depth = 1
-        for index in range(self.position, len(self.items)):
-            depth += (self.items[index].keyword in _OPENS) - (self.items[index].keyword in _CLOSES)
-            if not depth:
-                return index + 1
-        raise StaysError("a loop or a condition of the script does not end")
+    def _awaits_ray(self, inside: Sequence[_Command]) -> bool:
+        """Return whether a loop looks at Ray, or at the pods of the group."""
+        text = " ".join(word for command in inside for word in command.words)
+        values = (self.variables.known.get(name) or "" for name in re.findall(r"\w+", text))
+        return re.search(r"\bray\b|LWS_", " ".join((text, *values))) is not None
 
-    def _branches(self) -> None:
-        taken, keyword = False, "if"
-        while keyword in {"if", "elif"}:
-            condition = self.items[self.position]
-            if condition.keyword or self.items[self.position + 1].keyword != "then":
-                raise StaysError("a condition of the script is more than one command")
-            self.position += 2
-            holds = not taken and self._holds(condition)
-            keyword = self.block(live=holds)
-            taken = taken or holds
-        if keyword == "else":
-            keyword = self.block(live=not taken)
-        if keyword != "fi":
-            raise StaysError("a condition of the script does not end")
+    def _condition(self, block: _Block) -> None:
+        """Read the branch that the pod takes; where that is not known, no branch may do anything."""
+        inside = tuple(_inside(block))
+        try:
+            branch = self._taken(block)
+        except StaysError:
+            if not all(command.only_reads(inside=True) for command in inside):
+                raise
+            self._forget(inside)
+        else:
+            self.nodes(branch)
+
+    def _taken(self, block: _Block) -> Sequence[_Node]:
+        holds = False
+        for keyword, nodes in block.parts:
+            if keyword == "else" or (keyword == "then" and holds):
+                return nodes
+            if keyword != "then":
+                (chain,) = nodes if len(nodes) == 1 else ((),)
+                if isinstance(chain, _Block) or len(chain) != 1:
+                    raise StaysError("a condition of the script is more than one command")
+                holds = self._holds(chain[0])
+        return ()
+
+    def _forget(self, inside: Sequence[_Command]) -> None:
+        """Take the values of the variables that a block sets as unknown."""
+        words = (word for command in inside for word in command.words if ASSIGNMENT.match(word))
+        self.variables.own |= dict.fromkeys(word.partition("=")[0] for word in words)
 
     # --- one command ----------------------------------------------------------------------------------
 
-    def _command(self, item: _Item) -> None:
-        begun = len(self.started)
-        if item.words[0] == "exit" and not (self.depends or self.if_succeeds):
+    def _chain(self, chain: _Chain) -> None:
+        """Read commands that are joined, unless they only look: then the last may end the script."""
+        if len(chain) == 1 and chain[0].words[0] == "exit":
             self.ended = True
             return
-        self._read(item)
-        self.ended = item.words[0] == "exec" and item.ends != "&"
-        if len(self.started) > begun or item.ends != "&&":
-            self.if_succeeds = item.ends == "&&"
-
-    def _read(self, item: _Item) -> None:
-        depends, before = self.depends, dict(self.variables.own)
-        if item.ends in {"||", "|", "|&"} or (item.ends == "&&" and item.words[0] in DECIDE):
-            self.depends = depends or _shown(item.words)
-        elif item.ends != "&&":
-            self.depends = ""
-        if only_reads(item.words, item.redirects) or (depends and item.words[:1] == ("exit",)):
+        others = [command for command in chain if not command.only_reads()]
+        ends_script = len(chain) > 1 and chain[-2].ends == "||" and chain[-1].words[0] == "exit"
+        if not others or (ends_script and len(others) == 1):
             return
-        if depends or item.ends in {"|", "|&"}:
-            raise StaysError(f"`{_shown(item.words)}` depends on another command, or on a pipe")
+        depends = any(each.ends != "&&" or each.words[0] in DECIDE for each in chain[:-1])
+        if depends or (len(chain) > 1 and chain[-1].ends == "&"):
+            raise StaysError(f"`{_shown(others[0].words)}` depends on another command, or on a pipe")
+        for command in others:
+            self._read(command)
+
+    def _read(self, item: _Command) -> None:
+        before = dict(self.variables.own)
         own: dict[str, str | None] = {}
         words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             self.variables.own[name] = own[name] = self._assigned(name, value)
-        if item.ends == "&" and (not words or words[0] == "export"):
+        if item.ends == "&" and words[:2] != ["ray", "start"]:
             raise StaysError(f"`{_shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables.own = before
         if words[0] == "export":
             self._export(words[1:])
-            return
-        expanded = [each for word in words for each in self._expanded(word)]
-        unsets = words[0] == "unset" and any(word.value in self.variables.known for word in expanded)
-        if unsets or not is_read(words):
-            raise StaysError(f"`{_shown(words)}` is not read")
-        self._start(expanded, own, item)
-
-    def _expanded(self, word: str) -> Iterator[Leaf]:
-        """Yield the words that a word expands to."""
-        if word in {'"$@"', '"${@}"'}:
-            yield from self.rest
+        elif is_read(words):
+            texts = [text for word in words for text in self.variables.words(word)]
+            self._start(texts, own, item)
         else:
-            yield from map(self.script.having, self.variables.split(word))
+            raise StaysError(f"`{_shown(words)}` is not read")
 
-    def _start(self, words: list[Leaf], own: dict[str, str | None], item: _Item) -> None:
+    def _start(self, texts: list[str], own: dict[str, str | None], item: _Command) -> None:
         """Record a command with the variables that the script sets for it."""
-        words = words[1:] if words[:1] and words[0].value == "exec" else words
-        if not words:
+        if texts[:1] == ["exec"]:
+            texts, self.ended = texts[1:], True
+        if not texts:
             raise StaysError(f"`{_shown(item.words)}` starts no program")
-        texts = [word.value for word in words]
-        is_node = texts[:2] == ["ray", "start"]
-        if not all(is_quiet(to) if is_node else ITSELF.fullmatch(to) for to in item.redirects):
-            raise StaysError(f"the output of `{' '.join(texts[:2])}` goes to a file")
-        if item.ends == "&" and not is_node:
-            raise StaysError(f"`{' '.join(texts[:2])}` runs in the background")
+        program = " ".join(texts[:2])
+        if not all(is_quiet(to) if program == "ray start" else ITSELF.fullmatch(to) for to in item.redirects):
+            raise StaysError(f"the output of `{program}` goes to a file")
         container, script = self.variables.pod.env, self.variables.own
         names = script.keys() & (self.exported | container.keys())
         env = {name: script[name] for name in sorted(names)} | own
-        for name, value in env.items():
-            if value is None or (POD_IP in value and value != POD_IP):
-                raise StaysError(f"the value of {name} is not known")
-            if any(name in references(other or "") for other in container.values()):
-                raise StaysError(f"the script sets {name}, and another variable of the container names it")
-        known = {name: self.script.having(value) for name, value in env.items()}
-        self.started.append(ScriptCommand(tuple(words), known, self.if_succeeds))
+        known = {name: self._of_program(name, value) for name, value in env.items()}
+        self.started.append(ScriptCommand(tuple(map(self.script.having, texts)), known))
+
+    def _of_program(self, name: str, value: str | None) -> Leaf:
+        """Return the value of a variable that the container can have instead of the script."""
+        if value is None:
+            raise StaysError(f"{name} has no known value")
+        if any(name in references(other or "") for other in self.variables.pod.env.values()):
+            raise StaysError(f"the script sets {name}, and another variable of the container names it")
+        return self.script.having(value)
 
     def _export(self, words: Sequence[str]) -> None:
         assigned: dict[str, str | None] = {}
@@ -277,36 +294,24 @@ class _Run:
 
     def _assigned(self, name: str, word: str) -> str | None:
         """Return the value of an assignment."""
-        if _ADDRESS_OF_POD.fullmatch(word.strip('"')):
-            return POD_IP
         if has_output(word) and output_reads(word):
             return None
         return self.variables.value(name, word)
 
-    def _holds(self, item: _Item) -> bool:
+    def _holds(self, item: _Command) -> bool:
         """Return whether a test holds."""
-        known = self.variables.pod.value
-        words = [known(word if word in _OF_TESTS else self.variables.text(word)) for word in item.words]
-        is_negated = words[:1] == ["!"]
+        texts = [word if word in _OF_TESTS else self.variables.text(word) for word in item.words]
+        is_negated, *words = [texts[:1] == ["!"], *map(self.variables.pod.value, texts)]
         words = words[is_negated:]
-        if words[:1] == ["test"]:
-            words = words[1:]
-        elif tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}:
-            words = words[1:-1]
-        else:
-            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
-        is_pattern = item.words[is_negated] == "[[" and re.search(r"[*?\[]", words[-1] if words else "")
-        holds = _compared(words)
-        if item.redirects or is_pattern or holds is None or any("$(" in word for word in words):
+        is_bracketed = tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}
+        is_pattern = words[:1] == ["[["] and re.search(r"[*?\[]", words[-2])
+        holds = _compared(words[1:-1] if is_bracketed else words[1:])
+        is_test = is_bracketed or words[:1] == ["test"]
+        if not is_test or item.redirects or is_pattern or holds is None or any(map(references, words)):
             raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
         return holds is not is_negated
 
 
-_ADDRESS_OF_POD: Final = re.compile(
-    r"""\$\(hostname\ +-[iI]
-        (?:\ *\|\ *(?:awk\ +'\{\ *print\ \$1;?\ *\}' | cut\ +-d\ *['"]\ ['"]\ +-f\ *1))?\ *\)""",
-    re.VERBOSE,
-)
 _COMPARISONS: Final = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
 _OF_TESTS: Final = BRACKETS | _COMPARISONS.keys()
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {

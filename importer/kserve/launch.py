@@ -105,7 +105,7 @@ def _split(leaf: Tree, pod: GroupPod) -> list[Leaf]:
     """
     if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
         raise StaysError("an argument is no text")
-    started = commands(leaf.having(f"begin {leaf.value} end"), (), pod)
+    started = commands(leaf.having(f"begin {leaf.value} end"), pod)
     words = list(started[0].words)
     if len(started) > 1 or (words[0].value, words[-1].value) != ("begin", "end"):
         raise StaysError("a shell does more than pass an argument on")

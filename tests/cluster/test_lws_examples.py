@@ -15,10 +15,12 @@ import yaml
 
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
-from importer.launches import engine_settings
+from importer.launches import settings
 from importer.table import import_all
 from intent import Object
 from intent.annotations import EXCLUSIVE_TOPOLOGY
+from intent.command_line.command import read_command
+from intent.image import read_image
 from intent.settings import Settings
 from tests.builders import kubelet
 
@@ -83,7 +85,7 @@ def test_engines_start_with_arguments_that_mean_the_same(
 
 def expect_same(before: list[str], after: list[str], role: str) -> None:
     """Compare the engine of a pod: what was set is set; more only by the launcher, or as for the leader."""
-    old, new = engine_settings(before), engine_settings(after)
+    old, new = (settings(read_command(tuple(words), (), read_image(""))) for words in (before, after))
     assert old["the model"] == new["the model"]
     address = old.pop("dist-init-addr", None)
     assert (address is None) == (new.pop("dist-init-addr", None) is None)
