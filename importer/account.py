@@ -5,26 +5,26 @@ why they do not: the longest rule that covers the leaf counts. A leaf without an
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from importer.leaves import LeafPath, Origin, Tree, origins, value_at
 from intent.errors import FieldError
 from intent.names import is_dns_1035_label
 
-OutcomeKind = Literal["kept", "translated", "default", "dropped"]
-KINDS: Final[Mapping[OutcomeKind, str]] = {
-    "kept": "the same field of the output has the same value",
-    "translated": "another field of the output has the value, or a value that was made from it",
-    "default": "FusionInfer does the same by itself",
-    "dropped": "the output does not have it, for the reason given",
-}
-"""The outcomes of a leaf, with their meaning."""
+OutcomeKind = Literal[
+    "kept",  # the same field of the output has the same value
+    "translated",  # another field of the output has the value, or a value that was made from it
+    "default",  # FusionInfer does the same by itself
+    "dropped",  # the output does not have it, for the reason given
+]
+KINDS: Final[tuple[OutcomeKind, ...]] = get_args(OutcomeKind)
 NO_COUNTERPART: Final = "FI960"
 IGNORED: Final = "FI961"
 UNUSED: Final = "FI968"
+"""The code of whole objects without an effect."""
 OVERRIDDEN: Final = "FI962"
 STORED: Final = "FI963"
 UNKNOWN: Final = "FI964"
@@ -43,8 +43,6 @@ class Outcome:
     """What became of one leaf."""
 
     kind: OutcomeKind
-    to: tuple[str, ...] = ()
-    """Where it is in the output, if it is kept or translated."""
     reason: str = ""
     code: str = ""
     note: bool = False
@@ -142,8 +140,6 @@ class Account:
     """By the document."""
     problems: list[Problem] = field(default_factory=list)
     by_hand: list[ByHand] = field(default_factory=list)
-    skipped: list[int] = field(default_factory=list)
-    """The objects of the input that are not for a cluster, such as a kustomization."""
     parts: defaultdict[Origin, dict[LeafPath, None]] = field(default_factory=lambda: defaultdict(dict))
     """Of a text that has an object: the leaves of this in their order; their paths begin with the text's."""
 

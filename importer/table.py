@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from importer import lws
-from importer.account import IGNORED, Account, OutcomeRule, Problem, UntranslatableError, dropped
+from importer.account import UNUSED, Account, OutcomeRule, Problem, UntranslatableError, dropped
 from importer.kserve import translate as kserve
 from importer.leaves import Tree, plain, tagged
 from importer.llmd import translate as llmd
@@ -57,8 +57,7 @@ def _as_they_are(trees: Trees, account: Account) -> None:
         with account.importing(number):
             obj = plain(tree)
             if group_kind(obj) in KUSTOMIZE:
-                account.say(number, OutcomeRule((), dropped(IGNORED, "it is for kustomize")))
-                account.skipped.append(number)
+                account.say(number, OutcomeRule((), dropped(UNUSED, "it is for kustomize")))
             elif all(map(text, (obj.get("apiVersion"), obj.get("kind"), metadata(obj).get("name")))):
                 account.objects.append(tree)
             else:

@@ -46,7 +46,7 @@ ROWS: Final[dict[str, Code]] = {
         "a required field is missing, or the other system would refuse the object too",
     ),
     "FI968": Warn(
-        "a base that no service uses",
+        "a base that no service uses, or a file for kustomize",
         "nothing: it has no effect on the services; name it in baseRefs if it should",
         "presets are chosen by the fields of services, and the files have more of them",
     ),

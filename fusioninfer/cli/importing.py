@@ -1,12 +1,7 @@
 """The subcommand `import`: objects of other systems as ours, and a report for a person."""
 
-import errno
-import os
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
@@ -16,36 +11,27 @@ from fusioninfer.cli.options import (
     FINDINGS,
     UNREADABLE,
     echo_json,
-    exit_unreadable,
     output_option,
     print_errors,
 )
 from fusioninfer.lint import documents
 from fusioninfer.lint.offline import compose
 from importer.report import as_data, as_text, described
-from importer.table import ImportResult, import_all
+from importer.table import import_all
 from intent import Object
 from intent.settings import Settings
 
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer import -f llmisvc.yaml -f presets.yaml > service.yaml
-  fusioninfer import -f llmisvc.yaml -f presets.yaml --output-dir services/
   fusioninfer import -f lws.yaml -o json 2> report.json
 """
-_UNSAFE: Final = re.compile(r"[^a-z0-9.-]+")
 
 
 @click.command("import", epilog=EXAMPLES)
 @FILES
-@click.option(
-    "--output-dir",
-    "directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write each object to a file of its own in this directory, and the report to standard output.",
-)
 @output_option("text", "json", of="The format of the report.")
-def import_(*, files: tuple[str, ...], directory: Path | None, output: str, recursive: bool) -> None:
+def import_(*, files: tuple[str, ...], output: str, recursive: bool) -> None:
     """Turn objects of other systems into ours.
 
     Print InferenceServices and LeaderWorkerSets for objects of other systems, and other objects as they are.
@@ -59,16 +45,17 @@ def import_(*, files: tuple[str, ...], directory: Path | None, output: str, recu
     read, unread = documents.read_all(files, recursive=recursive)
     sources = [document for document in read if document.object]
     imported = import_all([document.object for document in sources])
-    if directory:
-        try:
-            _write(directory, imported.objects)
-        except OSError as error:
-            exit_unreadable(ValueError(f"{error.filename or directory}: {_cause(error)}"))
-    else:
-        click.echo(documents.write_yaml(imported.objects), nl=False)
+    click.echo(documents.write_yaml(imported.objects), nl=False)
     failed = (f"{sources[problem.document]}: {problem.error}" for problem in imported.problems)
     problems, invalid = [*map(str, unread), *failed], list(_invalid(imported.objects))
-    _print_report(imported, sources, output, (problems, invalid), to_stderr=directory is None)
+    report = imported.report, [document.object for document in sources], list(map(str, sources))
+    if output == "json":
+        echo_json(as_data(*report) | {"errors": [*problems, *invalid]}, err=True)
+    else:
+        print_errors(map(ValueError, problems))
+        for line in as_text(*report):
+            click.echo(line, err=True)
+        print_errors(map(ValueError, invalid))
     if problems:
         sys.exit(UNREADABLE)
     if imported.report.lost or imported.report.by_hand or invalid:
@@ -81,51 +68,3 @@ def _invalid(objects: Sequence[Object]) -> Iterator[str]:
     for finding in compose(output, Settings()).found:
         if finding.error.severity == "error":
             yield f"{described(finding.document.object)} of the output is not valid, {finding.error}"
-
-
-def _print_report(
-    imported: ImportResult,
-    sources: Sequence[documents.Document],
-    form: str,
-    errors: tuple[list[str], list[str]],
-    *,
-    to_stderr: bool,
-) -> None:
-    """Print the report between the errors of the input and those of the output; JSON holds them all."""
-    problems, invalid = errors
-    objects, places = [document.object for document in sources], list(map(str, sources))
-    if form == "json":
-        data = as_data(imported.report, objects, places)
-        echo_json(data | {"errors": [*problems, *invalid]}, err=to_stderr)
-        return
-    print_errors(map(ValueError, problems))
-    for line in as_text(imported.report, objects, places):
-        click.echo(line, err=to_stderr)
-    print_errors(map(ValueError, invalid))
-
-
-def _write(directory: Path, objects: Iterable[Object]) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, obj in _named(objects):
-        with open(directory / name, "w", encoding="utf-8", opener=_opened) as file:
-            file.write(documents.write_yaml([obj]))
-
-
-def _opened(path: str, flags: int) -> int:
-    """Open a file to write; a symbolic link is refused, and nothing waits for the reader of a pipe."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-
-
-def _cause(error: OSError) -> str | None:
-    if error.errno == errno.ELOOP:
-        return "is a symbolic link, which is not followed: remove it, or name another directory"
-    return error.strerror
-
-
-def _named(objects: Iterable[Object]) -> Iterator[tuple[str, Object]]:
-    """Yield objects with the names of their files, each name once."""
-    seen: Counter[str] = Counter()
-    for obj in objects:
-        name = _UNSAFE.sub("-", described(obj).lower().replace("/", "-"))[:200]
-        seen[name] += 1
-        yield f"{name}{f'-{seen[name]}' if seen[name] > 1 else ''}.yaml", obj

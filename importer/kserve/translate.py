@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from catalog.schemas import POD_TEMPLATE, schemas
 from importer.account import UNKNOWN, Account, OutcomeRule, dropped
 from importer.kserve import drops
 from importer.kserve.bases import PRESET, ConfigKey, with_bases
 from importer.kserve.service import translated
 from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
-from intent.inferenceservice import crd
 from intent.shapes import text
 
 GROUP: Final = "serving.kserve.io"
@@ -57,7 +57,7 @@ def _placed(number: int, tree: Tree, account: Account) -> Tree:
 
 def _misplaced(tree: Tree) -> Iterator[tuple[LeafPath, str]]:
     """Yield the path of each such field, and the remedy for fields that are one level too deep."""
-    pod_fields = frozenset(crd.fields_at(("spec", "roles", 0, "template", "spec")))
+    pod_fields = frozenset(schemas()[POD_TEMPLATE].root["properties"]["spec"]["properties"])
     places: list[tuple[LeafPath, frozenset[str]]] = [(("spec",), _SPEC), (("spec", "prefill"), _WORKLOAD)]
     places += [((*above, pod), pod_fields) for above, _ in places for pod in ("template", "worker")]
     for place, fields in places:

@@ -1,7 +1,6 @@
 """`fusioninfer import`: outputs, reports and exit codes."""
 
 import json
-import os
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,6 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
 
-TRANSCRIPTS: Final = Path(__file__).parent / "transcripts" / "inputs"
 PLAIN: Final = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\n"
 
 
@@ -23,20 +21,6 @@ def file(tmp_path: Path) -> Path:
     found = tmp_path / "a.yaml"
     found.write_text(PLAIN.format("a"))
     return found
-
-
-def test_with_a_directory_each_object_has_a_file_and_the_report_is_printed(file: Path) -> None:
-    file.write_text(PLAIN.format("a") + "---\n" + PLAIN.format("../A") + "---\n" + PLAIN.format("a"))
-    out = file.parent / "out"
-
-    result = run("-f", str(file), "--output-dir", str(out), "-o", "json")
-
-    assert (result.exit_code, json.loads(result.stdout)["summary"]["kept"]) == (1, 9)
-    assert {one.name: one.read_text() for one in out.iterdir()} == {
-        "secret-a.yaml": PLAIN.format("a"),
-        "secret-..-a.yaml": PLAIN.format("../A"),
-        "secret-a-2.yaml": PLAIN.format("a"),
-    }
 
 
 @pytest.mark.parametrize(
@@ -86,35 +70,3 @@ def test_the_report_as_json_is_nothing_else_where_a_file_cannot_be_read(file: Pa
     result = run(str(file), str(broken), "-o", "json")
 
     assert (result.exit_code, len(json.loads(result.stderr)["errors"])) == (2, 1)
-
-
-def test_a_file_that_cannot_be_written_is_named(file: Path) -> None:
-    place = file.parent / "out" / "secret-a.yaml"
-    place.mkdir(parents=True)
-
-    result = run(str(file), "--output-dir", str(place.parent))
-
-    assert (result.exit_code, result.stderr) == (2, f"error: {place}: Is a directory\n")
-
-
-@pytest.mark.parametrize("target", ["../other", "../absent", "/dev/full"])
-def test_nothing_is_written_through_a_symbolic_link(file: Path, target: str) -> None:
-    other, place = file.parent / "other", file.parent / "out" / "secret-a.yaml"
-    other.write_text("other")
-    place.parent.mkdir()
-    place.symlink_to(target)
-
-    result = run(str(file), "--output-dir", str(place.parent))
-
-    remedy = "is a symbolic link, which is not followed: remove it, or name another directory"
-    assert (result.exit_code, result.stderr) == (2, f"error: {place}: {remedy}\n")
-    assert {one.name for one in file.parent.iterdir()} == {"a.yaml", "other", "out"}
-    assert (other.read_text(), place.is_symlink()) == ("other", True)
-
-
-def test_a_pipe_without_a_reader_is_not_waited_for(file: Path) -> None:
-    place = file.parent / "out" / "secret-a.yaml"
-    place.parent.mkdir()
-    os.mkfifo(place)
-
-    assert run(str(file), "--output-dir", str(place.parent)).exit_code == 2

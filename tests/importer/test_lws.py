@@ -372,11 +372,11 @@ def test_variables_of_a_script_become_those_of_its_container() -> None:
         ],
         [{"name": "NCCL_DEBUG", "value": "TRACE"}],
     ]
-    gone = [one for one in made.report.lines if one.outcome.kind == "dropped"]
-    assert {(one.value, one.outcome.code) for one in gone} == {
-        ("NCCL_DEBUG", OVERRIDDEN),
-        ("WARN", OVERRIDDEN),
-    }
+    gone = [line for line in made.report.lines if line.outcome.kind == "dropped"]
+    assert [(line.path.rpartition(".")[2], line.outcome.code) for line in gone] == [
+        ("name", OVERRIDDEN),
+        ("value", OVERRIDDEN),
+    ]
     assert not made.report.lost
 
 
@@ -399,7 +399,6 @@ def test_the_words_of_a_script_are_translated_from_it() -> None:
     leader = "spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0]"
 
     assert outcomes[f"{leader}.command[2]"].kind == "translated"
-    assert f"LeaderWorkerSet llama: {leader}.args[0]" in outcomes[f"{leader}.command[2]"].to
     assert outcomes[f"{leader}.command[0]"].kind == "default"
     assert outcomes[f"{leader}.image"].kind == "kept"
 
