@@ -24,8 +24,7 @@ _OPTIONS: Final = re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+")
 """Options of `set` that end a script at an error, or print its commands."""
 _SETS: Final = re.compile(r"\$\{\w+:?=|\$\(\(.*(?:[^=!<>]=[^=]|\+\+|--).*\)\)", re.DOTALL)
 """An expansion that sets a variable."""
-ITSELF: Final = re.compile(r"[0-9]?>&[0-9]")
-_QUIET: Final = re.compile(rf"{ITSELF.pattern}|(?:[0-9]?>|&>)/dev/null")
+_QUIET: Final = re.compile(r"[0-9]?>&[0-9]|(?:[0-9]?>|&>)/dev/null")
 _COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _INNER: Final = re.compile(r"'[^']*'")
 _ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
@@ -53,7 +52,7 @@ def only_reads(items: Sequence[str], redirects: Sequence[str], *, inside: bool =
     """
     words = [word for word in items if not ASSIGNMENT.match(word)]
     if not all(map(is_quiet, redirects)) or any(
-        _SETS.search(word) or not output_reads(word) for word in items
+        _SETS.search(word) or not _output_reads(word) for word in items
     ):
         return False
     return (inside and (not words or words[0] in {"break", "continue", "exit"})) or _reads(words)
@@ -68,12 +67,7 @@ def _reads(words: Sequence[str]) -> bool:
     return own[0] in _READERS or (own[0] == "ray" and not _OF_RAY.isdisjoint(own[1:2]))
 
 
-def has_output(word: str) -> bool:
-    """Return whether the output of a command stands in a word."""
-    return "$((" not in word and _COMMAND.search(_INNER.sub("", word)) is not None
-
-
-def output_reads(word: str) -> bool:
+def _output_reads(word: str) -> bool:
     """Return whether the commands whose output stands in a word only read."""
     inner = [dollar or backtick for dollar, backtick in _COMMAND.findall(_INNER.sub("", word))]
     named = [text for text in inner if text not in OF_LWS and not text.startswith("(")]

@@ -14,7 +14,7 @@ otherwise, such as another port of Ray, is `PodStart.changed`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
@@ -89,8 +89,8 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
     """
     if size > MOST_PODS:
         raise StaysError(f"the group has more than {MOST_PODS} pods")
-    first, other, *more = (_start(workers if index else leader, index, size) for index in range(size))
-    if any(start != other for start in more):
+    first, other, *others = (_start(workers if index else leader, index, size) for index in range(size))
+    if any(start != other for start in others):
         raise StaysError("the workers do not all start the same")
     command = _check_together(first, other, is_one=leader is workers)
     if other.command is not None:
@@ -98,7 +98,9 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
         named = {name for word in first.engine for name in references(word.value)}
         if lacks := named - variables - OF_LWS:
             raise StaysError(f"the workers have no variable {min(lacks)}")
-        other = replace(other, changed=(*other.changed, *_of_workers(command, other.command, other.engine)))
+        known, more = settings(command), settings(other.command)
+        if different := sorted(name for name, value in more.items() if known.get(name) != value):
+            raise StaysError(f"leader and workers start different engines: {different[0]} differs")
     engine, launcher, begins = first.engine, first.launcher, command.arguments
     image = read_image(text(plain(leader).get("image")))
     if launcher in {RAY_START, RAY_SYMMETRIC} and facts(image).has_ray is False:
@@ -114,28 +116,11 @@ def _check_together(first: PodStart, other: PodStart, *, is_one: bool) -> Comman
     """Return the engine of the leader; check that the workers join it. `is_one`: by the same template."""
     if is_one and first.env != other.env:
         raise StaysError("the script sets other variables in the leader than in the workers")
-    if first.launcher != other.launcher:
-        raise StaysError(f"the leader is launched with {first.launcher}, the workers with {other.launcher}")
-    if not first.launcher:
-        raise StaysError("nothing joins the nodes: each starts an engine of its own")
+    if not first.launcher or first.launcher != other.launcher:
+        raise StaysError("the leader and the workers do not start the nodes in the same way")
     if first.part == "worker" or other.part == "leader" or first.command is None:
         raise StaysError("the leader joins and the workers lead: the other way round is expected")
     return first.command
-
-
-API: Final = frozenset({"host", "port", "served-model-name", "api-key", "api-server-count"})
-"""Flags that only the API needs: those of the leader count."""
-
-
-def _of_workers(first: Command, other: Command, words: Sequence[Leaf]) -> Iterator[Leaf]:
-    """Yield the workers' flags of an API; check that their engine has no other that the leader's has not."""
-    known, more = settings(first), settings(other)
-    own = {name for name, value in more.items() if known.get(name) != value}
-    if different := sorted(own - API):
-        raise StaysError(f"leader and workers start different engines: {different[0]} differs")
-    for flag in other.flags.given:
-        if setting(other, flag) in own:
-            yield _named(words[flag.at])
 
 
 def settings(command: Command) -> dict[str, tuple[str, ...]]:

@@ -15,13 +15,12 @@ from importer.account import (
     Account,
     ByHand,
     Outcome,
-    OutcomeRule,
     default,
     dropped,
     kept,
     service_name,
 )
-from importer.launches import SGLANG, GroupLaunch, is_launch, recognised
+from importer.launches import SGLANG, GroupLaunch, PodStart, is_launch, recognised
 from importer.leaves import (
     Leaf,
     LeafPath,
@@ -57,7 +56,6 @@ from intent.shapes import annotations, listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
 
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
-NO_PART: Final = "FI976"
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
 ROLES: Final[Mapping[str, str]] = {
@@ -74,10 +72,10 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
         with account.importing(number):
             name = service_name(tree)
             if is_disaggregated_set(objects[number]):
-                account.objects.append(_set(number, tree, name, account))
+                made = _set(tree, name, number, account)
             else:
-                own = pairs.get(number, {SERVICE: name})
-                account.objects.append(_member(number, tree, (), own, account))
+                made = _member(tree, pairs.get(number, {SERVICE: name}), number, account)
+            account.objects.append(made)
 
 
 # --- prefill and decode -------------------------------------------------------------------------------
@@ -109,9 +107,9 @@ def _annotations(service: str, role: str, component: str) -> Mapping[str, str]:
 
 # --- members of a service -----------------------------------------------------------------------------
 
-_NO_TYPE: Final = "FusionInfer has no component type for the role: LWS makes its pods as before"
-_NO_SERVICE: Final = (
-    "without a role prefill… and a role decode…, the set is no service: LWS makes its pods as before"
+_NO_SERVICE: Final = kept(
+    "a service has roles prefill… and decode…, perhaps encode…: LWS makes the pods of others as before",
+    "FI976",
 )
 _DEADLOCK: Final = dropped(
     NO_COUNTERPART,
@@ -122,45 +120,50 @@ _ANNOTATED: Final = default("annotations of FusionInfer stand here")
 """For an empty map, which is a leaf."""
 
 
-def _set(number: int, tree: Tree, name: str, account: Account) -> Tree:
+def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     names = [text(value_at(role, "name")) for role in items_at(tree, "spec", "roles")]
     types = [next((kind for begins, kind in TYPES.items() if role.startswith(begins)), "") for role in names]
     is_service = set(types) >= set(DISAGGREGATED)
     for index, (role, kind) in enumerate(zip(names, types, strict=True)):
-        path: LeafPath = ("spec", "roles", index)
+        path = ("spec", "roles", index)
+        own = at(tree, *path)
         if is_service and kind:
-            tree = _member(number, tree, path, _annotations(name, role, kind), account)
+            made = _member(own, _annotations(name, role, kind), number, account, written(path))
+            tree = put(tree, path, made)
         else:
-            why = _NO_TYPE if is_service else _NO_SERVICE
-            account.say(number, OutcomeRule((*path, "name"), kept(why, NO_PART)))
+            account.leave(at(own, "name"), _NO_SERVICE)
     return tree
 
 
-def _member(number: int, tree: Tree, path: LeafPath, own: Mapping[str, str], account: Account) -> Tree:
+def _member(
+    tree: Tree, own: Mapping[str, str], number: int, account: Account, path: str = "spec.leaderWorkerTemplate"
+) -> Tree:
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
-    value, group = plain(at(tree, *path)), (*path, *GROUP)
+    value = plain(tree)
     size = integer(at(value, *GROUP, "size"))
-    indexes = _engines(value)
+    templates = {field: at(value, *GROUP, field) for field in TEMPLATES}
+    indexes = {field: _engine(each, value) for field, each in templates.items() if isinstance(each, dict)}
     engines = [
-        (*group, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
+        (*GROUP, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
     ]
     try:
-        launch = _launch(tree, engines, len(indexes), size)
+        launch = _launch([at(tree, *each) for each in engines], len(indexes), size)
     except StaysError as error:
-        account.by_hand.append(ByHand(number, written(group), str(error)))
-        stays = kept(str(error), KEPT_LAUNCH)
-        account.say(number, *(OutcomeRule((*path, key), stays) for path in engines for key in _LAUNCHES))
+        account.by_hand.append(ByHand(number, path, str(error)))
+        for each in engines:
+            account.leave(picked(at(tree, *each), *_LAUNCHES), kept(str(error), KEPT_LAUNCH))
         launcher = "none"
     else:
-        tree = tree if launch is None else _replaced(number, tree, engines, launch, account)
-        launcher = "" if launch is None or launch.launcher == SGLANG else launch.launcher
+        launcher = launch.launcher if launch and launch.launcher != SGLANG else ""
+        if launch:
+            for each, start in zip(engines, launch.starts, strict=True):
+                tree = put(tree, each, _replaced(at(tree, *each), launch, start, account))
     for field in _excluded(value) if size > 1 else ():
-        tree = without(tree, (*path, *field))
-        account.say(number, OutcomeRule((*path, *field), _DEADLOCK))
-    account.say(number, OutcomeRule((*path, "metadata"), _ANNOTATED, empty=True))
+        account.leave(at(tree, *field), _DEADLOCK)
+        tree = without(tree, field)
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
-    return _annotated(tree, path, added)
+    return _annotated(tree, added, account)
 
 
 def _excluded(value: Object) -> Iterator[LeafPath]:
@@ -181,13 +184,18 @@ def _scheduler(value: Object) -> Mapping[str, str]:
     return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
 
 
-def _annotated(tree: Tree, path: LeafPath, added: Mapping[str, str]) -> Tree:
+def _annotated(tree: Tree, added: Mapping[str, str], account: Account) -> Tree:
     """Add annotations that the author has not written; none where they would not be a map."""
-    own, notes = (at(tree, *path, *below) for below in (("metadata",), ("metadata", "annotations")))
+    own, notes = at(tree, "metadata"), at(tree, *_NOTES)
     if not all(isinstance(plain(each), dict | None) for each in (own, notes)):
         return tree
+    for empty in (own, notes):
+        account.leave(empty if isinstance(empty, Leaf) else {}, _ANNOTATED)
     ours = {key: Leaf(value) for key, value in added.items() if key not in fields_at(notes)}
-    return put(tree, (*path, "metadata"), {**fields_at(own), "annotations": {**fields_at(notes), **ours}})
+    return {**tree, "metadata": {**fields_at(own), "annotations": {**fields_at(notes), **ours}}}
+
+
+_NOTES: Final = ("metadata", "annotations")
 
 
 # --- the launch ---------------------------------------------------------------------------------------
@@ -199,17 +207,16 @@ _LAUNCHED: Final = default(
 _SET_BY_SCRIPT: Final = dropped(OVERRIDDEN, "the script sets another value before the engine starts")
 
 
-def _launch(tree: Tree, engines: Sequence[LeafPath], templates: int, size: int) -> GroupLaunch | None:
-    """Return the launch over several nodes of a group with the engines at the paths; None if it has none.
+def _launch(containers: Sequence[Tree], templates: int, size: int) -> GroupLaunch | None:
+    """Return the launch over several nodes of a group with these engines; None if it has none.
 
     Raises:
         StaysError: the launch stays.
     """
     if size < 2 or not templates:
         return None
-    if len(engines) < templates:
+    if len(containers) < templates:
         raise StaysError("the container of the engine is not known")
-    containers = [at(tree, *path) for path in engines]
     objects = list(map(plain, containers))
     if any(map(is_launch, objects)):
         return recognised(containers[0], containers[-1], size)
@@ -218,42 +225,32 @@ def _launch(tree: Tree, engines: Sequence[LeafPath], templates: int, size: int) 
     return None
 
 
-def _replaced(
-    number: int, tree: Tree, engines: Sequence[LeafPath], launch: GroupLaunch, account: Account
-) -> Tree:
-    """Return a tree with the engine's command of one node in the containers at the paths."""
-    for path, start in zip(engines, launch.starts, strict=True):
-        own = at(tree, *path)
-        launched = {"command": launch.command, "args": launch.args}
-        kept = (entry for entry in items_at(own, "env") if text(value_at(entry, "name")) not in start.env)
-        env = [*kept, *({"name": value.having(name), "value": value} for name, value in start.env.items())]
-        first = picked(own, "name", "image")
-        plain_launch = {key: list(words) for key, words in launched.items() if words}
-        others = {key: value for key, value in own.items() if key not in _LAUNCHES}
-        tree = put(tree, path, {**first, **plain_launch, **others, **({"env": env} if start.env else {})})
-        account.say(number, OutcomeRule((*path, "env"), _SET_BY_SCRIPT))
-        account.say(number, *(OutcomeRule((*path, key), _LAUNCHED) for key in _LAUNCHES))
-        for places in dict.fromkeys(word.origins for word in start.changed):
-            words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
-            reason = f"the launcher has its own value for {', '.join(words)}, or none"
-            outcome = Outcome("dropped", reason=reason, code=NO_COUNTERPART, partly=True)
-            account.leave(Leaf(None, places), outcome)
-    return tree
+def _replaced(own: Tree, launch: GroupLaunch, start: PodStart, account: Account) -> Tree:
+    """Return a container with the engine's command of one node."""
+    for places in dict.fromkeys(word.origins for word in start.changed):
+        words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
+        reason = f"the launcher has its own value for {', '.join(words)}, or none"
+        account.leave(Leaf(None, places), Outcome("dropped", reason, NO_COUNTERPART, partly=True))
+    account.leave(picked(own, *_LAUNCHES), _LAUNCHED)
+    others = {key: value for key, value in own.items() if key not in _LAUNCHES}
+    if start.env:
+        entries = items_at(own, "env")
+        again = [entry for entry in entries if text(value_at(entry, "name")) in start.env]
+        account.leave(again, _SET_BY_SCRIPT)
+        added = ({"name": value.having(name), "value": value} for name, value in start.env.items())
+        others["env"] = [*(entry for entry in entries if entry not in again), *added]
+    words = {"command": list(launch.command), "args": list(launch.args)}
+    launched = {key: each for key, each in words.items() if each}
+    return {**picked(own, "name", "image"), **launched, **others}
 
 
 # --- the engine ---------------------------------------------------------------------------------------
 
 
-def _engines(value: Object) -> dict[str, int | None]:
-    """Return the index of the container that runs the engine, as admission finds it, by the templates."""
-    templates = {field: at(value, *GROUP, field) for field in TEMPLATES}
-    asked = text(annotations(value).get(ENGINE_CONTAINER))
-    return {field: _engine(each, asked) for field, each in templates.items() if isinstance(each, dict)}
-
-
-def _engine(template: Object, asked: str = "") -> int | None:
+def _engine(template: Object, value: Object) -> int | None:
+    """Return the index of the container that runs the engine, as admission finds it."""
     containers = listed(at(template, "spec", "containers"))
-    index = engine_index(containers, annotations(template), asked)
+    index = engine_index(containers, annotations(template), text(annotations(value).get(ENGINE_CONTAINER)))
     return index if index is not None and _has_texts(containers[index]) else None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from importer.effects import BRACKETS, DECIDE, ITSELF, has_output, is_quiet, is_read, only_reads, output_reads
+from importer.effects import BRACKETS, DECIDE, is_quiet, is_read, only_reads
 from importer.leaves import Leaf
 from importer.words import GroupPod, StaysError, Variables, references
 from intent.command_line.programs import ASSIGNMENT
@@ -81,8 +81,6 @@ def _parsed(text: str) -> Sequence[_Node]:
     """Parse a script, which is the same for each pod of a group."""
     if len(text) > LONGEST:
         raise StaysError(f"the script has more than {LONGEST} characters")
-    if "\r" in text:
-        raise StaysError("lines of the script end with a carriage return, which a shell takes as text")
     groups = control_groups(text)
     if groups is None:
         raise StaysError("the script has a function, a here-document, or a nested command")
@@ -180,17 +178,12 @@ class _Run:
         tries = [command for command in inside if not command.only_reads(inside=True)]
         firsts = [node[0] for _, nodes in block.parts for node in nodes if not isinstance(node, _Block)]
         is_ray = all(each.words[:2] == ("ray", "start") and each in firsts for each in tries)
-        if len(tries) > 1 or not is_ray or not self._awaits_ray(inside):
+        awaited = any(re.search(r"\bray\b|LWS_", word) for command in inside for word in command.words)
+        if len(tries) > 1 or not is_ray or not awaited:
             raise StaysError(f"`{block.parts[0][0]}` does more than wait for Ray, or for the leader")
         self._forget(inside)
         for command in tries:
             self._read(command._replace(ends=""))
-
-    def _awaits_ray(self, inside: Sequence[_Command]) -> bool:
-        """Return whether a loop looks at Ray, or at the pods of the group."""
-        text = " ".join(word for command in inside for word in command.words)
-        values = (self.variables.known.get(name) or "" for name in re.findall(r"\w+", text))
-        return re.search(r"\bray\b|LWS_", " ".join((text, *values))) is not None
 
     def _condition(self, block: _Block) -> None:
         """Read the branch that the pod takes; where that is not known, no branch may do anything."""
@@ -244,7 +237,7 @@ class _Run:
         words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
-            self.variables.own[name] = own[name] = self._assigned(name, value)
+            self.variables.own[name] = own[name] = self.variables.value(name, value)
         if item.ends == "&" and words[:2] != ["ray", "start"]:
             raise StaysError(f"`{_shown(item.words)}` runs in the background")
         if not words:
@@ -265,7 +258,7 @@ class _Run:
         if not texts:
             raise StaysError(f"`{_shown(item.words)}` starts no program")
         program = " ".join(texts[:2])
-        if not all(is_quiet(to) if program == "ray start" else ITSELF.fullmatch(to) for to in item.redirects):
+        if not all(map(is_quiet, item.redirects)):
             raise StaysError(f"the output of `{program}` goes to a file")
         container, script = self.variables.pod.env, self.variables.own
         names = script.keys() & (self.exported | container.keys())
@@ -289,14 +282,8 @@ class _Run:
                 raise StaysError(f"`export {word[:60]}` is not read")
             self.exported.add(name)
             if has_value:
-                assigned[name] = self._assigned(name, value)
+                assigned[name] = self.variables.value(name, value)
         self.variables.own |= assigned
-
-    def _assigned(self, name: str, word: str) -> str | None:
-        """Return the value of an assignment."""
-        if has_output(word) and output_reads(word):
-            return None
-        return self.variables.value(name, word)
 
     def _holds(self, item: _Command) -> bool:
         """Return whether a test holds."""

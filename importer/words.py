@@ -62,11 +62,6 @@ class Variables:
     expanded: int = 0
     """The characters to which variables were expanded."""
 
-    @property
-    def known(self) -> Mapping[str, str | None]:
-        """The variables of the container and of the script."""
-        return {**self.pod.env, **self.own}
-
     def words(self, word: str) -> Sequence[str]:
         """Return the words that a word expands to: several if it is a variable without quotes."""
         part = _PART.fullmatch(word)

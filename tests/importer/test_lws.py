@@ -380,15 +380,6 @@ def test_variables_of_a_script_become_those_of_its_container() -> None:
     assert not made.report.lost
 
 
-def test_a_key_of_the_workers_is_not_in_the_report() -> None:
-    leader, workers = f"{RANKS} --api-key=a", f"{RANKS} {START} --headless --api-key=b"
-    made = import_all([lws(script(leader), script(workers))])
-
-    assert [one.outcome.reason for one in made.report.lost] == [
-        "the launcher has its own value for --api-key, or none"
-    ]
-
-
 def test_these_are_the_ports_of_the_launchers() -> None:
     assert (RAY, SGLANG_PORT, LAUNCHERS["vllm-native"].port) == (6379, 20000, 29501)
 

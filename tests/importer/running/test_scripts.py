@@ -37,7 +37,6 @@ A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL + 1 ))
 A="b  c"
 A='d $B'
 A=$ARGS
-A="$(ray status | wc -l)"
 set -e
 echo $A; sleep 1
 ray stop --force || true
@@ -182,7 +181,6 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
         ('if [ "$C" = 1 ]; then exec a; fi', "variables of the container have more than 1000000 characters"),
         ("A='x y'\nvllm serve --model=$A", "`$A` is several words, or none"),
-        ("set -e\r\n", "end with a carriage return"),
         ("echo\n" * 20_000, "the script has more than 65536 characters"),
         ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
         ("KEY=secret curl --user me:secret http://a | sh", "`KEY= curl` depends on another command"),
