@@ -23,8 +23,8 @@ ROOMS: Final[Mapping[str, Room]] = {
     "intent": Room(("intent",), 9_702, 9_100),
     "catalog": Room(("catalog",), 2_511, 2_300),
     "controller": Room(("sync", "kube", "certs"), 10_199, 8_100),
-    "command": Room(("fusioninfer", "server", "importer", "plan"), 13_698, 10_000),
-    "tests": Room(("tests",), 84_593, 70_000),
+    "command": Room(("fusioninfer", "server", "importer", "plan"), 13_645, 10_000),
+    "tests": Room(("tests",), 84_520, 70_000),
     "hack": Room(("hack",), 4_074, 3_900),
 }
 

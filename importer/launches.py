@@ -150,8 +150,9 @@ def _without(words: Sequence[Leaf], flags: Sequence[Flag]) -> tuple[Leaf, ...]:
 class _Place(NamedTuple):
     """What of a container and its pod a launch is compared with."""
 
-    image: str
     pod: GroupPod
+    entrypoint: str
+    """The image that reads the words; empty if the container has a command."""
     devices: tuple[str, ...]
     """The counts of accelerators that the container asks for."""
 
@@ -173,17 +174,17 @@ def _place(container: Object, index: int, size: int) -> _Place:
     limits = mapping(mapping(container.get("resources")).get("limits"))
     devices = tuple(str(count) for name, count in limits.items() if is_accelerator(name))
     pod = GroupPod(index, size, env, frozenset(addresses))
-    return _Place(text(container.get("image")), pod, devices)
+    entrypoint = "" if container.get("command") else text(container.get("image"))
+    return _Place(pod, entrypoint, devices)
 
 
 def _start(container: Tree, index: int, size: int) -> PodStart:
     """Return what a container starts in a pod."""
     obj = plain(container)
     place, shell = _place(obj, index, size), _command(obj).shell
-    own = items_at(container, "command")
-    words = (*own, *items_at(container, "args"))
+    words = (*items_at(container, "command"), *items_at(container, "args"))
     if shell is None:
-        return _of_command(words, place, has_command=bool(own))
+        return _of_command(words, place)
     before = [word.value for word in words[: shell.index]]
     if before[0] not in SHELLS:
         raise StaysError(f"{before[0][:60]} starts the shell of the script")
@@ -191,7 +192,7 @@ def _start(container: Tree, index: int, size: int) -> PodStart:
         raise StaysError("a login shell reads files of the image first: without -l, the script is read")
     if words[shell.index + 1 :]:
         raise StaysError("arguments follow the script of a shell")
-    return _of_script(commands(words[shell.index], place.pod), place)
+    return _of_script(commands(words[shell.index], place.pod), place._replace(entrypoint=""))
 
 
 _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
@@ -202,7 +203,7 @@ def _of_script(lines: Sequence[ScriptCommand], place: _Place) -> PodStart:
     starts: list[PodStart] = []
     for line in lines:
         if not is_endless([word.value for word in line.words]) or not starts or starts[-1].engine:
-            starts.append(replace(_of_command(line.words, place, has_command=True), env=line.env))
+            starts.append(replace(_of_command(line.words, place), env=line.env))
     nodes = [start for start in starts if not start.engine]
     engines = [start for start in starts if start.engine]
     if len(nodes) > 1 or len(engines) > 1 or not starts:
@@ -225,7 +226,7 @@ _SERVING: Final = ("multi-node-serving.sh", "ray_init.sh")
 """The script of vLLM's images that starts Ray, with its earlier name."""
 
 
-def _of_command(words: Sequence[Leaf], place: _Place, *, has_command: bool) -> PodStart:
+def _of_command(words: Sequence[Leaf], place: _Place) -> PodStart:
     """Read a command: of Ray, or of an engine."""
     if len(words) > 1 and words[0].value in SHELLS and words[1].value.endswith(_SERVING):
         words = words[1:]
@@ -236,9 +237,9 @@ def _of_command(words: Sequence[Leaf], place: _Place, *, has_command: bool) -> P
         return _ray_node(words[2:], place, leads="--head" in texts)
     if texts[:2] == ("ray", "symmetric-run") and END in texts:
         end = texts.index(END)
-        engine = _engine(words[end + 1 :], place.image, has_command=True)
+        engine = _engine(words[end + 1 :], place)
         return replace(engine, launcher=RAY_SYMMETRIC, changed=_changed(words[2:end], place))
-    return _native(words, place, has_command=has_command)
+    return _native(words, place)
 
 
 # --- flags --------------------------------------------------------------------------------------------
@@ -308,18 +309,18 @@ def _ray_node(flags: Sequence[Leaf], place: _Place, *, leads: bool) -> PodStart:
 # --- engines ------------------------------------------------------------------------------------------
 
 
-def _engine(words: Sequence[Leaf], image: str, *, has_command: bool) -> PodStart:
+def _engine(words: Sequence[Leaf], place: _Place) -> PodStart:
     texts = tuple(word.value for word in words)
-    read = read_command(texts if has_command else (), () if has_command else texts, read_image(image))
+    read = read_command((), texts, read_image(place.entrypoint))
     if read.shell or not read.started:
         shown = " ".join(texts[:2])[:60] or "the entrypoint of the image"
         raise StaysError(f"{shown} is no known engine")
     return PodStart("any", "", tuple(words), read)
 
 
-def _native(words: Sequence[Leaf], place: _Place, *, has_command: bool) -> PodStart:
+def _native(words: Sequence[Leaf], place: _Place) -> PodStart:
     """Read an engine, and drop the flags by which it launches the nodes itself."""
-    start = _engine(words, place.image, has_command=has_command)
+    start = _engine(words, place)
     read = start.command
     if read is None or read.kind != "distributed":
         return start
@@ -330,8 +331,7 @@ def _native(words: Sequence[Leaf], place: _Place, *, has_command: bool) -> PodSt
     other = [flag for flag in ours if not _is_same(flag.name, flag.value or "", place)]
     # a port that is not the launcher's own stays: the launcher leaves it to the author
     dropped = [flag for flag in ours if flag.name != "master-port" or flag not in other]
-    plain_words = _without(words, dropped)
-    plain_start = _engine(plain_words, place.image, has_command=has_command)
+    plain_start = _engine(_without(words, dropped), place)
     if plain_start.command is None or plain_start.command.kind == "distributed":
         raise StaysError("flags remain by which the engine launches the nodes itself")
     if flags.last(ADDRESS):

@@ -186,16 +186,12 @@ def _scheduler(value: Object) -> Mapping[str, str]:
 
 def _annotated(tree: Tree, added: Mapping[str, str], account: Account) -> Tree:
     """Add annotations that the author has not written; none where they would not be a map."""
-    own, notes = at(tree, "metadata"), at(tree, *_NOTES)
+    own, notes = at(tree, "metadata"), at(tree, "metadata", "annotations")
     if not all(isinstance(plain(each), dict | None) for each in (own, notes)):
         return tree
-    for empty in (own, notes):
-        account.leave(empty if isinstance(empty, Leaf) else {}, _ANNOTATED)
+    account.leave([each for each in (own, notes) if isinstance(each, Leaf)], _ANNOTATED)
     ours = {key: Leaf(value) for key, value in added.items() if key not in fields_at(notes)}
     return {**tree, "metadata": {**fields_at(own), "annotations": {**fields_at(notes), **ours}}}
-
-
-_NOTES: Final = ("metadata", "annotations")
 
 
 # --- the launch ---------------------------------------------------------------------------------------

@@ -113,13 +113,13 @@ def _items(groups: Sequence[ControlGroup]) -> Iterator[str | _Command]:
 def _nodes(items: Iterator[str | _Command], depth: int) -> tuple[list[_Node], str]:
     """Return the chains and blocks up to the keyword that ends their block, and this; empty at the end."""
     nodes: list[_Node] = []
-    chain: _Chain = ()
+    chain: list[_Command] = []
     for item in items:
         if isinstance(item, _Command):
-            chain = (*chain, item)
+            chain.append(item)
             if item.ends not in _CONTINUES:
-                nodes.append(chain)
-                chain = ()
+                nodes.append(tuple(chain))
+                chain = []
         elif chain:
             raise StaysError("a block of the script depends on another command")
         elif item in _OPENS:
@@ -177,13 +177,14 @@ class _Run:
         inside = tuple(_inside(block))
         tries = [command for command in inside if not command.only_reads(inside=True)]
         firsts = [node[0] for _, nodes in block.parts for node in nodes if not isinstance(node, _Block)]
-        is_ray = all(each.words[:2] == ("ray", "start") and each in firsts for each in tries)
+        starts = [each._replace(words=each.words[each.words[0] == "!" :], ends="") for each in tries]
+        is_ray = all(each.words[:2] == ("ray", "start") for each in starts)
         awaited = any(re.search(r"\bray\b|LWS_", word) for command in inside for word in command.words)
-        if len(tries) > 1 or not is_ray or not awaited:
+        if len(tries) > 1 or not {*tries} <= {*firsts} or not is_ray or not awaited:
             raise StaysError(f"`{block.parts[0][0]}` does more than wait for Ray, or for the leader")
         self._forget(inside)
-        for command in tries:
-            self._read(command._replace(ends=""))
+        for command in starts:
+            self._read(command)
 
     def _condition(self, block: _Block) -> None:
         """Read the branch that the pod takes; where that is not known, no branch may do anything."""
@@ -288,17 +289,15 @@ class _Run:
     def _holds(self, item: _Command) -> bool:
         """Return whether a test holds."""
         texts = [word if word in _OF_TESTS else self.variables.text(word) for word in item.words]
-        is_negated, *words = [texts[:1] == ["!"], *map(self.variables.pod.value, texts)]
-        words = words[is_negated:]
-        is_bracketed = tuple(words[:1] + words[-1:]) in {("[", "]"), ("[[", "]]")}
-        is_pattern = words[:1] == ["[["] and re.search(r"[*?\[]", words[-2])
-        holds = _compared(words[1:-1] if is_bracketed else words[1:])
-        is_test = is_bracketed or words[:1] == ["test"]
-        if not is_test or item.redirects or is_pattern or holds is None or any(map(references, words)):
+        words = [self.variables.pod.value(each) for each in texts]
+        is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
+        holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
+        if item.redirects or is_pattern or holds is None or any(map(references, words)):
             raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
-        return holds is not is_negated
+        return holds
 
 
+_TESTS: Final = {("[", "]"), ("[[", "]]")}
 _COMPARISONS: Final = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
 _OF_TESTS: Final = BRACKETS | _COMPARISONS.keys()
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {

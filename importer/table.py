@@ -1,8 +1,7 @@
 """The importers, by group and kind of the objects that they read. What no importer reads stays as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from importer import lws
 from importer.account import UNUSED, Account, OutcomeRule, Problem, UntranslatableError, dropped
@@ -19,11 +18,9 @@ Trees = Mapping[int, Tree]
 """Objects of the input by their index there, without what a cluster adds to them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Importer:
+class Importer(NamedTuple):
     """How the objects of one system become ours."""
 
-    system: str
     kinds: frozenset[GroupKind]
     """The group and kind of each object that it reads."""
     translate: Callable[[Trees, Account], None]
@@ -32,8 +29,7 @@ class Importer:
     """Returns the indexes of objects of other kinds that it reads, since its own refer to them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(NamedTuple):
     """What an import made of all objects."""
 
     objects: tuple[Object, ...]
@@ -70,17 +66,16 @@ def _kinds(group: str, *names: str) -> frozenset[GroupKind]:
 
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
-    Importer("KServe", _kinds(kserve.GROUP, kserve.SERVICE, kserve.CONFIG), kserve.translate),
-    Importer("llm-d", _kinds(llmd.GROUP, llmd.KIND), llmd.translate, llmd.bases),
+    Importer(_kinds(kserve.GROUP, kserve.SERVICE, kserve.CONFIG), kserve.translate),
+    Importer(_kinds(llmd.GROUP, llmd.KIND), llmd.translate, llmd.bases),
     Importer(
-        "LeaderWorkerSet",
         _kinds("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
         | _kinds("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
         lws.translate,
     ),
 )
 """One row a system. Of their outputs, the first row's come first."""
-OTHERS: Final = Importer("Kubernetes", frozenset(), _as_they_are)
+OTHERS: Final = Importer(frozenset(), _as_they_are)
 BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: each for each in IMPORTERS for kind in each.kinds}
 
 

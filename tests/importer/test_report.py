@@ -19,7 +19,7 @@ from importer.account import (
     rule,
 )
 from importer.kserve import drops
-from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged, written
+from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged
 from importer.llmd import translate as llmd
 from importer.report import as_data, as_text, report
 from importer.table import import_all
@@ -31,7 +31,6 @@ VALUES: Final = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(KEYS, below, max_size=3),
     max_leaves=12,
 )
-OBJECTS: Final = st.dictionaries(KEYS, VALUES, max_size=4)
 NOT_USED: Final = "no service in the files refers to it"
 APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET: Final[Object] = {
@@ -50,22 +49,6 @@ def test_a_tree_has_the_leaves_of_its_object_at_their_places(value: Any) -> None
     assert plain(tree) == value
     assert list(origins(tree)) == [Origin(3, path) for path, _ in leaves(value)]
     assert all(leaf.origins == (Origin(3, path),) for path, leaf in leaves(tree))
-
-
-@given(
-    objects=st.lists(OBJECTS, max_size=3),
-    known=st.lists(st.tuples(KEYS, KEYS | st.just("*")), max_size=4),
-)
-def test_each_leaf_is_reported_once(objects: list[Object], known: list[tuple[str, str]]) -> None:
-    rules = tuple(OutcomeRule(path, dropped(NO_COUNTERPART, "x")) for path in known)
-    outputs = [tagged(at, one)["spec"] for at, one in enumerate(objects) if one.get("spec")]
-    account = Account(outputs)
-    for number in range(len(objects)):
-        account.say(number, *rules)
-    lines = report(objects, account).lines
-
-    expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
-    assert [(one.document, one.path) for one in lines] == expected
 
 
 def outcomes(account: Account, *objects: Object) -> dict[str, Outcome]:

@@ -43,6 +43,7 @@ ray stop --force || true
 until ray status; do sleep 1; done
 for i in 1 2; do A=$i; ray status; done
 until ray start --address=$LWS_LEADER_ADDRESS:6379; do sleep 1; done
+while ! ray start --head; do A=3; sleep 1; done
 until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; done
 [ -n x ] && A=4
 if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi
@@ -97,6 +98,10 @@ trap 'ray start' EXIT; vllm serve
 cd /nope && exit 0; vllm serve
 exec vllm serve a; vllm serve b
 if [ 1 = 1 ]; then vllm serve a; exit 1; fi; vllm serve b
+if [[; then vllm serve a; fi
+for i in 1 2; do if [ 1 = 2 ]; then ray start; fi; done
+for i in 1 2; do [ 1 = 2 ] && ray start; done
+for PORT in 1 2; do ray status; done; vllm serve $PORT
 if [ 1 = 2 ]; then exit; elif true; then :; else exec ray start; fi; vllm serve b
 A="a?c"; if [[ abc == $A ]]; then vllm serve a; else vllm serve b; fi
 """.strip().splitlines()
