@@ -270,7 +270,7 @@ class _Run:
     def _of_program(self, name: str, value: str | None) -> Leaf:
         """Return the value of a variable that the container can have instead of the script."""
         if value is None:
-            raise StaysError(f"{name} has no known value")
+            raise StaysError(f"neither the script nor the container tells the value of {name}")
         if any(name in references(other or "") for other in self.variables.pod.env.values()):
             raise StaysError(f"the script sets {name}, and another variable of the container names it")
         return self.script.having(value)

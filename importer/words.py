@@ -119,17 +119,13 @@ class Variables:
         name = part["name"] or part["braced"] or part["kubelet"]
         if name in self.own and part["kubelet"]:
             raise StaysError(f"the script sets {name}, and {part[0]} is the value before that")
-        if name in OF_LWS or name in self.pod.addresses:
-            value: str | None = f"$({name})"
-        elif name in self.pod.env:
-            value = "" if self.pod.env[name] == "" else f"$({name})"
+        if name in OF_LWS or self.pod.env.get(name, "") != "":
+            container: str | None = f"$({name})"
         else:
-            value = None
-        value = self.own.get(name, value)
+            container = self.pod.env.get(name)
+        value = self.own.get(name, container)
         if value is None:
-            is_own = name in self.own
-            reason = "no known value" if is_own else "no value, neither in the script nor in the container"
-            raise StaysError(f"{name} has {reason}")
+            raise StaysError(f"neither the script nor the container tells the value of {name}")
         self.expanded += len(value)
         if self.expanded > LARGEST:
             raise StaysError(f"the values of {name} and others have more than {LARGEST} characters")

@@ -189,7 +189,7 @@ KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
     ),
     "a variable": (
         f"ray start --head; {SERVE} --port $PORT",
-        "PORT has no value, neither in the script nor in the container",
+        "neither the script nor the container tells the value of PORT",
     ),
     "a loop that writes a file": (
         f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}',
