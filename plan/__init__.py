@@ -6,6 +6,6 @@
 `services`  expanded LeaderWorkerSets and PodGroups as workloads
 `room`      how many pods have room, at least and at most
 `forecast`  nodes added step by step: the whole plan, with what is missing
-`words`     statuses in the words of the core design; `rows`, `sentences`  tables and lists of a plan
+`rows`      tables, in the words of the core design; `sentences`  the lists below them
 `data`, `text`, `page`  the same as JSON, for a terminal, and as one HTML page
 """

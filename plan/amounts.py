@@ -1,6 +1,7 @@
 """Amounts of resources, as whole thousandths: `500m` of CPU is 500, one GPU is 1000."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Mapping
 from decimal import ROUND_CEILING
 from typing import Any, Final
 
@@ -8,8 +9,8 @@ from intent.accelerators import is_accelerator
 from intent.quantity import parse
 from intent.shapes import mapping
 
-Amounts = dict[str, int]
-"""Thousandths of each resource."""
+Amounts = Counter[str]
+"""Thousandths of each resource: `+` is the sum, `|` the larger amount of each."""
 
 UNIT: Final = 1000
 CPU: Final = "cpu"
@@ -23,26 +24,14 @@ CLASSES: Final = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel
 
 def amounts(table: Any) -> Amounts:
     """Read a table of quantities; those that are not valid, or negative, are left out."""
-    found = {}
-    for name, value in mapping(table).items():
-        number = parse(value)
-        if number is not None and number >= 0:
-            found[name] = int((number * UNIT).to_integral_value(ROUND_CEILING))
-    return found
-
-
-def total(tables: Iterable[Amounts]) -> Amounts:
-    """Return the sum of tables."""
-    found: Amounts = {}
-    for table in tables:
-        for name, amount in table.items():
-            found[name] = found.get(name, 0) + amount
-    return found
-
-
-def largest(one: Amounts, other: Amounts) -> Amounts:
-    """Return the larger amount of each resource."""
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in (*one, *other)}
+    numbers = {name: parse(value) for name, value in mapping(table).items()}
+    return Amounts(
+        {
+            name: int((number * UNIT).to_integral_value(ROUND_CEILING))
+            for name, number in numbers.items()
+            if number is not None and number >= 0
+        }
+    )
 
 
 def is_device(name: str) -> bool:
@@ -50,7 +39,7 @@ def is_device(name: str) -> bool:
     return is_accelerator(name) or name in CLASSES
 
 
-def accelerators(table: Amounts) -> int:
+def accelerators(table: Mapping[str, int]) -> int:
     """Return how many accelerators a table has, of all resources together."""
     return sum(amount for name, amount in table.items() if is_device(name)) // UNIT
 
@@ -58,10 +47,5 @@ def accelerators(table: Amounts) -> int:
 def shown(name: str, amount: int) -> str:
     """Return an amount with its resource, for messages: `8 nvidia.com/gpu`, `500m cpu`, `2Gi memory`."""
     if name == MEMORY:
-        size = amount // UNIT
-        unit = next((one for one in ("Ti", "Gi", "Mi", "Ki") if size >= 2 ** _POWERS[one]), "")
-        return f"{size / 2 ** _POWERS[unit]:.4g}{unit} {name}"
+        return f"{amount / UNIT / 2**30:.4g}Gi {name}"
     return f"{amount // UNIT} {name}" if amount % UNIT == 0 else f"{amount}m {name}"
-
-
-_POWERS: Final = {"": 0, "Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}

@@ -11,42 +11,39 @@ from typing import NamedTuple
 from intent import Object
 from intent.quantity import whole
 from intent.shapes import listed, mapping, text
-from plan.amounts import CLASSES, UNIT, Amounts, total
+from plan.amounts import CLASSES, UNIT, Amounts
 
 Templates = Mapping[tuple[str, str], Object]
 """ResourceClaimTemplates by namespace, which may be empty, and name."""
 
 
 class Devices(NamedTuple):
-    """What a pod or a request claims: thousandths by class, and why it is not known what else."""
+    """What a pod or a request claims."""
 
     counted: Amounts
+    """By class; empty if others are not known."""
     unknown: tuple[str, ...] = ()
-    selected: bool = False
-    """Whether not every device of a class will do."""
-    partial: bool = False
-    """Whether it also has accelerators of a number that is not known."""
+    """Why the number of its accelerators is not known."""
+    others: tuple[str, ...] = ()
+    """Why claims are not counted that may be of anything, such as a network."""
 
 
 def devices(spec: Object, templates: Templates | None, namespace: str) -> Devices:
     """Read the claims of a pod. `templates`: None if the nodes do not say which devices they have."""
-    claims = {text(one.get("name")): one for one in map(mapping, listed(spec.get("resourceClaims")))}
-    for one in (*listed(spec.get("containers")), *listed(spec.get("initContainers"))):
-        for used in listed(mapping(mapping(one).get("resources")).get("claims")):
-            claims.setdefault(text(mapping(used).get("name")), {})
-    each = (_claim(f"claim {name}", claim, templates, namespace) for name, claim in claims.items())
-    found = [one for its in each for one in its]
-    unknown = tuple(dict.fromkeys(why for one in found for why in one.unknown))
-    if any(one.partial for one in found):
-        return Devices({}, unknown, partial=True)
-    return Devices(total(one.counted for one in found), unknown, any(one.selected for one in found))
+    claims = map(mapping, listed(spec.get("resourceClaims")))
+    parts = [part for claim in claims for part in _claim(claim, templates, namespace)]
+    unknown, others = (tuple(dict.fromkeys(why for part in parts for why in part[at])) for at in (1, 2))
+    return Devices(
+        Amounts() if unknown else sum((part.counted for part in parts), Amounts()), unknown, others
+    )
 
 
-def _claim(place: str, claim: Object, templates: Templates | None, namespace: str) -> Iterator[Devices]:
+def _claim(claim: Object, templates: Templates | None, namespace: str) -> Iterator[Devices]:
+    """Yield what each request of a claim asks for."""
     name, known = text(claim.get("resourceClaimTemplateName")), templates or {}
     template = mapping(known.get((namespace, name)) or known.get(("", name)))
     asked = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
-    requests = [mapping(one) for one in listed(asked.get("requests"))]
+    requests = [mapping(request) for request in listed(asked.get("requests"))]
     if not name:
         why = "the pod names no ResourceClaimTemplate for it, so pods may share it; name one"
     elif templates is None:
@@ -54,26 +51,21 @@ def _claim(place: str, claim: Object, templates: Templates | None, namespace: st
     elif not requests:
         why = f"the files have no ResourceClaimTemplate {name} with requests in its namespace; add it"
     else:
-        yield from (_request(place, one, selected=bool(asked.get("constraints"))) for one in requests)
+        yield from (_request(f"claim {text(claim.get('name'))}", request) for request in requests)
         return
-    yield Devices({}, (f"{place}: {why}",))
+    yield Devices(Amounts(), others=(f"claim {text(claim.get('name'))}: {why}",))
 
 
-def _request(place: str, request: Object, *, selected: bool) -> Devices:
+def _request(claim: str, request: Object) -> Devices:
     exact = mapping(request.get("exactly")) or request
-    name, mode = text(exact.get("deviceClassName")), exact.get("allocationMode") or "ExactCount"
-    count = whole(exact.get("count") or 1)
-    if request.get("firstAvailable"):
-        why = "has alternatives (firstAvailable); write one, as exactly"
-    elif exact.get("adminAccess") or exact.get("capacity"):
-        why = "shares devices with other claims (adminAccess, capacity), and only whole ones are counted"
-    elif mode != "ExactCount" or count is None:
-        why = "is for no number of devices; write allocationMode: ExactCount, and count"
-    elif name not in CLASSES:
-        why = f"is of class {name}, and the known classes of accelerators are {', '.join(CLASSES)}"
-    else:
-        return Devices({name: count * UNIT}, selected=selected or bool(exact.get("selectors")))
-    choices = (exact, *map(mapping, listed(request.get("firstAvailable"))))
-    known = any(text(one.get("deviceClassName")) in CLASSES for one in choices)
-    partial = known and not exact.get("adminAccess")  # an administrator takes none
-    return Devices({}, (f"{place}: request {text(request.get('name'))} {why}",), partial=partial)
+    name, count = text(exact.get("deviceClassName")), whole(exact.get("count") or 1)
+    is_number = exact.get("allocationMode") in {None, "ExactCount"}
+    is_shared = exact.get("adminAccess") or exact.get("capacity")
+    if name in CLASSES and count is not None and is_number and not is_shared:
+        return Devices(Amounts({name: count * UNIT}))
+    classes = {
+        name,
+        *(text(mapping(each).get("deviceClassName")) for each in listed(request.get("firstAvailable"))),
+    }
+    why = f"{claim}: request {text(request.get('name'))} is for no number of whole devices of a known class"
+    return Devices(Amounts(), (why,)) if classes & {*CLASSES} else Devices(Amounts(), others=(why,))

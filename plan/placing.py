@@ -1,77 +1,70 @@
 """Which nodes a pod may use at all: selector, required affinity, taints."""
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Any, Final
 
-from plan.demand import Demand, NodeSelectorTerm, Requirement, Toleration
+from intent.quantity import whole
+from plan.demand import Demand
 from plan.supply import Taint
 
-NAME: Final = "metadata.name"
-"""The one field of nodes that `matchFields` knows; kept beside the labels, under this key."""
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
-Obstacle = Literal["", "selector", "taint"]
-"""Why a pod may not use a node; empty if it may."""
 
 
-def obstacle(demand: Demand, labels: Mapping[str, str], taints: Iterable[Taint]) -> Obstacle:
-    """Return why a pod may not use a node with these labels and taints."""
-    if any(labels.get(key) != value for key, value in demand.selector):
-        return "selector"
-    if demand.required is not None and not any(_matches(term, labels) for term in demand.required):
-        return "selector"
-    untolerated = (one for one in taints if one.effect in KEEPS_AWAY and not _tolerated(one, demand))
-    return "taint" if any(True for _ in untolerated) else ""
+def obstacle(demand: Demand, labels: Mapping[str, str], taints: Iterable[Taint]) -> str:
+    """Return what keeps a pod from a node with these labels and taints; empty if it may use it."""
+    selectors = [_read(where) for where in demand.where]
+    if not all(_selects(selector, labels) for selector in selectors):
+        return "its node selector or affinity"
+    strict = [taint for taint in taints if taint.effect in KEEPS_AWAY]
+    tolerated = (
+        any(_tolerates(each, taint) for each in selector["tolerations"])
+        for selector in selectors
+        for taint in strict
+    )
+    return "" if all(tolerated) else "taints"
 
 
 def keys(demand: Demand) -> frozenset[str]:
     """Return the labels that count for a pod."""
-    named = {NAME if one.field else one.key for term in demand.required or () for one in term}
-    return frozenset(named | {key for key, _ in demand.selector})
+    selectors = [_read(where) for where in demand.where]
+    rules = (rule for selector in selectors for term in selector["terms"] or () for rule in term)
+    return frozenset().union(
+        (str(rule.get("key")) for rule in rules), *(each["labels"] for each in selectors)
+    )
 
 
-def _matches(term: NodeSelectorTerm, labels: Mapping[str, str]) -> bool:
-    return bool(term) and all(_holds(one, labels) for one in term)
+@lru_cache(maxsize=1 << 12)
+def _read(where: str) -> Any:
+    return json.loads(where)
 
 
-def _holds(one: Requirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(NAME if one.field else one.key)
-    match one.operator:
-        case "In":
-            return value in one.values
-        case "NotIn":
-            return value not in one.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return _compares(value, one)
-    return False
+def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """Return whether a node has all labels, and one of the terms holds; one without rules does not."""
+    terms = selector["terms"]
+    return all(labels.get(key) == value for key, value in selector["labels"].items()) and (
+        terms is None or any(term and all(_holds(rule, labels) for rule in term) for term in terms)
+    )
 
 
-def _compares(value: str | None, one: Requirement) -> bool:
-    numbers = [_whole(each) for each in (value, *one.values)]
-    if len(numbers) != 2 or numbers[0] is None or numbers[1] is None:
+def _holds(rule: Any, labels: Mapping[str, str]) -> bool:
+    value, values, operator = labels.get(rule.get("key")), rule.get("values") or [], rule.get("operator")
+    if operator in {"Gt", "Lt"}:
+        number, bound = whole(value), whole(values[0]) if values else None
+        if number is None or bound is None:
+            return False
+        return number > bound if operator == "Gt" else number < bound
+    return {
+        "In": value in values,
+        "NotIn": value not in values,
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+    }.get(operator, False)
+
+
+def _tolerates(toleration: Any, taint: Taint) -> bool:
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if (effect and effect != taint.effect) or (key and key != taint.key):
         return False
-    return numbers[0] > numbers[1] if one.operator == "Gt" else numbers[0] < numbers[1]
-
-
-def _whole(value: str | None) -> int | None:
-    if value is None or len(value) > 19:
-        return None
-    digits = value.removeprefix("-")
-    return int(value) if digits.isascii() and digits.isdecimal() else None
-
-
-def _tolerated(taint: Taint, demand: Demand) -> bool:
-    return any(_tolerates(one, taint) for one in demand.tolerations)
-
-
-def _tolerates(one: Toleration, taint: Taint) -> bool:
-    if one.effect and one.effect != taint.effect:
-        return False
-    if one.key and one.key != taint.key:
-        return False
-    if one.exists:
-        return True
-    return bool(one.key) and one.value == taint.value
+    return toleration.get("operator") == "Exists" or bool(key and toleration.get("value", "") == taint.value)

@@ -1,128 +1,114 @@
-"""The rows of a plan's tables: steps at which nothing changes for a service are one row."""
+"""What a plan shows: tables in the words of the core design, and lines below them."""
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
 
+from intent.errors import counted
 from plan.forecast import Forecast, ForecastStep
-from plan.sentences import size
-from plan.words import NOT_KNOWN, capacity, mark, started, status
+from plan.progress import Standing
 from plan.workload import Workload
 
-MOST_COLUMNS = 12
+MOST_TABLES: Final = 20
+"""The most services that have a table."""
+MOST_COLUMNS: Final = 12
 """The most groups that have a column each; of more, a column has the count of a role."""
+LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W", "encoder": "E"}
+NOT_KNOWN: Final = "not known"
+Row = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Consecutive steps at which something is the same."""
+def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the title and the table of each service."""
+    for index, workload in enumerate(plan.workloads[:MOST_TABLES]):
+        yield f"{workload.title}: {counted(workload.groups, 'group')}", table(plan, index)
 
-    first: ForecastStep
-    last: ForecastStep
 
-    @property
-    def nodes(self) -> str:
-        """The numbers of nodes: `6-9`."""
-        return _range(self.first.nodes, self.last.nodes)
-
-    @property
-    def accelerators(self) -> str:
-        """The numbers of accelerators: `48-72`."""
-        return _range(self.first.accelerators, self.last.accelerators)
+def table(plan: Forecast, index: int) -> list[Row]:
+    """Return the header, and a row for each interval of node counts in which nothing changes."""
+    rows = [("nodes", "GPUs", *_columns(plan.workloads[index]), "capacity", "status")]
+    for cells, group in groupby(plan.steps, lambda step: _cells(step, index)):
+        first, *_, last = [*group] * 2
+        rows.append((_range(first.nodes, last.nodes), _range(first.accelerators, last.accelerators), *cells))
+    return rows
 
 
 def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def intervals(plan: Forecast, same: Callable[[ForecastStep], Hashable]) -> Iterator[Interval]:
-    """Yield the intervals at which `same` returns one value."""
-    begun = plan.steps[0]
-    for before, step in pairwise(plan.steps):
-        if same(step) != same(before):
-            yield Interval(begun, before)
-            begun = step
-    yield Interval(begun, plan.steps[-1])
+def _columns(workload: Workload) -> Iterator[str]:
+    for role in workload.roles:
+        yield from map(role.label, range(role.replicas)) if workload.groups <= MOST_COLUMNS else [role.role]
 
 
-def columns(plan: Forecast, at: int) -> tuple[str, ...]:
-    """Return the titles of the columns of a workload: its groups; of many, its roles, or their types."""
-    one = plan.workloads[at]
-    if len(one.groups) <= MOST_COLUMNS:
-        return tuple(role.label(group) for role in one.roles for group in range(role.replicas))
-    return tuple(_parts(one))
+def _cells(step: ForecastStep, index: int) -> Row:
+    standing = step.standings[index]
+    share = capacity(standing)
+    words = [*(_marks(standing) if standing.workload.groups <= MOST_COLUMNS else _numbers(standing))]
+    if share is None:
+        return *[NOT_KNOWN] * (len(words) + 1), status(step, index)
+    return *words, f"{share}%", status(step, index)
 
 
-def cells(plan: Forecast, step: ForecastStep, at: int) -> tuple[str, ...]:
-    """Return the cells of these columns."""
-    one = plan.workloads[at]
-    if len(one.groups) <= MOST_COLUMNS:
-        return tuple(
-            mark(plan, step, at, (role, group))
-            for role, its in enumerate(one.roles)
-            for group in range(its.replicas)
-        )
-    if capacity(plan, step, at) is None:
-        return (NOT_KNOWN,) * len(_parts(one))
-    counts = started(plan, step, at)
-    return tuple(
-        f"{sum(counts[role] for role in roles)} of {sum(one.roles[role].replicas for role in roles)}"
-        for roles in _parts(one).values()
-    )
+def _marks(standing: Standing) -> Iterator[str]:
+    """Yield whether each group has started."""
+    for role, started, uncertain in zip(
+        standing.workload.roles, standing.started, standing.uncertain, strict=True
+    ):
+        for turn in map(role.order.index, range(role.replicas)):
+            may = "uncertain" if turn < started + uncertain else "pending"
+            yield "scheduled" if turn < started else may
 
 
-def _parts(one: Workload) -> dict[str, list[int]]:
-    """Return the roles of a workload by name, or by component type if there are many."""
-    found: dict[str, list[int]] = {}
-    for at, role in enumerate(one.roles):
-        found.setdefault(role.role if len(one.roles) <= MOST_COLUMNS else role.component, []).append(at)
-    return found
+def _numbers(standing: Standing) -> Iterator[str]:
+    """Yield how many groups of each role have started."""
+    for role, count in zip(standing.workload.roles, standing.started, strict=True):
+        yield f"{count} of {role.replicas}"
 
 
-def table(plan: Forecast, at: int) -> list[tuple[str, ...]]:
-    """Return the table of a workload: its header, and a row for each interval."""
-    found = [("nodes", "GPUs", *columns(plan, at), "capacity", "status")]
-    for each in intervals(plan, lambda step: (cells(plan, step, at), status(plan, step, at))):
-        step = each.first
-        percentage = capacity(plan, step, at)
-        found.append(
-            (
-                each.nodes,
-                each.accelerators,
-                *cells(plan, step, at),
-                NOT_KNOWN if percentage is None else f"{percentage}%",
-                status(plan, step, at),
-            )
-        )
-    return found
+def capacity(standing: Standing) -> int | None:
+    """Return the percentage of the groups of a workload that have started; None if it is not known."""
+    if standing.is_complete:
+        return 100
+    return None if standing.workload.unknown else 100 * sum(standing.started) // standing.workload.groups
 
 
-def tables(plan: Forecast, most: int) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Yield the tables: of several services that of all, without a title; then one for each, up to `most`."""
-    if len(plan.workloads) > 1:
-        yield "", overview(plan)
-    for at in range(min(most, len(plan.workloads))):
-        yield size(plan, at), table(plan, at)
+def status(step: ForecastStep, index: int) -> str:
+    """Return the status of a workload."""
+    standing = step.standings[index]
+    workload = standing.workload
+    if standing.is_complete:
+        return "Full capacity" if workload.groups else "No replicas"
+    if workload.unknown or workload.waits:
+        return "Not known" if workload.unknown else "Waiting"
+    if any(standing.started):
+        return f"Partial ({_letters(workload, standing.started)})"
+    return "Uncertain" if any(standing.uncertain) else _blocked(workload, step.alone[index])
 
 
-def overview(plan: Forecast) -> list[tuple[str, ...]]:
-    """Return a table of all workloads: how many are full, partial, blocked, and not known if any are."""
-    states = ("full", "partial", "blocked", *((NOT_KNOWN,) if plan.unknown else ()))
-    found: list[tuple[str, ...]] = [("nodes", "GPUs", *states, "groups")]
-    for each in intervals(plan, lambda step: step.started):
-        counts = _states(plan, each.first)[: len(states)]
-        groups = f"{len(each.first.started)} of {sum(len(one.groups) for one in plan.workloads)}"
-        found.append((each.nodes, each.accelerators, *map(str, counts), groups))
-    return found
+def _blocked(workload: Workload, alone: frozenset[int]) -> str:
+    """Return the status of a workload of which nothing has started."""
+    required = tuple(role.required for role in workload.roles)
+    needed = sum(map(bool, required))
+    if not alone or needed < 2:
+        return "Service unavailable"
+    if len(alone) == needed:
+        return f"Blocked (can't satisfy {_letters(workload, required)} together)"
+    return f"Blocked (only enough for {' or '.join(workload.roles[role].role for role in sorted(alone))})"
 
 
-def _states(plan: Forecast, step: ForecastStep) -> tuple[int, int, int, int]:
-    """Count the workloads that are full, partial, blocked, and not known."""
-    found = [
-        (capacity(plan, step, at) is None, sum(started(plan, step, at)), len(one.groups))
-        for at, one in enumerate(plan.workloads)
-    ]
-    unknown = sum(is_unknown for is_unknown, _, _ in found)
-    full = sum(has == count for _, has, count in found)
-    blocked = sum(not has and count > 0 for is_unknown, has, count in found if not is_unknown)
-    return full, len(found) - full - blocked - unknown, blocked, unknown
+def _letters(workload: Workload, counts: tuple[int, ...]) -> str:
+    """Return counts by kind of role: `1P + 2D`."""
+    numbers: dict[str, int] = {}
+    for role, count in zip(workload.roles, counts, strict=True):
+        numbers[role.component] = numbers.get(role.component, 0) + count
+    return " + ".join(f"{numbers[kind]}{letter}" for kind, letter in LETTERS.items() if kind in numbers)
+
+
+def lines(plan: Forecast) -> Iterator[str]:
+    """Yield what waits for what, what further nodes would start, and what is idle."""
+    yield from (f"waiting: {sentence}" for sentence in plan.waiting)
+    yield from (f"next: {further}" for further in plan.further)
+    yield f"idle GPUs: {NOT_KNOWN if plan.unknown else plan.idle}"
+    yield from (f"note: {note}" for note in plan.notes)

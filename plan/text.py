@@ -4,13 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from intent.errors import printable
 from plan.forecast import Forecast
-from plan.rows import tables
-from plan.sentences import lists
-
-MOST_TABLES = 10
-"""The most services that have a table each."""
-WORDS = {"Waiting": "waiting: ", "Further nodes": "next: ", "Idle": "", "Notes": "note: "}
-"""What begins each line of a list."""
+from plan.rows import lines, tables
 
 
 def as_text(plan: Forecast) -> str:
@@ -19,12 +13,11 @@ def as_text(plan: Forecast) -> str:
 
 
 def _lines(plan: Forecast) -> Iterator[str]:
-    for title, rows in tables(plan, 0 if len(plan.workloads) > MOST_TABLES else MOST_TABLES):
-        yield from [title] if title else []
+    for title, rows in tables(plan):
+        yield title
         yield from aligned(rows)
         yield ""
-    for title, lines in lists(plan).items():
-        yield from (f"{WORDS[title]}{line}" for line in lines)
+    yield from lines(plan)
 
 
 def aligned(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -32,8 +25,6 @@ def aligned(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = (
-            cell.rjust(width) if at < 2 else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
+        numbers = [cell.rjust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        words = [cell.ljust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  ".join((*numbers, *words)).rstrip()

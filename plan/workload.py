@@ -1,18 +1,20 @@
-"""Services as the scheduler sees them: roles, their groups, and the pods of a group in their order."""
+"""Services as the scheduler sees them: roles, their groups, and the pods of a group."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from intent.annotations import ComponentType
-from plan.demand import Demand
+from plan.demand import Demand, PodShape
 
-MOST_GROUPS = 20_000
-"""The most groups of one role, and the most pods of one service, that are planned."""
-GroupKey = tuple[int, int]
-"""The position of a role in its workload, and the index of the group."""
+Pods = Counter[Demand]
+"""How many pods of each demand."""
+Bound = Mapping[int, frozenset[int]]
+"""By group: the worker indices of the pods that are on nodes already; that of a leader is 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RolePods:
     """One LeaderWorkerSet: its groups are equal."""
 
@@ -22,12 +24,39 @@ class RolePods:
     component: ComponentType
     size: int
     replicas: int
-    leader: Demand
-    worker: Demand
+    leader: PodShape
+    worker: PodShape
     required: int = 0
     """How many whole groups must start before anything of the service does."""
-    bound: frozenset[tuple[int, int]] = frozenset()
-    """Group and worker index of the pods that are on nodes already."""
+    bound: Bound = field(default_factory=dict)
+
+    @property
+    def shapes(self) -> tuple[PodShape, ...]:
+        """Those of its pods: of a group of one pod, the leader's."""
+        return (self.leader, self.worker)[: self.size]
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The groups in the order in which they start: those that are on nodes, then by index."""
+        return tuple(sorted(range(self.replicas), key=lambda group: any(self._missing(group))))
+
+    @property
+    def whole(self) -> int:
+        """How many groups are on nodes."""
+        return sum(not any(self._missing(group)) for group in self.bound if group < self.replicas)
+
+    def pods(self, first: int, count: int) -> Pods:
+        """Return the pods on no node of so many groups from the first one on, in their order."""
+        missing = [self._missing(group) for group in self.order[first : first + count]]
+        pods: Pods = Counter()
+        pods[self.leader.demand] += sum(leaders for leaders, _ in missing)
+        pods[self.worker.demand] += sum(workers for _, workers in missing)
+        return +pods
+
+    def _missing(self, group: int) -> tuple[int, int]:
+        """Return how many leaders and workers of a group are on no node."""
+        there = [index for index in self.bound.get(group, ()) if index < self.size]
+        return 1 - there.count(0), self.size - 1 - len(there) + there.count(0)
 
     def label(self, group: int) -> str:
         """Return the name of a group as tables show it; without its index if there is only one."""
@@ -36,20 +65,17 @@ class RolePods:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is scheduled together: the gang of a service, or LeaderWorkerSets that are in none."""
+    """What is scheduled together: the gang of a service, or a LeaderWorkerSet whose pods are in none."""
 
     namespace: str
     name: str
     roles: tuple[RolePods, ...]
-    gang: str = ""
-    """The PodGroup; empty: every pod is placed by itself."""
-    min_member: int = 0
+    is_gang: bool = True
+    """Whether it has a PodGroup; else every pod is placed by itself, and is a group."""
     priority: int = 0
-    created: str = ""
-    """When the PodGroup was created, as a sort key."""
-    waits: tuple[str, ...] = ()
+    held: str = ""
     """Why no scheduler looks at the pods at all."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What is not modelled, or was assumed."""
 
     @property
@@ -57,37 +83,20 @@ class Workload:
         """The name with its namespace."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
+    @property
+    def groups(self) -> int:
+        """How many groups it has."""
+        return sum(role.replicas for role in self.roles)
+
     @cached_property
     def unknown(self) -> str:
         """Why it is not known whether its pods have room, so that none is placed; empty if it is."""
-        pods = (pod for role in self.roles for pod in (role.leader, role.worker)[: role.size])
-        why = "; ".join(dict.fromkeys(why for pod in pods for why in pod.unknown))
+        reasons = (why for role in self.roles for pod in role.shapes for why in pod.unknown)
+        why = "; ".join(dict.fromkeys(reasons))
         return why and f"{self.title}: not known whether its pods have room: {why}"
 
-    @property
-    def stays(self) -> bool:
-        """Whether none of its pods is placed."""
-        return bool(self.waits or self.unknown)
-
     @cached_property
-    def groups(self) -> tuple[GroupKey, ...]:
-        """All groups, in the order in which the scheduler tries them, required ones aside."""
-        found = [(role, group) for role, one in enumerate(self.roles) for group in range(one.replicas)]
-        return tuple(sorted(found, key=self._order))
-
-    def _order(self, key: GroupKey) -> tuple[int, int, str]:
-        """Volcano: by the priority of its pods, by index, by the name of the policy."""
-        role, group = self.roles[key[0]], key[1]
-        priority = max(role.leader.priority, role.worker.priority if role.size > 1 else 0, 0)
-        return -priority, group, f"{role.name}-{group}"
-
-    def label(self, key: GroupKey) -> str:
-        """Return the name of a group as tables show it."""
-        return self.roles[key[0]].label(key[1])
-
-    def missing(self, key: GroupKey) -> tuple[int, int]:
-        """Return how many leaders and workers of a group are not on a node."""
-        role, group = self.roles[key[0]], key[1]
-        there = [pod for at, pod in role.bound if at == group and pod < role.size] if role.bound else []
-        leaders = there.count(0)
-        return 1 - leaders, role.size - 1 - (len(there) - leaders)
+    def waits(self) -> str:
+        """Why none of its pods starts, however many nodes there are; empty if they may."""
+        empty = [role.role for role in self.roles if role.replicas < role.required]
+        return self.held or (f"{' and '.join(empty)} must start too, and has replicas 0" if empty else "")

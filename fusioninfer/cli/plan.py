@@ -1,7 +1,7 @@
 """The subcommand `plan`."""
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,14 +24,18 @@ from fusioninfer.cluster.nodes import Nodes, of_cluster, of_file
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import UnreadableFileError, to_json
 from fusioninfer.lint.report import Report, Selection
-from intent import Object
 from plan.data import as_data
 from plan.forecast import Forecast, forecast
 from plan.page import as_page
-from plan.services import TooManyPodsError, accelerators, placement_policies, workloads
+from plan.services import TooManyPodsError, accelerators, workloads
 from plan.supply import ShapeError, parse_shapes
 from plan.text import as_text
 
+FORMATS: Final[Mapping[str, Callable[[Forecast], str]]] = {
+    "text": as_text,
+    "json": lambda plan: to_json(as_data(plan)) + "\n",
+    "html": as_page,
+}
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer plan service.yaml --nodes 10x8               # 10 nodes with 8 accelerators each
@@ -62,7 +66,7 @@ count. docs/plan.md says what is modelled and what is not.
 @CLUSTER
 @CONFIG
 @SELECTION
-@output_option("text", "json", "html")
+@output_option(*FORMATS)
 def plan(  # noqa: PLR0913 - each is a flag
     *,
     files: tuple[str, ...],
@@ -88,72 +92,27 @@ def plan(  # noqa: PLR0913 - each is a flag
     """
     if shapes is not None and nodes_file is not None:
         raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
+    is_live = shapes is None and nodes_file is None
     settings = read_settings(config)
-    source = NodeSource(shapes, nodes_file, cluster)
-    home = cluster.namespace(namespace) if source.is_live else namespace
     found, problems = documents.read_all(files, recursive=recursive)
-    made = offline.compose(found, settings, namespace=home)
-    require(Report.of(made, problems), selection)
-    result = _forecast(made.objects, source, tuple(one.object for one in found))
-    click.echo(_rendered(result, output), nl=False)
-    sys.exit(OK if result.complete else FINDINGS)
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSource:
-    """Which nodes are meant: of a list of shapes, else of a file, else of a cluster."""
-
-    shapes: str | None
-    nodes_file: str | None
-    cluster: Cluster
-
-    @property
-    def is_live(self) -> bool:
-        """Whether the nodes are those of a cluster."""
-        return self.shapes is None and self.nodes_file is None
-
-
-def _forecast(objects: tuple[Object, ...], source: NodeSource, written: tuple[Object, ...]) -> Forecast:
-    """Plan the workloads of objects; exit if there are none or too many, or if nodes cannot be read.
-
-    `written`: what they were made of.
-    """
+    home = cluster.namespace(namespace) if is_live else namespace
+    composed = offline.compose(found, settings, namespace=home)
+    require(Report.of(composed, problems), selection)
+    objects = composed.objects
     try:
-        planned = workloads(objects, devices=True)
+        planned = workloads(objects, devices=shapes is not None)
         if not planned:
             exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
-        nodes = _nodes(source, accelerators(planned))
-        if source.shapes is None:
+        if shapes is not None:
+            nodes = Nodes(parse_shapes(shapes, accelerators(planned)))
+        else:
+            nodes = cluster.read(of_cluster) if nodes_file is None else of_file(nodes_file)
             planned = workloads((*objects, *nodes.objects), nodes.pods)
-    except TooManyPodsError as error:
+    except ShapeError as error:
+        raise click.BadParameter(str(error), param_hint="--nodes") from error
+    except (TooManyPodsError, UnreadableFileError) as error:
         exit_unreadable(error)
-    return forecast(
-        planned,
-        nodes.supplies,
-        present=len(nodes.supplies) if source.is_live else 0,
-        notes=(*nodes.notes(objects), *placement_policies(written)),
-    )
-
-
-def _nodes(source: NodeSource, offered: tuple[str, ...]) -> Nodes:
-    """Return the nodes to plan with; `offered` are the accelerators that pods request. Exit without nodes."""
-    if source.shapes is not None:
-        try:
-            return Nodes(parse_shapes(source.shapes, offered))
-        except ShapeError as error:
-            raise click.BadParameter(str(error), param_hint="--nodes") from error
-    if source.nodes_file is not None:
-        try:
-            return of_file(source.nodes_file)
-        except UnreadableFileError as error:
-            exit_unreadable(error)
-    return source.cluster.read(of_cluster)
-
-
-def _rendered(result: Forecast, output: str) -> str:
-    if output == "json":
-        return to_json(as_data(result)) + "\n"
-    if output == "html":
-        return as_page(result)
-
-    return as_text(result)
+    present = len(nodes.supplies) if is_live else 0
+    result = forecast(planned, nodes.supplies, present=present, notes=nodes.notes(objects))
+    click.echo(FORMATS[output](result), nl=False)
+    sys.exit(OK if result.complete else FINDINGS)

@@ -12,7 +12,7 @@ from intent import Object
 from intent.annotations import LWS_NAME
 from intent.lws import KIND as LWS
 from intent.shapes import labels, listed, mapping, metadata, text
-from plan.supply import MOST_NODES, Supply, out_of_service, supply, unread, with_pods
+from plan.supply import MOST_NODES, Supply, out_of_service, supply, with_pods
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 SCHEDULER: Final = "Volcano's default configuration is assumed"
@@ -77,16 +77,13 @@ def _problem(nodes: list[Object]) -> str:
     """Return why nodes cannot be counted; empty if they can."""
     if not nodes:
         return "contains no Node"
-    names = [text(metadata(one).get("name")) for one in nodes]
-    if not all(names) or len(set(names)) < len(names):
-        return "contains Nodes without a metadata.name of their own"
-    return next((f"Node {documents.printable(name)}: {one}" for name, one in _unread(nodes)), "")
-
-
-def _unread(nodes: Iterable[Object]) -> Iterator[tuple[str, str]]:
-    for one in nodes:
-        for problem in unread(one):
-            yield text(metadata(one).get("name")), problem
+    names = Counter(text(metadata(one).get("name")) for one in nodes)
+    if names[""]:
+        return f"{names['']} of {len(nodes)} nodes have no metadata.name; each counts once, by its name"
+    name, count = names.most_common(1)[0]
+    if count > 1:
+        return f"contains Node {documents.printable(name)} {count} times; remove all but one"
+    return ""
 
 
 def _of_document(obj: Object) -> Iterator[Object]:

@@ -1,19 +1,21 @@
 """A scheduler that takes any node with room for a pod: a plan holds whichever it takes.
 
-Services come in Volcano's order. A node that had no room for a pod of a group is not tried again for it.
-Pods of no gang come before, in any order.
+Services come by priority; those that have not started first, in their order, and then any of the others. A
+node that had no room for a pod of a group is not tried again for it. Pods of no gang come before, in any
+order.
 """
 
 import random
 from collections.abc import Iterator, Sequence
 
-from plan.amounts import UNLIMITED
 from plan.demand import Demand
-from plan.placing import NAME, obstacle
+from plan.placing import obstacle
 from plan.supply import Supply
-from plan.workload import GroupKey, Workload
+from plan.workload import Workload
 
-Group = tuple[int, GroupKey]
+GroupKey = tuple[int, int]
+"""A role, and the index of a group."""
+Group = tuple[int, int, int]
 Pod = tuple[GroupKey, int]
 
 
@@ -32,7 +34,7 @@ class Scheduler:
         self.nodes += nodes
         self.used += [dict(one.used) for one in nodes]
         self.place_singly()
-        waiting = {at for at, one in enumerate(self.workloads) if one.gang}
+        waiting = {at for at, one in enumerate(self.workloads) if one.is_gang and not one.waits}
         while waiting:
             at = min(waiting, key=self.order)
             if not self.start(at):
@@ -41,33 +43,22 @@ class Scheduler:
     def started(self) -> set[Group]:
         """Return the groups of which all pods are on nodes."""
         return {
-            (at, key)
+            (at, *key)
             for at, one in enumerate(self.workloads)
-            for key in one.groups
+            for key in groups(one)
             if all((key, pod) in self.placed[at] for pod in range(one.roles[key[0]].size))
         }
 
-    def order(self, at: int) -> tuple[int, bool, float, str]:
+    def order(self, at: int) -> tuple[int, bool, float]:
         """Return the place of a service among those that wait."""
-        one = self.workloads[at]
-        has: dict[str, int] = {}
-        for key, pod in self.placed[at]:
-            for name, amount in demand(one, key, pod).requests:
-                has[name] = has.get(name, 0) + amount
-        whole = {name: sum(node.allocatable.get(name, 0) for node in self.nodes) for name in has}
-        shares = [its / whole[name] for name, its in has.items() if whole[name]]
-        return -one.priority, len(self.placed[at]) >= one.min_member, max(shares, default=0.0), one.created
+        is_ready = self.is_ready(at)
+        return -self.workloads[at].priority, is_ready, self.random.random() if is_ready else at
 
     def has_room(self, one: Demand, at: int) -> bool:
         """Return whether a node has room for a pod."""
         node = self.nodes[at]
-        free = {
-            name: UNLIMITED if node.has_enough(name) else node.allocatable.get(name, 0)
-            for name, _ in one.requests
-        }
-        labels = {**node.labels, NAME: node.name}
-        return not obstacle(one, labels, node.taints) and all(
-            self.used[at].get(name, 0) + amount <= free[name] for name, amount in one.requests
+        return not obstacle(one, node.labels, node.taints) and all(
+            self.used[at].get(name, 0) + amount <= node.has(name) for name, amount in one.requests
         )
 
     def put(self, at: int, where: Pod, node: int, times: int = 1) -> None:
@@ -82,11 +73,10 @@ class Scheduler:
     def place_singly(self) -> None:
         """Place pods of no gang in any order."""
         pods = [
-            (at, (key, pod))
+            (at, (key, 0))
             for at, one in enumerate(self.workloads)
-            for key in (() if one.gang else one.groups)
-            for pod in range(one.roles[key[0]].size)
-            if (key, pod) not in self.placed[at]
+            for key in (() if one.is_gang else groups(one))
+            if (key, 0) not in self.placed[at]
         ]
         self.random.shuffle(pods)
         for at, where in pods:
@@ -113,7 +103,9 @@ class Scheduler:
 
     def candidates(self, at: int) -> Iterator[GroupKey]:
         one, there = self.workloads[at], self.started()
-        pending = [key for key in one.groups if (at, key) not in there]
+        pending = [key for key in groups(one) if (at, *key) not in there]
+        self.random.shuffle(pending)
+        pending.sort(key=lambda key: key[1])
         left = self.lacking(at)
         needed = []
         for key in pending:
@@ -125,7 +117,7 @@ class Scheduler:
 
     def lacking(self, at: int) -> list[int]:
         counts = [
-            sum(key[0] == role for one, key in self.started() if one == at)
+            sum(each[:2] == (at, role) for each in self.started())
             for role in range(len(self.workloads[at].roles))
         ]
         return [its.required - has for its, has in zip(self.workloads[at].roles, counts, strict=True)]
@@ -155,4 +147,9 @@ class Scheduler:
 def demand(one: Workload, key: GroupKey, pod: int) -> Demand:
     """Return what a pod asks for."""
     role = one.roles[key[0]]
-    return role.worker if pod else role.leader
+    return (role.worker if pod else role.leader).demand
+
+
+def groups(one: Workload) -> list[GroupKey]:
+    """Return all groups."""
+    return [(at, group) for at, role in enumerate(one.roles) for group in range(role.replicas)]

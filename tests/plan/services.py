@@ -4,16 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 from intent import Object
-from plan.demand import Demand, demand
+from plan.demand import PodShape, pod_shape
+from plan.forecast import ForecastStep
 from plan.supply import Supply, parse_shapes
 from plan.workload import RolePods, Workload
 
 GPU = "nvidia.com/gpu"
 
 
-def pod(gpus: int = 8, **spec: Any) -> Demand:
-    """Return what a pod with one container asks for."""
-    return demand(template(gpus, **spec))
+def pod(gpus: int = 8, **spec: Any) -> PodShape:
+    """Return a pod with one container."""
+    return pod_shape(template(gpus, **spec))
 
 
 def template(gpus: int = 8, **spec: Any) -> Object:
@@ -32,13 +33,22 @@ def role(name: str, size: int = 1, replicas: int = 1, gpus: int = 8, **others: A
 
 def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
     """Return the workload of a gang."""
-    minimum = sum(one.required * one.size for one in roles)
-    return Workload("", name, roles, gang=name, min_member=minimum, created=name, **others)
+    return Workload("", name, roles, **others)
 
 
-def ungrouped(name: str, *roles: RolePods) -> Workload:
+def ungrouped(name: str, role: RolePods) -> Workload:
     """Return a workload of pods in no gang."""
-    return Workload("", name, tuple(replace(one, required=0) for one in roles), created=name)
+    return Workload("", name, (replace(role, size=1, required=0),), is_gang=False)
+
+
+def started(step: ForecastStep) -> set[str]:
+    """Return the groups that have started: `service/group`."""
+    return {
+        f"{standing.workload.name}/{role.label(group)}"
+        for standing in step.standings
+        for role, count in zip(standing.workload.roles, standing.started, strict=True)
+        for group in role.order[:count]
+    }
 
 
 def nodes(shapes: str) -> tuple[Supply, ...]:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from fusioninfer.cli import main
 from intent import Object
 from tests.builders.lws import container, lws, template
-from tests.cluster.capacity import DISAGGREGATED, EXAMPLES, MONOLITHIC
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
 from tests.sync.fake_api import Api, status
 
@@ -44,7 +44,7 @@ def test_json_has_a_row_for_each_number_of_nodes() -> None:
         {
             "nodes": 3,
             "like": "8 nvidia.com/gpu",
-            "starts": [{"namespace": "", "service": "deepseek-r1-disagg", "group": "decode-1"}],
+            "starts": ["decode-1"],
         }
     ]
 
@@ -57,7 +57,7 @@ def test_nodes_of_a_file_are_counted_without_those_that_are_cordoned(tmp_path: P
     result = plan(*FILES, "--nodes-file", str(file), "-o", "json")
 
     found = json.loads(result.stdout)
-    assert [one["name"] for one in found["nodes"]] == ["a"]
+    assert [row["gpus"] for row in found["rows"]] == [0, 8]
     assert "1 node is left out: cordoned" in found["notes"]
 
 
@@ -96,12 +96,8 @@ def test_services_that_cannot_be_read_are_reported(file: str, code: int, said: s
     ("nodes", "said"),
     [
         ([], "contains no Node"),
-        ([node("a"), node("b"), node("a")], "contains Nodes without a metadata.name of their own"),
-        ([node("a"), None, {"kind": "Node"}], "contains Nodes without a metadata.name of their own"),
-        (
-            [node("a"), {"metadata": {"name": "b"}, "status": {"capacity": {"nvidia.com/gpu": "8x"}}}],
-            "Node b: status.capacity[nvidia.com/gpu]: '8x' is no quantity, such as 8 or 512Gi",
-        ),
+        ([node("a"), node("b"), node("a")], "contains Node a 2 times; remove all but one"),
+        ([node("a"), None, {"kind": "Node"}], "2 of 3 nodes have no metadata.name"),
     ],
 )
 def test_nodes_of_a_file_that_cannot_be_counted_are_exit_code_2(nodes: list[Any], said: str) -> None:
@@ -128,133 +124,70 @@ def test_services_of_one_name_are_told_apart_by_their_namespaces() -> None:
     assert "waiting: b/deepseek-r1-inference/worker-0 waits" in found
 
 
-@pytest.mark.parametrize(
-    ("file", "field", "more", "note"),
-    [
-        (
-            *(MONOLITHIC.files[0], "annotations:", "\n    fusioninfer.io/scheduler-name: other"),
-            "scheduler other is not modelled; the plan is that of",
-        ),
-        (
-            *(
-                EXAMPLES / "disaggregatedset.yaml",
-                "spec:",
-                "\n  placementPolicy: {type: ExclusiveSlice, topology: r}",
-            ),
-            "note: DisaggregatedSet qwen-set: not modelled: placementPolicy, affinity between pods",
-        ),
-    ],
-    ids=["scheduler", "placementPolicy"],
-)
-def test_what_is_not_modelled_is_named(file: Path, field: str, more: str, note: str) -> None:
-    text = file.read_text()
+def test_another_scheduler_is_a_note() -> None:
+    text = MONOLITHIC.files[0].read_text()
+    other = text.replace("annotations:", "annotations:\n    fusioninfer.io/scheduler-name: other", 1)
 
     found = [
-        plan("-", "--nodes", "2x8", stdin=one).stdout for one in (text, text.replace(field, field + more, 1))
+        "scheduler other is not modelled" in plan("-", "--nodes", "2x8", stdin=one).stdout
+        for one in (text, other)
     ]
 
-    assert [note in one for one in found] == [False, True]
+    assert found == [False, True]
 
 
 # --- resource claims (DRA) ---------------------------------------------------------------------------
 
-CLASS: Final = "gpu.nvidia.com"
-OWN: Final = {"name": "gpus", "resourceClaimTemplateName": "four-gpus"}
-FOUR: Final = {"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": 4}}
-ALL: Final = {"deviceClassName": CLASS, "allocationMode": "All"}
-SIDECAR: Final = {"name": "s", "image": "s", "resources": {"claims": [{"name": "gpus", "request": "gpu"}]}}
 
-
-def pods(*others: Any, claim: Object | None = OWN) -> Object:
-    """Return a template of pods that claim devices."""
-    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "claims": [{"name": "gpus"}] if claim else []}
-    return template(container(resources=resources), *others, resourceClaims=[claim] if claim else [])
-
-
-def claiming(
-    *requests: Object,
-    version: str = "v1",
-    worker: Object | None = None,
-    leader: Object | None = None,
-    namespace: str = "",
-) -> str:
+def claiming(**request: Any) -> str:
     """Return a service of two pods that claim devices, and the template of their claims."""
-    service = lws(2, worker or pods(), leader, launcher="none")
-    service["metadata"] |= {"name": "dra"} | ({"namespace": "llm"} if namespace else {})
+    resources = {"requests": {"cpu": "8", "memory": "64Gi"}, "claims": [{"name": "gpus"}]}
+    claims = [{"name": "gpus", "resourceClaimTemplateName": "four-gpus"}]
+    service = lws(2, template(container(resources=resources), resourceClaims=claims), launcher="none")
+    service["metadata"] |= {"name": "dra"}
     service["spec"]["replicas"] = 1
+    exactly = {"deviceClassName": "gpu.nvidia.com", "count": 4} | request
     made = {
-        "apiVersion": f"resource.k8s.io/{version}",
+        "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
-        "metadata": {"name": "four-gpus"} | ({"namespace": namespace} if namespace else {}),
-        "spec": {"spec": {"devices": {"requests": requests or [FOUR]}}},
+        "metadata": {"name": "four-gpus"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
     }
     return f"{json.dumps(service)}\n---\n{json.dumps(made)}"
 
 
-CLAIMS: Final = {
-    "v1": (claiming(), 8),
-    "v1beta1": (claiming({"name": "gpu", "deviceClassName": CLASS, "count": 4}, version="v1beta1"), 8),
-    "two requests": (claiming(*({"name": name, "deviceClassName": CLASS, "count": 2} for name in "ab")), 8),
-    "a claim of two containers": (claiming(worker=pods(SIDECAR)), 8),
-    "beside one of an administrator": (claiming(FOUR, {"exactly": ALL | {"adminAccess": True}}), 8),
-    "beside those of a network": (claiming({"exactly": ALL | {"deviceClassName": "nic"}}, FOUR), 8),
-    "a claim of the leader alone": (claiming(worker=pods(claim=None), leader=pods()), 4),
-    "a template of the namespace": (claiming(namespace="llm"), 8),
-}
-"""A service, and how many devices its group claims."""
+def test_claimed_devices_are_counted_if_the_template_is_in_the_files() -> None:
+    found = json.loads(plan("-", "--nodes", "4x4", "-q", "-o", "json", stdin=claiming()).stdout)
 
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_claimed_devices_are_counted_if_the_template_is_in_the_files(name: str) -> None:
-    service, count = CLAIMS[name]
-
-    found = json.loads(plan("-", "--nodes", "4x4", "-q", "-o", "json", stdin=service).stdout)
-
-    assert found["services"][0]["roles"][0]["gpusOfAGroup"] == count
-    assert found["nodes"][0]["has"] == "4 gpu.nvidia.com"
     full = [row["nodes"] for row in found["rows"] if row["services"][0]["status"] == "Full capacity"]
-    assert full[0] == 2  # each pod needs room for the larger of leader and worker
-    assert found["idle"]["gpus"] == 16 - count
+    assert (full, found["rows"][-1]["gpus"], found["idle"]) == ([2, 3, 4], 16, {"gpus": 8})
 
 
 NOT_KNOWN: Final = {
-    "all devices": claiming({"name": "gpu", "exactly": ALL}),
-    "an administrator alone": claiming({"name": "gpu", "exactly": ALL | {"adminAccess": True}}),
-    "parts of devices": claiming({"name": "gpu", "exactly": {"deviceClassName": "mig.nvidia.com"}}),
-    "a template of Kubernetes 1.30": claiming(version="v1alpha2").replace('"devices"', '"resourceClassName"'),
-    "alternatives": claiming({"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}),
-    "a class of no accelerators": claiming({"name": "nic", "exactly": {"deviceClassName": "rdma"}}),
-    "a claim that is shared": claiming(worker=pods(claim={"name": "gpus", "resourceClaimName": "four-gpus"})),
-    "a template that is missing": claiming().partition("\n---\n")[0],
-    "a template of another namespace": claiming(namespace="other"),
+    "all devices": (claiming(allocationMode="All"), "no number of whole devices of a known class"),
+    "a template that is missing": (claiming().partition("\n---\n")[0], "no ResourceClaimTemplate four-gpus"),
 }
 
 
 @pytest.mark.parametrize("name", NOT_KNOWN)
 def test_claims_that_cannot_be_counted_are_said_to_be_not_known(name: str) -> None:
-    result = plan("-", "--nodes", "4x4", "-q", stdin=NOT_KNOWN[name])
+    files, why = NOT_KNOWN[name]
 
-    assert result.exit_code == 1
-    assert "not known whether its pods have room: claim gpus: " in result.stdout
-    assert "Not known" in result.stdout
-    assert not re.search(r"Full capacity|100%|idle GPUs: [0-9]|data-free", result.stdout)
+    text, data = (plan("-", "--nodes", "4x4", "-q", "-o", form, stdin=files) for form in ("text", "json"))
 
-
-def test_nodes_of_a_file_do_not_say_which_devices_they_have(tmp_path: Path) -> None:
-    file = tmp_path / "nodes.json"
-    file.write_text(json.dumps(node("a")))
-
-    result = plan("-", "--nodes-file", str(file), "-q", stdin=claiming())
-
-    assert result.exit_code == 1
-    assert "claim gpus: Node objects do not say which devices there are" in result.stdout
+    assert (text.exit_code, data.exit_code) == (1, 1)
+    assert re.search(f"not known whether its pods have room: claim gpus: .*{why}", text.stdout)
+    assert "Not known" in text.stdout
+    assert not re.search(r"Full capacity|100%|idle GPUs: [0-9]", text.stdout)
+    found = json.loads(data.stdout)
+    assert (found["idle"], found["rows"][-1]["services"][0]["capacity"]) == ({"gpus": None}, None)
 
 
-def test_of_devices_and_accelerators_a_shape_must_say_which_it_has() -> None:
+def test_of_devices_and_accelerators_no_shape_can_be_told() -> None:
     result = plan(*FILES, "-", "--nodes", "4x4", "-q", stdin=claiming())
 
     assert result.exit_code == 2
-    assert "the services request gpu.nvidia.com, nvidia.com/gpu; say which" in result.stderr
+    assert "the services request gpu.nvidia.com, nvidia.com/gpu; list nodes" in result.stderr
 
 
 # --- a cluster --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from plan.amounts import CPU, MEMORY, PODS
-from plan.demand import demand, requests
+from plan.demand import pod_shape, requests
 from tests.plan.services import GPU, template
 
 CLASS = "deviceclass.resource.kubernetes.io/tpu.google.com"
@@ -50,10 +50,6 @@ CASES: dict[str, tuple[Object, dict[str, int]]] = {
         {"containers": [container(cpu="1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
         {CPU: 1250, MEMORY: 1024 * 1000},
     ),
-    "requests of the pod replace those of its containers, for CPU and memory": (
-        {"containers": [container(cpu="1", gpu=8)], "resources": {"requests": {"cpu": "6", GPU: "1"}}},
-        {CPU: 6000, GPU: 8000},
-    ),
     "a limit is the request where there is none": (
         {"containers": [{"resources": {"limits": {GPU: "4", "cpu": "2"}, "requests": {"cpu": "1"}}}]},
         {GPU: 4000, CPU: 1000},
@@ -77,50 +73,59 @@ def test_what_is_not_modelled_is_named() -> None:
     spec = {
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
         "topologySpreadConstraints": [{"maxSkew": 1}],
-        "resourceClaims": [{"name": "gpu"}],
+        "resourceClaims": [{"name": "nic"}],
         "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
-        "priorityClassName": "unknown",
-        "runtimeClassName": "gvisor",
-        "schedulingGates": [{"name": "g"}],
+        "resources": {"requests": {"cpu": "6"}},
     }
 
-    found, alone = demand(template(8, **spec)), demand(template(0, **spec))
-    by_class = demand(template(0) | {"spec": {"containers": [container(**{CLASS: "8"})]}})
-
-    assert (bool(found.unknown), bool(alone.unknown)) == (False, True)
-    assert by_class.unknown[0].startswith(f"{CLASS}: is a claim")
-    assert CLASS not in dict(by_class.requests)
-    assert found.unmodelled == (
+    assert pod_shape(template(8, **spec)).unmodelled == (
         "affinity between pods",
         "topology spread constraints",
         "claims (DRA) beside its accelerators, such as those of networks",
-        "scheduling gates",
         "volumes that are bound to some nodes",
-        "the overhead of a RuntimeClass",
-        "PriorityClass unknown, whose value is not known",
+        "requests of the pod in place of its containers'",
+    )
+    assert pod_shape(template(8)).unmodelled == ()
+
+
+# --- claims (DRA) -------------------------------------------------------------------------------------
+
+
+def claiming(gpus: int, *requests: Object) -> Any:
+    """Return what a pod is read as that claims devices."""
+    claims = {("", "gpus"): {"spec": {"spec": {"devices": {"requests": list(requests)}}}}}
+    return pod_shape(
+        template(gpus, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}]), claims
     )
 
 
-def test_a_plain_pod_has_nothing_that_is_not_modelled() -> None:
-    assert demand(template(8, priorityClassName="high"), {"high": 7}).unmodelled == ()
-    assert demand(template(8, priorityClassName="high"), {"high": 7}).priority == 7
+def exactly(name: str, **fields: Any) -> Object:
+    return {"exactly": {"deviceClassName": name, **fields}}
 
 
 def test_claimed_devices_are_requests_of_their_class() -> None:
-    request = {"exactly": {"deviceClassName": "gpu.amd.com", "count": 2, "selectors": [{"cel": {}}]}}
-    claims = {("", "gpus"): {"spec": {"spec": {"devices": {"requests": [request]}}}}}
-    asked = template(0, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+    found = claiming(0, exactly("gpu.amd.com", count=2))
 
-    found, unknown = demand(asked, claims=claims), demand(asked)
-
-    assert dict(found.requests) == {"gpu.amd.com": 2000, PODS: 1000}
+    assert dict(found.demand.requests) == {"gpu.amd.com": 2000, PODS: 1000}
     assert found.unmodelled == ("selectors and constraints of resource claims (DRA)",)
-    assert (bool(found.unknown), bool(unknown.unknown)) == (False, True)
+    assert found.unknown == ()
+
+
+def test_claims_of_other_devices_are_not_known_unless_the_pod_has_accelerators() -> None:
+    network = exactly("rdma")
+
+    assert [bool(claiming(gpus, network).unknown) for gpus in (0, 8)] == [True, False]
+    assert claiming(0, network, exactly("gpu.amd.com")).unknown == ()
 
 
 def test_claimed_accelerators_of_no_known_number_are_not_known_beside_others() -> None:
-    request = {"exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All"}}
-    claims = {("", "gpus"): {"spec": {"spec": {"devices": {"requests": [request]}}}}}
-    asked = template(4, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+    (why,) = claiming(4, exactly("gpu.nvidia.com", allocationMode="All")).unknown
 
-    assert "for no number of devices" in demand(asked, claims=claims).unknown[0]
+    assert why == "claim gpu: request  is for no number of whole devices of a known class"
+
+
+def test_a_resource_of_a_device_class_is_a_claim_of_no_template() -> None:
+    found = pod_shape({"spec": {"containers": [container(**{CLASS: "8"})]}})
+
+    assert found.unknown == (f"{CLASS}: only claims of a ResourceClaimTemplate count",)
+    assert CLASS not in dict(found.demand.requests)

@@ -5,23 +5,23 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from plan.amounts import Amounts
 from plan.devices import Devices, devices
 
 CLASS: Final = "gpu.nvidia.com"
 FOUR: Final = {"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": 4}}
-
-
-def made(*requests: Any, **fields: Any) -> Object:
-    """Return a ResourceClaimTemplate."""
-    return {"spec": {"spec": {"devices": {"requests": list(requests), **fields}}}}
-
-
 OWN: Final = {"name": "gpus", "resourceClaimTemplateName": "gpus"}
+NO_NUMBER: Final = "claim gpus: request gpu is for no number of whole devices of a known class"
 
 
-def of(*requests: Any, **fields: Any) -> Devices:
+def made(*requests: Any) -> Object:
+    """Return a ResourceClaimTemplate."""
+    return {"spec": {"spec": {"devices": {"requests": list(requests)}}}}
+
+
+def of(*requests: Any) -> Devices:
     """Return what a pod claims with a template."""
-    return devices({"resourceClaims": [OWN]}, {("llm", "gpus"): made(*requests, **fields)}, "llm")
+    return devices({"resourceClaims": [OWN]}, {("llm", "gpus"): made(*requests)}, "llm")
 
 
 def exactly(**fields: Any) -> Object:
@@ -43,67 +43,59 @@ COUNTED: Final[dict[str, tuple[list[Object], dict[str, int]]]] = {
 def test_a_number_of_devices_of_a_known_class_is_counted(name: str) -> None:
     requests, expected = COUNTED[name]
 
-    assert of(*requests) == Devices(expected)
+    assert of(*requests) == Devices(Amounts(expected))
 
 
-UNKNOWN: Final[dict[str, tuple[list[Any], str]]] = {
-    "all": ([exactly(allocationMode="All")], "request gpu is for no number of devices"),
-    "all, v1beta1": (
-        [{"name": "x", "deviceClassName": CLASS, "allocationMode": "All"}],
-        "request x is for no number of devices",
-    ),
-    "another mode": ([exactly(allocationMode="Most", count=4)], "is for no number of devices"),
-    "no number": ([exactly(count="four")], "is for no number of devices"),
-    "alternatives": (
-        [{"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS, "count": 4}]}],
-        "request gpu has alternatives (firstAvailable)",
-    ),
-    "an administrator": ([exactly(adminAccess=True, allocationMode="All")], "request gpu shares devices"),
-    "a part of a device": ([exactly(capacity={"requests": {"memory": "1Gi"}})], "request gpu shares devices"),
-    "another class": ([exactly(deviceClassName="rdma")], "request gpu is of class rdma"),
-    "one of two": ([FOUR, exactly(deviceClassName="rdma")], "request gpu is of class rdma"),
-    "no request": ([], "no ResourceClaimTemplate gpus with requests"),
-    "no object": (["x"], "request  is of class , and"),
+UNKNOWN: Final[dict[str, Object]] = {
+    "all": exactly(allocationMode="All"),
+    "all, v1beta1": {"name": "gpu", "deviceClassName": CLASS, "allocationMode": "All"},
+    "no number": exactly(count="four"),
+    "alternatives": {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": CLASS, "count": 4}]},
+    "an administrator": exactly(adminAccess=True),
+    "a part of a device": exactly(capacity={"requests": {"memory": "1Gi"}}),
 }
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_what_is_no_number_of_known_devices_is_not_known(name: str) -> None:
-    requests, expected = UNKNOWN[name]
-
-    (found,) = of(*requests).unknown
-
-    assert found.startswith("claim gpus: ")
-    assert expected in found
+def test_of_accelerators_of_no_number_none_is_counted(name: str) -> None:
+    assert of(FOUR, UNKNOWN[name]) == Devices(Amounts(), unknown=(NO_NUMBER,))
 
 
-@pytest.mark.parametrize("name", ["all", "alternatives", "a part of a device"])
-def test_accelerators_of_a_number_that_is_not_known_make_the_others_not_known(name: str) -> None:
-    (request,), _ = UNKNOWN[name]
-
-    assert of(FOUR, request).counted == {}
+def test_devices_of_another_class_are_beside_those_that_count() -> None:
+    assert of(FOUR, exactly(deviceClassName="rdma")) == Devices(Amounts({CLASS: 4000}), others=(NO_NUMBER,))
 
 
-def test_an_administrator_takes_no_devices_of_others() -> None:
-    (request,), _ = UNKNOWN["an administrator"]
+OTHERS: Final[dict[str, tuple[Object, Any, str]]] = {
+    "a claim that pods may share": (
+        {"name": "gpus", "resourceClaimName": "shared"},
+        {("llm", "shared"): made(FOUR)},
+        "the pod names no ResourceClaimTemplate for it, so pods may share it; name one",
+    ),
+    "no template": (
+        OWN,
+        {("other", "gpus"): made(FOUR)},
+        "the files have no ResourceClaimTemplate gpus with requests in its namespace; add it",
+    ),
+    "no request": (
+        OWN,
+        {("llm", "gpus"): made()},
+        "the files have no ResourceClaimTemplate gpus with requests in its namespace; add it",
+    ),
+    "nodes that do not say which devices they have": (
+        OWN,
+        None,
+        "Node objects do not say which devices there are; fusioninfer plan --nodes counts them",
+    ),
+}
 
-    assert of(FOUR, request).counted == {CLASS: 4000}
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_claim_without_a_template_that_counts_is_told_why(name: str) -> None:
+    claim, templates, why = OTHERS[name]
 
-def test_a_claim_that_pods_may_share_is_not_known() -> None:
-    shared = {"name": "gpus", "resourceClaimName": "shared"}
-
-    found = devices({"resourceClaims": [shared]}, {("llm", "shared"): made(FOUR)}, "llm")
-
-    assert found.counted == {}
-    assert "claim gpus: the pod names no ResourceClaimTemplate for it" in found.unknown[0]
-
-
-def test_a_claim_of_a_container_that_the_pod_does_not_have_is_not_known() -> None:
-    containers = [{"resources": {"claims": [{"name": "gpus"}]}}]
-
-    for field in ("containers", "initContainers"):
-        assert devices({field: containers}, {}, "").unknown[0].startswith("claim gpus: ")
+    assert devices({"resourceClaims": [claim]}, templates, "llm") == Devices(
+        Amounts(), others=(f"claim gpus: {why}",)
+    )
 
 
 def test_a_claim_counts_once_whichever_containers_use_it_and_two_claims_twice() -> None:
@@ -113,42 +105,12 @@ def test_a_claim_counts_once_whichever_containers_use_it_and_two_claims_twice() 
     one = devices({"containers": both, "resourceClaims": [OWN]}, known, "llm")
     two = devices({"containers": both, "resourceClaims": [OWN, OWN | {"name": "b"}]}, known, "llm")
 
-    assert (one, two) == (Devices({CLASS: 4000}), Devices({CLASS: 8000}))
+    assert (one, two) == (Devices(Amounts({CLASS: 4000})), Devices(Amounts({CLASS: 8000})))
 
 
-TEMPLATES: Final[dict[str, tuple[list[str], int]]] = {
-    "its own namespace": (["llm"], 4000),
-    "no namespace": ([""], 4000),
-    "another namespace": (["other"], 0),
-    "nothing": ([], 0),
-}
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_is_of_the_namespace_or_of_none(name: str) -> None:
-    homes, expected = TEMPLATES[name]
-
-    found = devices({"resourceClaims": [OWN]}, {(home, "gpus"): made(FOUR) for home in homes}, "llm")
-
-    assert found.counted.get(CLASS, 0) == expected
-    why = "claim gpus: the files have no ResourceClaimTemplate gpus with requests in its namespace; add it"
-    assert found.unknown == (() if expected else (why,))
-
-
-def test_a_template_of_the_namespace_wins() -> None:
+def test_a_template_of_the_namespace_wins_over_one_without() -> None:
     known = {("", "gpus"): made(exactly(count=1)), ("llm", "gpus"): made(FOUR)}
 
-    assert devices({"resourceClaims": [OWN]}, known, "llm").counted == {CLASS: 4000}
+    found = [devices({"resourceClaims": [OWN]}, known, home).counted for home in ("llm", "other")]
 
-
-def test_nodes_that_do_not_say_which_devices_they_have_make_each_claim_not_known() -> None:
-    (found,) = devices({"resourceClaims": [OWN]}, None, "llm").unknown
-
-    assert "Node objects do not say which devices there are" in found
-
-
-@pytest.mark.parametrize(
-    "found", [of(exactly(selectors=[{"cel": {}}])), of(FOUR, constraints=[{"matchAttribute": "a"}])]
-)
-def test_selectors_and_constraints_are_counted_and_marked(found: Devices) -> None:
-    assert (found.unknown, found.selected) == ((), True)
+    assert found == [{CLASS: 4000}, {CLASS: 1000}]

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from plan.forecast import forecast
-from plan.supply import Supply
+from plan.placing import keys
+from plan.supply import Supply, shape
 from plan.workload import Workload
 from tests.plan.scheduler import Scheduler
-from tests.plan.services import gang, nodes, pod, role, ungrouped
+from tests.plan.services import gang, nodes, pod, role, started, ungrouped
 from tests.tiers import count
 
 KINDS = some.sampled_from(("prefill", "decode", "worker"))
@@ -39,7 +40,7 @@ def workloads(draw: Any) -> list[Workload]:
         if draw(some.sampled_from((0, 0, 1))):
             roles[0] = replace(roles[0], leader=draw(PODS))
         if draw(some.sampled_from((0, 0, 0, 1))):
-            found.append(ungrouped(f"s{at}", *roles))
+            found.append(ungrouped(f"s{at}", roles[0]))
         else:
             found.append(gang(f"s{at}", *roles, priority=draw(some.sampled_from((0, 0, 5)))))
     return found
@@ -51,24 +52,16 @@ SHAPES = some.lists(
 
 
 @given(workloads(), SHAPES)
-def test_nothing_of_a_service_starts_without_its_required_groups(
+def test_what_has_started_stays_and_is_never_a_part_of_the_required_groups(
     services: list[Workload], there: tuple[Supply, ...]
 ) -> None:
-    for step in forecast(services, there).steps:
-        for at, one in enumerate(services):
-            counts = [
-                sum((at, (number, group)) in step.started for group in range(its.replicas))
-                for number, its in enumerate(one.roles)
-            ]
-            enough = all(has >= its.required for has, its in zip(counts, one.roles, strict=True))
-            assert enough or not any(counts)
-
-
-@given(workloads(), SHAPES)
-def test_what_has_started_stays_with_more_nodes(services: list[Workload], there: tuple[Supply, ...]) -> None:
     steps = forecast(services, there).steps
 
-    assert all(before.started <= after.started for before, after in pairwise(steps))
+    assert all(started(before) <= started(after) for before, after in pairwise(steps))
+    for step in steps:
+        for one, standing in zip(services, step.standings, strict=True):
+            enough = all(has >= its.required for has, its in zip(standing.started, one.roles, strict=True))
+            assert enough or not any(standing.started)
 
 
 @given(workloads(), SHAPES, some.integers(0, 2**32))
@@ -81,21 +74,21 @@ def test_a_scheduler_starts_what_is_promised_and_nothing_that_is_not_uncertain(
     for step, more in zip(forecast(services, there).steps, ([], *([one] for one in there)), strict=True):
         scheduler.add(more)
         found = scheduler.started()
-        for at, one in enumerate(services):
-            its = {key for service, key in found if service == at}
-            sure = {key for service, key in step.started if service == at}
-            may = sure | {key for service, key in step.uncertain if service == at}
-            if one.gang:
-                assert sure <= its <= may
-            else:
-                assert len(sure) <= len(its) <= len(may)
+        for at, standing in enumerate(step.standings):
+            counts = zip(standing.started, standing.uncertain, strict=True)
+            for number, (sure, may) in enumerate(counts):
+                assert sure <= sum(each[:2] == (at, number) for each in found) <= sure + may
 
 
 @given(workloads(), SHAPES)
 @settings(max_examples=count("HYPOTHESIS_EXAMPLES") // 3)
 def test_further_nodes_start_what_the_plan_says(services: list[Workload], there: tuple[Supply, ...]) -> None:
     plan = forecast(services, there)
+    shapes = [each for one in services for its in one.roles for each in its.shapes]
+    marks = {key for each in shapes for key in keys(each.demand)}
 
-    for one in plan.further:
-        more = forecast(services, (*there, *([one.like] * one.tried)))
-        assert more.steps[-1].started - plan.steps[-1].started == set(one.starts)
+    for each in plan.further:
+        like = next(one for one in there if shape(one, marks) == each.shape)
+        more = forecast(services, (*there, *([like] * each.nodes)))
+        names = {one if len(services) > 1 else f"{services[0].name}/{one}" for one in each.starts}
+        assert started(more.steps[-1]) - started(plan.steps[-1]) == names

@@ -56,7 +56,7 @@ SELECTED: dict[str, tuple[dict[str, Any], bool]] = {
 def test_a_node_is_selected_as_kubernetes_selects_it(name: str) -> None:
     spec, expected = SELECTED[name]
 
-    assert (obstacle(pod(8, **spec), LABELS, ()) == "") is expected
+    assert (obstacle(pod(8, **spec).demand, LABELS, ()) == "") is expected
 
 
 TOLERATED: dict[str, tuple[dict[str, Any], bool]] = {
@@ -74,16 +74,19 @@ TOLERATED: dict[str, tuple[dict[str, Any], bool]] = {
 def test_a_taint_is_tolerated_as_kubernetes_tolerates_it(name: str) -> None:
     toleration, expected = TOLERATED[name]
 
-    found = obstacle(pod(8, tolerations=[toleration] if toleration else []), LABELS, (RESERVED,))
+    found = obstacle(pod(8, tolerations=[toleration] if toleration else []).demand, LABELS, (RESERVED,))
 
-    assert found == ("" if expected else "taint")
+    assert found == ("" if expected else "taints")
 
 
 def test_a_taint_that_only_prefers_keeps_nothing_away() -> None:
     avoided = Taint("slow", "", "PreferNoSchedule")
 
-    assert obstacle(pod(), LABELS, (avoided,)) == ""
+    assert obstacle(pod().demand, LABELS, (avoided,)) == ""
 
 
 def test_the_labels_that_count_are_those_of_requirements() -> None:
-    assert keys(pod(8, **affinity(label("pool", "In", "a"), label("size", "In", "8")))) == {"pool", "size"}
+    assert keys(pod(8, **affinity(label("pool", "In", "a"), label("size", "In", "8"))).demand) == {
+        "pool",
+        "size",
+    }

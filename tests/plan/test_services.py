@@ -7,7 +7,7 @@ import pytest
 from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
 from intent import Object
-from intent.annotations import REVISION, SLICE
+from intent.annotations import REVISION
 from intent.settings import Settings
 from plan.services import NO_POD_GROUP, TooManyPodsError, workloads
 from plan.workload import Workload
@@ -33,65 +33,54 @@ def named(
 
 
 def test_the_members_of_a_gang_are_one_workload() -> None:
-    found = planned(named("p", component_type="prefiller"), named("d", 3, 4, component_type="decoder"))
+    (one,) = planned(named("p", component_type="prefiller"), named("d", 3, 4, component_type="decoder"))
 
-    (one,) = found
-    assert (one.title, one.gang, one.min_member) == ("llm/svc", "svc", 6)
+    assert (one.title, one.is_gang, one.held) == ("llm/svc", True, "")
     assert [(role.role, role.component, role.size, role.replicas, role.required) for role in one.roles] == [
         ("prefill", "prefiller", 2, 1, 1),
         ("decode", "decoder", 4, 3, 1),
     ]
 
 
-def test_a_later_slice_has_the_name_of_its_gang() -> None:
-    sets = [
-        named(f"{kind}-{part}", component_type=kind) for part in "01" for kind in ("prefiller", "decoder")
-    ]
+def test_each_revision_is_a_gang_of_its_own() -> None:
+    kinds = ("prefiller", "decoder") * 2
+    sets = [named(f"{kind}-{at}", component_type=kind) for at, kind in enumerate(kinds)]
     for at, one in enumerate(sets):
-        one["metadata"]["labels"] = {REVISION: "0a1b2c3d", SLICE: str(at // 2)}
+        one["metadata"]["labels"] = {REVISION: f"{at // 2}a1b2c3d"}
 
-    assert [(one.title, one.gang) for one in planned(*sets)] == [
-        ("llm/svc", "svc-0a1b2c3d"),
-        ("llm/svc.1.0a1b2c3d", "svc.1.0a1b2c3d"),
-    ]
+    assert [one.title for one in planned(*sets)] == ["llm/svc-0a1b2c3d", "llm/svc-1a1b2c3d"]
 
 
 def test_a_service_without_all_roles_has_no_pod_group() -> None:
     (one,) = planned(named("p", component_type="prefiller"))
 
-    assert one.waits == (NO_POD_GROUP,)
+    assert one.waits == NO_POD_GROUP
 
 
-def test_a_pod_of_no_gang_is_placed_by_itself() -> None:
-    (one,) = planned(named("w", 2, 1))
+def test_pods_of_no_gang_are_groups_of_one_pod() -> None:
+    def on_a_node(group: int, index: int) -> Object:
+        return there("w", group, index)
 
-    assert (one.gang, one.waits, one.roles[0].required) == ("", (), 0)
+    (single,) = planned(named("w", 2, 1))
+    (several,) = planned(
+        named("w", 2, 3, scheduler_name="default-scheduler"), pods=(on_a_node(0, 0), on_a_node(1, 2))
+    )
 
-
-def test_services_keep_the_order_of_their_files() -> None:
-    first, second = named("z", service="z"), named("a", service="a")
-
-    assert [one.name for one in sorted(planned(first, second), key=lambda one: one.created)] == ["z", "a"]
+    assert (single.is_gang, single.waits, [role.replicas for role in single.roles]) == (False, "", [2])
+    found = [(role.role, role.size, role.replicas, role.required, role.order[0]) for role in several.roles]
+    assert found == [("worker-leader", 1, 2, 0, 0), ("worker", 1, 4, 0, 3)]
 
 
 def test_a_role_without_replicas_is_not_required_after_a_minute() -> None:
     (one,) = planned(named("p", 0, component_type="prefiller"), named("d", component_type="decoder"))
 
-    assert ([role.required for role in one.roles], one.min_member) == ([0, 1], 2)
+    assert [role.required for role in one.roles] == [0, 1]
 
 
-def test_replicas_that_an_autoscaler_sets_are_counted_as_one_with_a_note() -> None:
+def test_a_role_without_replicas_has_one() -> None:
     (one,) = planned(named("w", None))
 
     assert one.roles[0].replicas == 1
-    assert "an autoscaler may set another number" in one.notes[0]
-
-
-def test_pods_that_serve_are_a_note_unless_they_are_leaders_on_one_port() -> None:
-    asked = container(args=["M", "-dp", "16", "-dpl", "8", "--data-parallel-multi-port-external-lb"])
-    (one,) = planned(named("w", worker=template(asked)))
-
-    assert one.notes == ("w: every pod serves, on ports 8000 to 8007",)
 
 
 def test_priority_comes_from_the_class_of_the_templates() -> None:
@@ -105,31 +94,36 @@ def test_priority_comes_from_the_class_of_the_templates() -> None:
 
     (known,), (unknown,) = planned(named("w", worker=ranked), value), planned(named("w", worker=ranked))
 
-    assert (known.priority, unknown.priority) == (9, 0)
-    assert "the value of PriorityClass high is not known; 0 is assumed" in unknown.notes
+    assert (known.priority, known.notes) == (9, ())
+    assert (unknown.priority, unknown.notes) == (
+        0,
+        ("the value of PriorityClass high is not known; 0 is assumed",),
+    )
+
+
+def there(name: str, group: int, index: int, **metadata: Any) -> Object:
+    """Return a pod of a LeaderWorkerSet on a node."""
+    labels = {
+        "leaderworkerset.sigs.k8s.io/name": name,
+        "leaderworkerset.sigs.k8s.io/group-index": str(group),
+        "leaderworkerset.sigs.k8s.io/worker-index": str(index),
+    }
+    return {"metadata": {"namespace": "llm", "labels": labels} | metadata, "spec": {"nodeName": "n"}}
 
 
 def test_pods_on_nodes_are_bound_unless_they_end() -> None:
-    def pod(index: int, **metadata: Any) -> Object:
-        labels = {
-            "leaderworkerset.sigs.k8s.io/name": "w",
-            "leaderworkerset.sigs.k8s.io/group-index": "1",
-            "leaderworkerset.sigs.k8s.io/worker-index": str(index),
-        }
-        return {"metadata": {"namespace": "llm", "labels": labels} | metadata, "spec": {"nodeName": "n"}}
-
-    there = (
-        pod(0),
-        pod(1, deletionTimestamp="2026-01-01T00:00:00Z"),
+    pods = (
+        there("w", 1, 0),
+        there("w", 1, 1, deletionTimestamp="2026-01-01T00:00:00Z"),
         {"metadata": {}, "spec": {"nodeName": "n"}},
     )
 
-    (one,) = planned(named("w", 2), pods=there)
+    (one,) = planned(named("w", 2), pods=pods)
 
-    assert one.roles[0].bound == {(1, 0)}
+    assert one.roles[0].bound == {1: {0}}
 
 
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
-    with pytest.raises(TooManyPodsError, match=r"are (not )?planned"):
+    with pytest.raises(TooManyPodsError, match="more than 20000 pods are not planned"):
         planned(named("w", **fields))

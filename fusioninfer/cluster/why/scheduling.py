@@ -10,7 +10,6 @@ from intent import Object
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
 from plan.forecast import forecast
-from plan.sentences import further, waiting
 from plan.services import TooManyPodsError, workloads
 from plan.supply import out_of_service, supply, with_pods
 from sync.kinds import POD_GROUP
@@ -77,7 +76,7 @@ def _planned(case: Case) -> str:
     there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
     plan = forecast(planned, there, present=len(there))
     unknown = (one.unknown for one in plan.workloads if one.unknown)
-    return "".join(f". {line}" for line in (*unknown, *waiting(plan), *further(plan)))
+    return "".join(f". {line}" for line in (*unknown, *plan.waiting, *plan.further))
 
 
 def _unknown(case: Case, kind: str) -> bool:

@@ -1,0 +1,187 @@
+"""How many groups have started on nodes that are added: the fewest, and the most.
+
+Services come by priority; of one priority those first that have not started, in their order. The required
+groups of a service start together, and every further one whole. Before each further group Volcano 1.14
+compares shares of services (`pkg/scheduler/actions/allocate/allocate.go`): here any may have its turn first,
+so each has what the others leave. Pods of no gang have another scheduler, and come before.
+"""
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+from operator import add, or_
+from typing import Self
+
+from plan.amounts import accelerators
+from plan.demand import Demand
+from plan.room import Room
+from plan.supply import Supply
+from plan.workload import Pods, RolePods, Workload
+
+Counts = tuple[int, ...]
+"""A number of groups of each role."""
+
+
+@dataclass
+class Standing:
+    """How far a workload is: how many groups have started, in the order of `RolePods.order`."""
+
+    workload: Workload
+    started: Counts
+    """Whichever nodes the scheduler takes."""
+    uncertain: Counts
+    """The next ones, which may have started too."""
+
+    @property
+    def pending(self) -> Counts:
+        """How many groups have not started."""
+        roles = zip(self.workload.roles, self.started, strict=True)
+        return tuple(role.replicas - has for role, has in roles)
+
+    @property
+    def required(self) -> Counts:
+        """How many groups must still start, together, before any other."""
+        roles = zip(self.workload.roles, self.started, strict=True)
+        return tuple(max(0, role.required - has) for role, has in roles)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all groups have started."""
+        return not any(self.pending)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether groups start as soon as they have room."""
+        return not (self.is_complete or self.workload.waits or self.workload.unknown)
+
+    def only(self, role: int, count: int = 1) -> Counts:
+        """Return a number of groups of one role."""
+        return tuple(count if each == role else 0 for each in range(len(self.started)))
+
+    def pods(self, counts: Counts) -> Pods:
+        """Return the pods of the next groups that are on no node."""
+        each = zip(self.workload.roles, self.started, counts, strict=True)
+        return sum((role.pods(first, count) for role, first, count in each), Counter())
+
+    def labels(self, counts: Counts) -> list[str]:
+        """Return the names of the next groups."""
+        each = zip(self.workload.roles, self.started, counts, strict=True)
+        return [
+            role.label(group) for role, first, count in each for group in role.order[first : first + count]
+        ]
+
+
+def _rank(standing: Standing) -> tuple[bool, int]:
+    return standing.workload.is_gang, -standing.workload.priority
+
+
+def _is_bound(standing: Standing) -> bool:
+    """Return whether pods are on nodes: Volcano takes workloads without any before, of those not started."""
+    return any(role.bound for role in standing.workload.roles)
+
+
+def group_demand(role: RolePods) -> Demand:
+    """Return the demand of a pod that is as large as the leader and as a worker, on nodes that both may use.
+
+    Volcano does not try a node again that had no room for the leader or a worker of a group.
+    """
+    demands = [pod.demand for pod in role.shapes]
+    asked = reduce(or_, (Counter(dict(demand.requests)) for demand in demands))
+    where = dict.fromkeys(selector for demand in demands for selector in demand.where)
+    return Demand(tuple(sorted(asked.items())), tuple(where))
+
+
+class Progress:
+    """Nodes, and how far the workloads are."""
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        """Start without a node: only what is on nodes already has started."""
+        self.standings = [
+            Standing(each, tuple(role.whole for role in each.roles), (0,) * len(each.roles))
+            for each in workloads
+        ]
+        roles = [role for each in self.standings for role in each.workload.roles]
+        demands = (pod.demand for role in roles for pod in role.shapes)
+        self.room = Room(dict.fromkeys((*demands, *map(group_demand, roles))))
+        self.unsure: Pods = Counter()
+        """The pods of all groups that may have started."""
+        self.accelerators = 0
+        """Those of all nodes of which pods may request some."""
+        self.idle = 0
+        """Those that neither other pods have nor groups that have started."""
+
+    def copy(self) -> Self:
+        """Return the same, which changes by itself."""
+        other = copy(self)
+        other.room, other.standings = self.room.copy(), [copy(each) for each in self.standings]
+        return other
+
+    def add(self, nodes: Iterable[Supply]) -> None:
+        """Add nodes, and start what has room."""
+        names = self.room.resources
+        for node in nodes:
+            self.room.add(node)
+            self.accelerators += accelerators({name: node.allocatable.get(name, 0) for name in names})
+            self.idle += accelerators({name: node.free(name) for name in names})
+        waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
+        for _, group in groupby(waiting, _rank):
+            peers = sorted(group, key=_is_bound)
+            for each in peers:
+                if any(first := each.required):
+                    self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
+            ready = [each for each in peers if not any(each.required)]
+            for each in ready:
+                self._start(each, each.only(0, 0))
+            for each in ready:
+                for role in range(len(each.started)):
+                    self._start(each, each.only(role, self._sure(each, role)))
+
+    def _start(self, standing: Standing, groups: Counts) -> None:
+        """Start groups, which may be none, and note which others may start."""
+        pods = standing.pods(groups)
+        self.room.take(pods)
+        self.idle -= sum(count * accelerators(dict(demand.requests)) for demand, count in pods.items())
+        self.unsure = self.unsure - standing.pods(standing.uncertain)
+        standing.started = tuple(map(add, standing.started, groups))
+        standing.uncertain = self._most(standing)
+        self.unsure = self.unsure + standing.pods(standing.uncertain)
+
+    def _sure(self, standing: Standing, role: int) -> int:
+        """Return how many further groups of a role are sure to have room."""
+
+        def is_too_many(count: int) -> bool:
+            return not self.is_sure(standing, standing.only(role, count))
+
+        return bisect(range(1, standing.pending[role] + 1), False, key=is_too_many)
+
+    def is_sure(self, standing: Standing, groups: Counts) -> bool:
+        """Return whether groups have room together, whatever others may have started.
+
+        The required groups come before all others of a workload, and these in any order of their roles.
+        """
+        is_first = any(standing.required)
+        others = zip(standing.uncertain, groups, strict=True)
+        own = tuple(may if count or is_first else 0 for may, count in others)
+        pods = [standing.pods(standing.only(role, count)) for role, count in enumerate(groups)]
+        everyone = sum(pods, self.unsure - standing.pods(own))
+        for role, those in zip(standing.workload.roles, pods, strict=True):
+            asked = next(iter(those)) if len(those) == 1 else group_demand(role)
+            if self.room.left(asked, everyone - those) < those.total():
+                return False
+        return True
+
+    def _most(self, standing: Standing) -> Counts:
+        """Return how many groups may start: the required ones together, then those of each role."""
+        first = standing.required
+        if not self.room.may_take(standing.pods(first)):
+            return standing.only(0, 0)
+        more = (tuple(map(add, first, standing.only(role))) for role in range(len(first)))
+        may = [self.room.may_take(standing.pods(counts)) for counts in more]
+        return tuple(
+            count if is_more else least
+            for is_more, count, least in zip(may, standing.pending, first, strict=True)
+        )
