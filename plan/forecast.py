@@ -80,19 +80,21 @@ def forecast(
     Rows are for at most `MOST_STEPS` numbers of nodes, the last one among them.
     """
     by = max(1, -(-(len(nodes) - present) // (MOST_STEPS - 1)))
-    progress, count, steps = Progress(workloads), 0, []
+    progress, count, gpus, steps = Progress(workloads), 0, 0, []
     for size in (*range(present, len(nodes), by), len(nodes)):
         progress.add(nodes[count:size])
+        gpus += sum(accelerators(node.allocatable) for node in nodes[count:size])
         count = size
         standings = tuple(map(copy, progress.standings))
         alone = tuple(_alone(progress, standing) for standing in standings)
-        steps.append(ForecastStep(size, progress.accelerators, standings, alone))
+        steps.append(ForecastStep(size, gpus, standings, alone))
+    taken = (count * accelerators(dict(demand.requests)) for demand, count in progress.room.taken.items())
     return Forecast(
         tuple(workloads),
         tuple(steps),
         tuple(_waiting(progress, nodes)),
         tuple(_further(progress, nodes)),
-        progress.idle,
+        sum(accelerators(node.allocatable - node.used) for node in nodes) - sum(taken),
         (*notes, *_notes(workloads, nodes), *([f"nodes are added {by} at a time"] if by > 1 else [])),
     )
 

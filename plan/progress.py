@@ -3,7 +3,7 @@
 Services come by priority; of one priority those first that have not started, in their order. The required
 groups of a service start together, and every further one whole. Before each further group Volcano 1.14
 compares shares of services (`pkg/scheduler/actions/allocate/allocate.go`): here any may have its turn first,
-so each has what the others leave. Pods of no gang have another scheduler, and come before.
+so each has what the others leave. So it is of pods of no gang, which another scheduler places.
 """
 
 from bisect import bisect
@@ -16,7 +16,6 @@ from itertools import groupby
 from operator import add, or_
 from typing import Self
 
-from plan.amounts import accelerators
 from plan.demand import Demand
 from plan.room import Room
 from plan.supply import Supply
@@ -76,11 +75,12 @@ class Standing:
 
 
 def _rank(standing: Standing) -> tuple[bool, int]:
-    return standing.workload.is_gang, -standing.workload.priority
+    """Return what decides which workloads come first: those of no gang have what the others leave."""
+    return not standing.workload.is_gang, -standing.workload.priority
 
 
 def _is_bound(standing: Standing) -> bool:
-    """Return whether pods are on nodes: Volcano takes workloads without any before, of those not started."""
+    """Return whether pods are on nodes: of workloads that have not started, those without come first."""
     return any(role.bound for role in standing.workload.roles)
 
 
@@ -109,10 +109,6 @@ class Progress:
         self.room = Room(dict.fromkeys((*demands, *map(group_demand, roles))))
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
-        self.accelerators = 0
-        """Those of all nodes of which pods may request some."""
-        self.idle = 0
-        """Those that neither other pods have nor groups that have started."""
 
     def copy(self) -> Self:
         """Return the same, which changes by itself."""
@@ -122,12 +118,12 @@ class Progress:
 
     def add(self, nodes: Iterable[Supply]) -> None:
         """Add nodes, and start what has room."""
-        names = self.room.resources
         for node in nodes:
             self.room.add(node)
-            self.accelerators += accelerators({name: node.allocatable.get(name, 0) for name in names})
-            self.idle += accelerators({name: node.free(name) for name in names})
         waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
+        for each in waiting:
+            if not each.workload.is_gang:
+                self._start(each, each.only(0, 0))
         for _, group in groupby(waiting, _rank):
             peers = sorted(group, key=_is_bound)
             for each in peers:
@@ -142,9 +138,7 @@ class Progress:
 
     def _start(self, standing: Standing, groups: Counts) -> None:
         """Start groups, which may be none, and note which others may start."""
-        pods = standing.pods(groups)
-        self.room.take(pods)
-        self.idle -= sum(count * accelerators(dict(demand.requests)) for demand, count in pods.items())
+        self.room.take(standing.pods(groups))
         self.unsure = self.unsure - standing.pods(standing.uncertain)
         standing.started = tuple(map(add, standing.started, groups))
         standing.uncertain = self._most(standing)

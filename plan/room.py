@@ -32,7 +32,7 @@ class Room:
     def __init__(self, demands: Iterable[Demand]) -> None:
         """Start without a node."""
         self._asked = {demand: Counter(dict(demand.requests)) for demand in demands}
-        self.resources = sorted({name for asked in self._asked.values() for name in asked})
+        self._resources = sorted({name for asked in self._asked.values() for name in asked})
         self.labels = frozenset[str]().union(*map(keys, self._asked))
         """The labels of nodes that count."""
         self._slots: dict[NodeKind, Counter[Demand]] = {}
@@ -41,7 +41,7 @@ class Room:
         self._low = Counter[Demand]()
         """The slots that are left at least."""
         self._nodes = Counter[NodeKind]()
-        self._taken: Pods = Counter()
+        self.taken: Pods = Counter()
         """The pods that are sure to be there."""
 
     def copy(self) -> Self:
@@ -74,7 +74,7 @@ class Room:
         return NodeKind(
             tuple((key, value) for key, value in sorted(node.labels.items()) if key in self.labels),
             node.taints,
-            tuple((name, max(0, node.free(name))) for name in self.resources),
+            tuple((name, max(0, node.free(name))) for name in self._resources),
         )
 
     def _count(self, demand: Demand, kind: NodeKind) -> int:
@@ -120,13 +120,13 @@ class Room:
     def take(self, pods: Pods) -> None:
         """Place pods that are sure to have room."""
         self._low = Counter({demand: max(0, self.left(demand, pods)) for demand in self._asked})
-        self._taken = self._taken + pods
+        self.taken = self.taken + pods
 
     # --- at most -------------------------------------------------------------------------------------
 
     def may_take(self, pods: Pods) -> bool:
         """Return whether there may be room for pods together, if all pods are placed as well as possible."""
-        there = pods + self._taken
+        there = pods + self.taken
         return all(self._may_be(there, where) for where in {demand.where for demand in pods})
 
     def _may_be(self, there: Pods, where: tuple[str, ...]) -> bool:

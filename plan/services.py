@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from intent import Object
 from intent.annotations import (
@@ -39,18 +39,6 @@ class TooManyPodsError(ValueError):
     """Raised if there are more pods than are planned."""
 
 
-class _Known(NamedTuple):
-    """What is beside LeaderWorkerSets, by namespace and name."""
-
-    priorities: Mapping[str, int]
-    """The values of PriorityClasses, by name alone."""
-    pod_groups: Mapping[Name, Object]
-    templates: Templates | None
-    """Those of claims (DRA); None: the nodes do not say which devices they have."""
-    bound: Mapping[Name, Bound]
-    """By LeaderWorkerSet."""
-
-
 def workloads(
     objects: Iterable[Object], pods: Iterable[Object] = (), *, devices: bool = False
 ) -> tuple[Workload, ...]:
@@ -60,15 +48,29 @@ def workloads(
     that pods claim (DRA). Raises `TooManyPodsError`.
     """
     objects = tuple(objects)
-    classes = _of_kind(objects, "PriorityClass")
+    classes, pod_groups = _of_kind(objects, "PriorityClass"), _of_kind(objects, "PodGroup")
     priorities = {name: number(each.get("value")) for (_, name), each in classes.items()}
-    templates = claim_templates(objects) if devices else None
-    known = _Known(priorities, _of_kind(objects, "PodGroup"), templates, _bound(pods))
+    templates, bound = claim_templates(objects) if devices else None, _bound(pods)
     gangs: dict[Name, list[Object]] = {}
     for each in objects:
         if each.get("kind") == LWS:
             gangs.setdefault(_gang_of(each), []).append(each)
-    return tuple(_workload(gang, members, known) for gang, members in gangs.items())
+    planned = []
+    for gang, members in gangs.items():
+        spec, is_gang = mapping(pod_groups.get(gang, {}).get("spec")), not gang[1].startswith("lws/")
+        required = dict(map(_required, listed(spec.get("subGroupPolicy"))))
+        roles = [_role(each, required, bound.get(_name(each), {}), templates) for each in members]
+        workload = Workload(
+            gang[0],
+            gang[1].removeprefix("lws/"),
+            tuple(roles if is_gang else (part for role in roles for part in _single(role))),
+            is_gang=is_gang,
+            priority=priorities.get(text(spec.get("priorityClassName")), 0),
+            held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
+            notes=tuple(_notes(members, roles, spec, priorities)),
+        )
+        planned.append(workload)
+    return tuple(planned)
 
 
 def accelerators(planned: Iterable[Workload]) -> set[str]:
@@ -103,28 +105,13 @@ def _templates(lws: Object) -> tuple[Object, Object]:
     return mapping(group.get("leaderTemplate")) or worker, worker
 
 
-def _workload(gang: Name, members: list[Object], known: _Known) -> Workload:
-    is_gang = not gang[1].startswith("lws/")
-    spec = mapping(mapping(known.pod_groups.get(gang)).get("spec"))
-    required = {
-        text(mapping(mapping(policy.get("labelSelector")).get("matchLabels")).get(LWS_NAME)): number(
-            policy.get("minSubGroups")
-        )
-        for policy in map(mapping, listed(spec.get("subGroupPolicy")))
-    }
-    roles = [_role(each, required, known) for each in members]
-    return Workload(
-        gang[0],
-        gang[1].removeprefix("lws/"),
-        tuple(roles if is_gang else (part for role in roles for part in _single(role))),
-        is_gang=is_gang,
-        priority=known.priorities.get(text(spec.get("priorityClassName")), 0),
-        held=NO_POD_GROUP if is_gang and gang not in known.pod_groups else "",
-        notes=tuple(_notes(members, roles, spec, known.priorities)),
-    )
+def _required(policy: object) -> tuple[str, int]:
+    """Return of a policy of a PodGroup the LeaderWorkerSet, and how many whole groups must start."""
+    selector = mapping(mapping(mapping(policy).get("labelSelector")).get("matchLabels"))
+    return text(selector.get(LWS_NAME)), number(mapping(policy).get("minSubGroups"))
 
 
-def _role(lws: Object, required: Mapping[str, int], known: _Known) -> RolePods:
+def _role(lws: Object, required: Mapping[str, int], bound: Bound, templates: Templates | None) -> RolePods:
     """Read a role. One that has no replicas rests: after a minute, the controller does not require it.
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
@@ -132,9 +119,8 @@ def _role(lws: Object, required: Mapping[str, int], known: _Known) -> RolePods:
     spec, marks, (namespace, name) = mapping(lws.get("spec")), labels(lws), _name(lws)
     counts = mapping(spec.get("leaderWorkerTemplate")).get("size"), spec.get("replicas")
     size, replicas = (1 if count is None else number(count) for count in counts)
-    if size * replicas > MOST_PODS or size > MOST_PODS:
+    if size * max(replicas, 1) > MOST_PODS:
         raise TooManyPodsError(f"LeaderWorkerSet {name}: more than {MOST_PODS} pods are not planned")
-    leader, worker = (pod_shape(template, known.templates, namespace) for template in _templates(lws))
     component = text(marks.get(COMPONENT_TYPE))
     return RolePods(
         name,
@@ -142,22 +128,22 @@ def _role(lws: Object, required: Mapping[str, int], known: _Known) -> RolePods:
         next((each for each in COMPONENT_TYPES if each == component), "worker"),
         size,
         replicas,
-        leader,
-        worker,
+        tuple(pod_shape(template, templates, namespace) for template in _templates(lws)[:size]),
         required=required.get(name, 0) if replicas or read_revision(marks) else 0,
-        bound=known.bound.get((namespace, name), {}),
+        bound=bound,
     )
 
 
 def _single(role: RolePods) -> Iterator[RolePods]:
     """Yield leaders and workers as groups of one pod: those of no gang are placed one by one."""
-    workers, there = role.size - 1, frozenset({0})
+    workers, on_node = role.size - 1, frozenset({0})
     pods = [(group, index) for group, indices in role.bound.items() for index in indices]
-    leaders = {group: there for group, index in pods if index == 0}
-    yield replace(role, role=f"{role.role}-leader" if workers else role.role, size=1, bound=leaders)
+    name = f"{role.role}-leader" if workers else role.role
+    leaders = {group: on_node for group, index in pods if index == 0}
+    yield replace(role, role=name, size=1, shapes=role.shapes[:1], bound=leaders)
     if workers:
-        others = {group * workers + index - 1: there for group, index in pods if 0 < index <= workers}
-        yield replace(role, size=1, replicas=role.replicas * workers, leader=role.worker, bound=others)
+        others = {group * workers + index - 1: on_node for group, index in pods if 0 < index <= workers}
+        yield replace(role, size=1, replicas=role.replicas * workers, shapes=role.shapes[1:], bound=others)
 
 
 def _notes(

@@ -24,16 +24,11 @@ class RolePods:
     component: ComponentType
     size: int
     replicas: int
-    leader: PodShape
-    worker: PodShape
+    shapes: tuple[PodShape, ...]
+    """That of a leader, and of groups of several pods that of a worker."""
     required: int = 0
     """How many whole groups must start before anything of the service does."""
     bound: Bound = field(default_factory=dict)
-
-    @property
-    def shapes(self) -> tuple[PodShape, ...]:
-        """Those of its pods: of a group of one pod, the leader's."""
-        return (self.leader, self.worker)[: self.size]
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -49,8 +44,8 @@ class RolePods:
         """Return the pods on no node of so many groups from the first one on, in their order."""
         missing = [self._missing(group) for group in self.order[first : first + count]]
         pods: Pods = Counter()
-        pods[self.leader.demand] += sum(leaders for leaders, _ in missing)
-        pods[self.worker.demand] += sum(workers for _, workers in missing)
+        pods[self.shapes[0].demand] += sum(leaders for leaders, _ in missing)
+        pods[self.shapes[-1].demand] += sum(workers for _, workers in missing)
         return +pods
 
     def _missing(self, group: int) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """A scheduler that takes any node with room for a pod: a plan holds whichever it takes.
 
 Services come by priority; those that have not started first, in their order, and then any of the others. A
-node that had no room for a pod of a group is not tried again for it. Pods of no gang come before, in any
-order.
+node that had no room for a pod of a group is not tried again for it. Pods of no gang come before or after, in
+any order.
 """
 
 import random
@@ -33,12 +33,14 @@ class Scheduler:
         """Add nodes, and place what has room."""
         self.nodes += nodes
         self.used += [dict(one.used) for one in nodes]
-        self.place_singly()
+        if self.random.random() < 0.5:
+            self.place_singly()
         waiting = {at for at, one in enumerate(self.workloads) if one.is_gang and not one.waits}
         while waiting:
             at = min(waiting, key=self.order)
             if not self.start(at):
                 waiting.remove(at)
+        self.place_singly()
 
     def started(self) -> set[Group]:
         """Return the groups of which all pods are on nodes."""
@@ -147,7 +149,7 @@ class Scheduler:
 def demand(one: Workload, key: GroupKey, pod: int) -> Demand:
     """Return what a pod asks for."""
     role = one.roles[key[0]]
-    return (role.worker if pod else role.leader).demand
+    return role.shapes[min(pod, 1)].demand
 
 
 def groups(one: Workload) -> list[GroupKey]:

@@ -26,9 +26,10 @@ def template(gpus: int = 8, **spec: Any) -> Object:
 def role(name: str, size: int = 1, replicas: int = 1, gpus: int = 8, **others: Any) -> RolePods:
     """Return a role; `required` is 1 unless given."""
     each = others.pop("pod", None) or pod(gpus)
+    shapes = (others.pop("leader", None) or each, each)[:size]
     kinds = {"prefill": "prefiller", "decode": "decoder"}
     component: Any = kinds.get(name.rpartition("-")[2], "worker")
-    return RolePods(name, name, component, size, replicas, each, each, **{"required": 1, **others})
+    return RolePods(name, name, component, size, replicas, shapes, **{"required": 1, **others})
 
 
 def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
@@ -38,7 +39,7 @@ def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
 
 def ungrouped(name: str, role: RolePods) -> Workload:
     """Return a workload of pods in no gang."""
-    return Workload("", name, (replace(role, size=1, required=0),), is_gang=False)
+    return Workload("", name, (replace(role, size=1, shapes=role.shapes[:1], required=0),), is_gang=False)
 
 
 def started(step: ForecastStep) -> set[str]:

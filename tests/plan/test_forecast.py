@@ -97,12 +97,13 @@ def test_pods_of_no_gang_may_take_any_node_first() -> None:
     large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
 
     assert promised([large, small], nodes("1x8")) == (set(), 2)
-    assert promised([gang("g", role("worker")), large], nodes("1x8")) == ({"a/worker"}, 0)
+    assert promised([gang("g", role("worker")), large], nodes("1x8")) == (set(), 2)
+    assert promised([gang("g", role("worker")), large], nodes("2x8")) == ({"g/worker", "a/worker"}, 0)
 
 
 def test_a_group_is_promised_where_each_pod_has_room_for_the_larger_of_leader_and_worker() -> None:
     """Volcano keeps the nodes on which a pod of a role failed, and leader and workers have one role."""
-    one = gang("a", replace(role("worker", 2), worker=pod(1)))
+    one = gang("a", role("worker", 2, leader=pod(8), pod=pod(1)))
 
     assert promised([one], nodes("1x8,1x1")) == (set(), 1)
     assert promised([one], nodes("1x8,1x1,1x8")) == ({"a/worker"}, 0)
@@ -261,7 +262,7 @@ def test_cells_and_capacity_are_not_known_unless_all_pods_are_on_nodes(replicas:
 def test_the_claims_of_workers_count_where_there_are_workers() -> None:
     unknown = replace(pod(), unknown=("claim gpus: why",))
 
-    found = [bool(gang("x", replace(role("worker", size), worker=unknown)).unknown) for size in (1, 2)]
+    found = [bool(gang("x", role("worker", size, leader=pod(), pod=unknown)).unknown) for size in (1, 2)]
 
     assert found == [False, True]
 

@@ -1,6 +1,5 @@
 """Laws of plans over random services and nodes."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,12 +32,11 @@ def workloads(draw: Any) -> list[Workload]:
                 draw(some.integers(1, 4)),
                 draw(some.integers(0, 4)),
                 pod=draw(PODS),
+                leader=draw(some.sampled_from((None, None, None, "other"))) and draw(PODS),
                 required=draw(some.sampled_from((0, 1, 1))),
             )
             for number in range(draw(some.integers(1, 3)))
         ]
-        if draw(some.sampled_from((0, 0, 1))):
-            roles[0] = replace(roles[0], leader=draw(PODS))
         if draw(some.sampled_from((0, 0, 0, 1))):
             found.append(ungrouped(f"s{at}", roles[0]))
         else:
