@@ -1,6 +1,7 @@
 """The nodes of a plan: of a file, or of the cluster with the pods that are on them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
