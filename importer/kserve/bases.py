@@ -30,7 +30,7 @@ HOME: Final = "default"
 """The namespace of a service that names none."""
 _NOT_SHIPPED: Final = "-worker-pipeline-parallel"
 """The end of the names of presets that KServe asks for, and does not install."""
-_GET_PRESETS: Final = f"kubectl get llminferenceserviceconfig -n {SYSTEM} -o yaml"
+_GET_PRESETS: Final = "kubectl get llminferenceserviceconfig -n kserve -o yaml"
 _OVERRIDDEN: Final = dropped(OVERRIDDEN, "another base, or the service, has a value for it")
 
 
