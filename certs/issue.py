@@ -1,16 +1,13 @@
-"""Issue a CA and serving certificates, as PEM bytes; `write` and `development` write files.
+"""Issue a CA and serving certificates, as PEM bytes.
 
 Keys are P-256: a handshake takes half the CPU of one with RSA-2048, and every API server supports it.
-Dates and names are arguments; only `development` reads the clock.
+Dates and names are arguments.
 """
 
 import ipaddress
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import mkstemp
+from datetime import datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -61,25 +58,6 @@ def issue_serving(ca: Pair, hosts: Sequence[str], not_before: datetime, not_afte
         .add_extension(identifier, critical=False)
     )
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
-
-
-def write(pair: Pair, directory: Path) -> None:
-    """Write `tls.key` (0600) and `tls.crt`, as in a Secret of type kubernetes.io/tls, each atomically."""
-    directory.mkdir(parents=True, exist_ok=True)
-    _replace(directory / "tls.key", pair.key, 0o600)
-    _replace(directory / "tls.crt", pair.certificate, 0o644)
-
-
-def development(directory: Path, hosts: Sequence[str]) -> bytes:
-    """Write a pair for `hosts` that lasts thirty days, and return the CA bundle (PEM) that trusts it.
-
-    The CA's key is discarded: nothing else can be signed with it.
-    """
-    now = datetime.now(UTC)
-    not_before, not_after = now - timedelta(minutes=5), now + timedelta(days=30)
-    ca = issue_ca("fusioninfer development", not_before, not_after)
-    write(issue_serving(ca, hosts, not_before, not_after), directory)
-    return ca.certificate
 
 
 def _builder(
@@ -141,12 +119,3 @@ def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pai
     plain = serialization.NoEncryption()
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
     return Pair(certificate.public_bytes(pem), private)
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    """Replace a file atomically; `mkstemp` creates it with 0600, so no other user reads it early."""
-    handle, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        os.fchmod(handle, mode)
-    Path(temporary).replace(path)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from certs.issue import issue_ca, issue_serving, write
+from certs.issue import issue_ca, issue_serving
 from intent import Object
 from kube.client import NO_ANSWER, ApiError, Client
 from kube.request import create
@@ -36,8 +36,9 @@ def made_context(host: str) -> ssl.SSLContext:
     ends = now - timedelta(minutes=5), now + MADE_FOR
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     with tempfile.TemporaryDirectory() as folder:  # ssl reads files alone
-        write(issue_serving(issue_ca("fusioninfer metrics", *ends), [host], *ends), Path(folder))
-        context.load_cert_chain(f"{folder}/tls.crt", f"{folder}/tls.key")
+        made, both = issue_serving(issue_ca("fusioninfer metrics", *ends), [host], *ends), Path(folder, "pem")
+        both.write_bytes(made.certificate + made.key)
+        context.load_cert_chain(both)
     return context
 
 

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -66,20 +65,3 @@ def test_two_certificates_share_neither_key_nor_serial_number() -> None:
 
     assert one.serial_number != other.serial_number
     assert one.public_key() != other.public_key()
-
-
-def test_every_user_can_read_the_certificate_and_only_the_owner_the_key(tmp_path: Path) -> None:
-    for _ in range(2):
-        issue.write(CA, tmp_path)
-
-    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
-    assert modes == {"tls.crt": 0o644, "tls.key": 0o600}
-
-
-def test_the_returned_bundle_verifies_a_development_pair(tmp_path: Path) -> None:
-    bundle = issue.development(tmp_path / "new", ["localhost"])
-
-    store = Store(x509.load_pem_x509_certificates(bundle))
-    certificate = x509.load_pem_x509_certificate((tmp_path / "new" / "tls.crt").read_bytes())
-    verifier = PolicyBuilder().store(store).build_server_verifier(x509.DNSName("localhost"))
-    assert certificate == verifier.verify(certificate, [])[0]

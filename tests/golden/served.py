@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import orjson
 
-from certs import issue
 from intent import Object
+from tests.builders.certificates import development
 
 READY_SECONDS: Final = 60.0
 """The time within which the webhook must become ready."""
@@ -38,7 +38,7 @@ class Webhook:
 def started_webhook() -> Iterator[Webhook]:
     """Run the webhook on a free local port, with a certificate issued for it."""
     with tempfile.TemporaryDirectory(prefix="fusioninfer-demo-") as directory:
-        bundle = issue.development(Path(directory), ["127.0.0.1", "localhost"])
+        bundle = development(Path(directory), ["127.0.0.1", "localhost"])
         port, metrics_port = _free_port(), _free_port()
         command = [
             sys.executable,

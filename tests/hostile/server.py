@@ -18,8 +18,8 @@ from typing import Any
 import jsonpatch
 import orjson
 
-from certs import issue
 from intent import Object
+from tests.builders.certificates import development
 from tests.builders.patience import PATIENCE
 from tests.builders.reviews import review
 from tests.builders.wire import JSON, Reply
@@ -143,7 +143,7 @@ def started(directory: Path, limits: Limits = PRODUCTION, **options: Any) -> Ite
 
     `options`: ca, names, networks, files, and whether to `offload` expensive requests.
     """
-    bundle = issue.development(directory, ["localhost"])
+    bundle = development(directory, ["localhost"])
     arguments = {
         "directory": str(directory),
         "ca": None,

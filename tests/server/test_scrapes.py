@@ -14,13 +14,13 @@ import pytest
 import trustme
 from prometheus_client import CollectorRegistry, Gauge
 
-from certs.issue import development
 from certs.reload import CertificateDirectory, listener, poll
 from intent import Object
 from kube.client import ApiError, Client
 from kube.request import Request
 from server import probes
 from server.scrapes import ACCESS, TOKENS, by_token, made_context
+from tests.builders.certificates import development
 from tests.builders.wire import Reply, exchange, get, request
 
 KNOWN = {"authenticated": True, "user": {"username": "prom", "groups": ["monitoring"], "extra": {"a": ["b"]}}}

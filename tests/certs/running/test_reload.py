@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from certs import issue, reload
+from tests.builders.certificates import write
 from tests.builders.patience import PATIENCE
 from tests.builders.wire import connected
 
@@ -39,7 +40,7 @@ def pair(not_before: datetime = NOW - DAY, not_after: datetime = NOW + 2 * DAY) 
 
 def put(source: reload.CertificateDirectory, made: issue.Pair) -> None:
     """Write a pair, and have the source look at it."""
-    issue.write(made, source.directory)
+    write(made, source.directory)
     reload.poll(source, NOW)
 
 
@@ -128,8 +129,8 @@ async def test_a_new_pair_needs_no_new_listener_and_connections_survive_it(
 
 async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.CertificateDirectory) -> None:
     older, newer = pair(), pair()
-    issue.write(older, source.directory / "..1")
-    issue.write(newer, source.directory / "..2")
+    write(older, source.directory / "..1")
+    write(newer, source.directory / "..2")
     data = source.directory / "..data"
     data.symlink_to("..1")
     for name in ("tls.crt", "tls.key"):
@@ -144,7 +145,7 @@ async def test_the_kubelets_swap_of_the_link_is_followed(source: reload.Certific
 
 
 def test_both_files_are_read_through_one_link(source: reload.CertificateDirectory) -> None:
-    issue.write(pair(), source.directory / "..1")
+    write(pair(), source.directory / "..1")
     (source.directory / "..data").symlink_to("..1")
 
     assert polled(source) == "loaded"
@@ -191,11 +192,11 @@ def emptied(directory: Path) -> None:
 
 
 def expired(directory: Path) -> None:
-    issue.write(pair(not_after=NOW - timedelta(seconds=1)), directory)
+    write(pair(not_after=NOW - timedelta(seconds=1)), directory)
 
 
 def premature(directory: Path) -> None:
-    issue.write(pair(not_before=NOW + DAY), directory)
+    write(pair(not_before=NOW + DAY), directory)
 
 
 def locked(directory: Path) -> None:
@@ -203,7 +204,7 @@ def locked(directory: Path) -> None:
     encrypted = load_pem_private_key(new.key, None).private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
     )
-    issue.write(issue.Pair(new.certificate, encrypted), directory)
+    write(issue.Pair(new.certificate, encrypted), directory)
 
 
 def removed(directory: Path) -> None:
@@ -216,11 +217,11 @@ def replaced_by_a_directory(directory: Path) -> None:
 
 
 def misnamed(directory: Path) -> None:
-    issue.write(issue.issue_serving(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
+    write(issue.issue_serving(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
 
 
 def unnamed(directory: Path) -> None:
-    issue.write(self_signed(ec.generate_private_key(ec.SECP256R1())), directory)
+    write(self_signed(ec.generate_private_key(ec.SECP256R1())), directory)
 
 
 BROKEN: list[tuple[Callable[[Path], None], str]] = [
@@ -281,14 +282,14 @@ def test_a_pair_that_names_the_hosts_is_served(
 ) -> None:
     """One without names has an RSA key."""
     rsa_pair = self_signed(rsa.generate_private_key(65537, 2048))
-    issue.write(issue.issue_serving(CA, hosts, NOW - DAY, NOW + DAY) if hosts else rsa_pair, source.directory)
+    write(issue.issue_serving(CA, hosts, NOW - DAY, NOW + DAY) if hosts else rsa_pair, source.directory)
 
     assert polled(replace(source, names=names)) == "loaded"
 
 
 @pytest.mark.parametrize("host", ["*.svc", "system.svc", "xwebhook.system.svc", "10.0.0.1"])
 def test_a_pair_for_another_host_is_not_served(source: reload.CertificateDirectory, host: str) -> None:
-    issue.write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
+    write(issue.issue_serving(CA, [host], NOW - DAY, NOW + DAY), source.directory)
 
     change = reload.poll(replace(source, names=("webhook.system.svc",)), NOW)
 
@@ -302,7 +303,7 @@ CALLERS = trustme.CA()
 
 def verified(source: reload.CertificateDirectory) -> reload.CertificateDirectory:
     """Return a source with a valid pair that requires client certificates of `CALLERS`."""
-    issue.write(pair(), source.directory)
+    write(pair(), source.directory)
     CALLERS.cert_pem.write_to_path(source.directory / "callers.pem")
     asking = replace(source, client_ca=source.directory / "callers.pem")
     reload.poll(asking, NOW)
@@ -365,7 +366,7 @@ async def test_an_invalid_client_ca_does_not_replace_a_valid_one(
 
 
 def test_a_missing_client_ca_is_reported_and_not_ready(source: reload.CertificateDirectory) -> None:
-    issue.write(pair(), source.directory)
+    write(pair(), source.directory)
     asking = replace(source, client_ca=source.directory / "callers.pem")
 
     assert reload.poll(asking, NOW) == reload.Reload("missing", "callers.pem does not exist")
@@ -386,7 +387,7 @@ async def test_the_watcher_reports_a_later_pair(source: reload.CertificateDirect
     changes: asyncio.Queue[reload.Reload] = asyncio.Queue()
     watching = asyncio.create_task(reload.watch(source, changes.put_nowait, every=0.01))
     await changes.get()
-    issue.write(pair(), source.directory)
+    write(pair(), source.directory)
 
     results = [(await asyncio.wait_for(changes.get(), PATIENCE)).result]
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from certs import issue
 from certs.reload import CertificateDirectory
 from intent.settings import Settings
 from server import admission
 from server.process import JSON_LINES
+from tests.builders.certificates import development
 from tests.builders.patience import PATIENCE
 from tests.builders.wire import Reply, connected, ended, exchange, get, post, request
 from webhook.server.listen import Limits
@@ -51,7 +51,7 @@ class Running:
 
     async def certify(self) -> ssl.SSLContext:
         """Write a certificate, wait until the webhook is ready, and return an SSL context that trusts it."""
-        bundle = issue.development(self.directory, ["localhost"])
+        bundle = development(self.directory, ["localhost"])
         await ready(self.metrics_port, 200)
         return ssl.create_default_context(cadata=bundle.decode())
 
@@ -160,7 +160,7 @@ async def test_a_certificate_that_the_metrics_have_too_is_counted_once(tmp_path:
 
 
 async def test_a_certificate_for_another_service_is_refused(tmp_path: Path) -> None:
-    issue.development(tmp_path, ["localhost"])
+    development(tmp_path, ["localhost"])
     async with running(tmp_path, "webhook.system.svc") as webhook:
         reply = await get(webhook.metrics_port, "/readyz")
 
@@ -184,7 +184,7 @@ async def test_a_signal_makes_it_unready_at_once_and_answers_ask_to_close(
 
 
 async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
-    issue.development(tmp_path, ["localhost"])
+    development(tmp_path, ["localhost"])
     async with process(str(tmp_path)) as (running, lines):
         listening = json.loads(await asyncio.wait_for(lines.readline(), PATIENCE))
         await ready(listening["metrics_port"], 200)
