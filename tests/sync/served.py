@@ -88,6 +88,26 @@ def change(api: Api, path: str, **fields: Any) -> None:
     api.put(path, copy.deepcopy(api.objects[path]) | fields)
 
 
+def annotate(api: Api, path: str, key: str, value: str | None) -> None:
+    """Set or remove an annotation of ours by hand."""
+    metadata = copy.deepcopy(api.objects[path]["metadata"])
+    annotations = metadata.setdefault("annotations", {})
+    annotations.pop(f"fusioninfer.io/{key}", None)
+    annotations.update({} if value is None else {f"fusioninfer.io/{key}": value})
+    change(api, path, metadata=metadata)
+
+
+def deleted(api: Api) -> set[str]:
+    """Return what the controller deleted."""
+    return {path for method, path in api.writes if method == "DELETE"}
+
+
+def told(api: Api, reason: str, kind: str = "InferenceService") -> list[str]:
+    """Return the messages of the Events of a reason about objects of a kind."""
+    found = (one for one in api.kept("events") if one["reason"] == reason)
+    return [one["message"] for one in found if one["involvedObject"]["kind"] == kind]
+
+
 def with_gateway() -> Object:
     """Return an InferenceService with its own Gateway."""
     own = router(gateway={"gatewayClassName": "istio", "listeners": [LISTENER]})

@@ -12,7 +12,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS, POD_GROUP, POOL, Kind
 from tests.sync.conftest import WITHOUT_API, Background, Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import routed
-from tests.sync.served import DECODE, HOME, OWN_GATEWAY, PG, PREFILL, ROUTES, SERVICE, with_gateway
+from tests.sync.served import DECODE, HOME, OWN_GATEWAY, PG, PREFILL, ROUTES, SERVICE, deleted, with_gateway
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +25,6 @@ def uids(api: Api) -> dict[str, str]:
     """Return the uids of all stored objects but Events and InferenceServices, by path."""
     kept = [path for path in api.objects if "/events/" not in path and path != SERVICE]
     return {path: api.objects[path]["metadata"]["uid"] for path in kept}
-
-
-def deleted(api: Api) -> list[str]:
-    """Return the paths of what the controller deleted."""
-    return [path for method, path in api.writes if method == "DELETE"]
 
 
 def is_owned_again(api: Api) -> bool:
@@ -83,7 +78,7 @@ async def test_without_its_crd_the_objects_of_a_service_stay_until_the_garbage_c
             api.remove(path)
     await eventually(lambda: is_owned_again(api))
 
-    assert (without, again, deleted(api)) == (before, before, [])
+    assert (without, again, deleted(api)) == (before, before, set())
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "listed afterwards"])
@@ -112,7 +107,7 @@ async def test_a_namespace_that_is_made_again_has_its_services_again(
     await quiet()
 
     now = uids(api)
-    assert (now.keys() >= OBJECTS, deleted(api)) == (True, [])
+    assert (now.keys() >= OBJECTS, deleted(api)) == (True, set())
     assert all(now[path] != before[path] for path in OBJECTS)
 
 
@@ -148,7 +143,7 @@ async def test_switches_that_are_set_and_unset_leave_a_live_service_as_it_is(
         running = background(make(settings).run())
         await quiet(3)
         running.cancel()
-        assert (uids(api), deleted(api)) == (before, [])
+        assert (uids(api), deleted(api)) == (before, set())
 
 
 @pytest.mark.parametrize("kind", [POD_GROUP, LWS, POOL], ids=lambda kind: kind.kind)
@@ -174,4 +169,4 @@ async def test_objects_whose_crd_is_deleted_and_made_again_are_as_before(
 
     assert {path: api.objects[path]["spec"] for path in lost} == before
     assert {path: uid for path, uid in uids(api).items() if path not in lost} == others
-    assert deleted(api) == []
+    assert deleted(api) == set()

@@ -9,14 +9,9 @@ from sync.controller import Controller
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import inference_service, lws, role, routed
-from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod
+from tests.sync.served import DECODE, PG, PREFILL, ROUTES, SERVICE, change, ready_pod, told
 
 ROUTE = ROUTES["HTTPRoute"]
-
-
-def told(api: Api, reason: str, kind: str = "InferenceService") -> list[str]:
-    """Return the messages of the Events of a reason about objects of a kind."""
-    return [one["message"] for one in events(api, reason) if one["involvedObject"]["kind"] == kind]
 
 
 def events(api: Api, reason: str) -> list[Object]:

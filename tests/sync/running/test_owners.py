@@ -14,7 +14,7 @@ from sync.kinds import LWS, OUTPUTS, POD_GROUP
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, hold, inference_service, lws
-from tests.sync.served import HOME, ROUTES, SERVICE, change, reasons
+from tests.sync.served import HOME, ROUTES, SERVICE, change, deleted, reasons
 
 ROUTED = {"fusioninfer.io/strategy": "queue-size"}
 PG = POD_GROUP.path(*KEY)
@@ -33,11 +33,6 @@ async def annotated(api: Api, start: Start) -> Controller:
     await quiet()
     api.writes.clear()
     return controller
-
-
-def deleted(api: Api) -> set[str]:
-    """Return what the controller deleted."""
-    return {path for method, path in api.writes if method == "DELETE"}
 
 
 def as_of_now(api: Api, plural: str) -> Any:

@@ -11,9 +11,8 @@ from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.running.test_controller import DECODE, PREFILL
 from tests.sync.samples import inference_service, lws, routed
-from tests.sync.served import HOME, PG, SERVICE, change
+from tests.sync.served import HOME, PG, SERVICE, annotate, change
 
-PAUSED = "fusioninfer.io/paused"
 Lines = list[MutableMapping[str, Any]]
 
 
@@ -27,13 +26,6 @@ def lines() -> Iterator[Lines]:
 def would(lines: Lines, **fields: str) -> int:
     """Return the number of writes that were withheld."""
     return sum(one["event"] == "would write" and fields.items() <= one.items() for one in lines)
-
-
-def annotate(api: Api, path: str, value: str | None) -> None:
-    """Set or remove the annotation."""
-    metadata = api.objects[path]["metadata"]
-    others = {key: one for key, one in metadata.get("annotations", {}).items() if key != PAUSED}
-    change(api, path, metadata=metadata | {"annotations": others | ({PAUSED: value} if value else {})})
 
 
 @pytest.mark.usefixtures("admission")
@@ -56,12 +48,12 @@ async def test_any_paused_member_pauses_its_service(
 ) -> None:
     api.put(PREFILL, lws("p"))
     api.put(DECODE, lws("d", "decoder"))
-    annotate(api, member, "true")
+    annotate(api, member, "paused", "true")
     start()
     await eventually(lambda: would(lines, kind="PodGroup") > 0)
 
     written = list(api.writes)
-    annotate(api, member, None)
+    annotate(api, member, "paused", None)
     await eventually(lambda: PG in api.objects)
 
     assert written == []
@@ -71,13 +63,13 @@ async def test_a_paused_service_gets_no_events_until_it_is_resumed(
     api: Api, start: Start, lines: Lines
 ) -> None:
     api.put(PREFILL, lws("p"))
-    annotate(api, PREFILL, "true")
+    annotate(api, PREFILL, "paused", "true")
     start()
     await eventually(lambda: would(lines, kind="Event") > 0)
     await quiet()
 
     written = list(api.writes)
-    annotate(api, PREFILL, None)
+    annotate(api, PREFILL, "paused", None)
     await eventually(lambda: bool(api.findings()))
 
     assert written == []
@@ -85,7 +77,7 @@ async def test_a_paused_service_gets_no_events_until_it_is_resumed(
 
 @pytest.mark.usefixtures("served")
 async def test_a_paused_service_is_not_repaired_pruned_or_reported(api: Api, lines: Lines) -> None:
-    annotate(api, SERVICE, "true")
+    annotate(api, SERVICE, "paused", "true")
     api.remove(PG)
     await eventually(lambda: would(lines, kind="PodGroup") > 0)
     api.writes.clear()
@@ -94,7 +86,7 @@ async def test_a_paused_service_is_not_repaired_pruned_or_reported(api: Api, lin
     await eventually(lambda: would(lines, verb="delete") > 0)
     await quiet()
     written = list(api.writes)
-    annotate(api, SERVICE, "false")
+    annotate(api, SERVICE, "paused", "false")
 
     await eventually(lambda: PG in api.objects)
     await eventually(lambda: not api.kept("httproutes"))
@@ -107,7 +99,7 @@ async def test_other_services_are_not_paused(api: Api, start: Start) -> None:
     api.put(SERVICE, inference_service())
     other = inference_service(name="r2", uid="uid-r2")
     api.put(INFERENCE_SERVICE.path(HOME, "r2"), other)
-    annotate(api, SERVICE, "true")
+    annotate(api, SERVICE, "paused", "true")
 
     start()
     await eventually(lambda: POD_GROUP.path(HOME, "r2") in api.objects)

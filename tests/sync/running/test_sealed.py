@@ -14,7 +14,7 @@ from sync.kinds import LWS
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import role, routed
-from tests.sync.served import DECODE, PREFILL, SERVICE, admit, change, condition, reasons
+from tests.sync.served import DECODE, PREFILL, SERVICE, admit, annotate, change, condition, reasons
 
 pytestmark = pytest.mark.usefixtures("admission")
 INJECT = "fusioninfer.io/inject"
@@ -23,14 +23,6 @@ CHANGED = routed(role("prefill", "prefiller"), role("decode", "decoder", replica
 
 def spec(api: Api) -> Any:
     return copy.deepcopy(api.objects[DECODE]["spec"])
-
-
-def annotate(api: Api, path: str, **annotations: str) -> None:
-    """Set annotations of ours on an object, as a user does."""
-    metadata = copy.deepcopy(api.objects[path]["metadata"])
-    set_ = {f"fusioninfer.io/{key}": value for key, value in annotations.items()}
-    metadata["annotations"] = metadata.get("annotations", {}) | set_
-    change(api, path, metadata=metadata)
 
 
 @pytest.mark.usefixtures("served")
@@ -70,7 +62,7 @@ async def test_a_new_leader_without_admission_changes_nothing_and_retries(
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("where", [DECODE, SERVICE], ids=["set", "service"])
 async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(api: Api, where: str) -> None:
-    annotate(api, where, inject="disabled")
+    annotate(api, where, "inject", "disabled")
     before = api.objects[DECODE]["spec"]
     await quiet()
     api.requests.clear()
@@ -88,7 +80,7 @@ async def test_inject_disabled_leaves_an_lws_as_it_is_and_is_reported(api: Api, 
 
 @pytest.mark.usefixtures("served")
 async def test_the_change_is_applied_once_the_annotation_is_removed(api: Api) -> None:
-    annotate(api, DECODE, inject="disabled")
+    annotate(api, DECODE, "inject", "disabled")
     api.put(SERVICE, CHANGED)
     await eventually(lambda: ("InferenceService", "r1", "AdmissionDisabled") in reasons(api))
     metadata = copy.deepcopy(api.objects[DECODE]["metadata"])

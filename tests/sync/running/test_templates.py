@@ -13,7 +13,7 @@ from tests.builders.templates import template
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
 from tests.sync.samples import KEY, inference_service, role, router
-from tests.sync.served import admit
+from tests.sync.served import admit, told
 from webhook.expand import expanded
 
 SHARED = "fusioninfer-system"
@@ -69,11 +69,6 @@ def applied(api: Api) -> list[Object]:
     return list(api.objects[SERVICE].get("status", {}).get("appliedTemplates", ()))
 
 
-def told(api: Api) -> list[str]:
-    events = (one for path, one in api.objects.items() if "/events/" in path)
-    return [one["message"] for one in events if one["reason"] == "TemplateChanged"]
-
-
 @pytest.fixture(autouse=True)
 def _admission(api: Api) -> None:
     admitted(api)
@@ -103,13 +98,13 @@ async def test_a_changed_template_is_said_once_by_all_controllers_and_changes_no
     change(api)
 
     await eventually(lambda: condition(api) == ("False", "TemplateChanged"))
-    await eventually(lambda: bool(told(api)))
+    await eventually(lambda: bool(told(api, "TemplateChanged")))
     second = start(settings=SETTINGS)
     await eventually(lambda: KEY in second.states and second.states[KEY].memory.status is not None)
     await quiet()
 
     assert [one["current"] for one in applied(api)] == [False]
-    assert len(told(api)) == 1
+    assert len(told(api, "TemplateChanged")) == 1
     assert api.writes.count(("PATCH", SET)) == writes
 
 
