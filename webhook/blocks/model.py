@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from intent import annotations as keys
-from intent.command_line.flags import Flag, may_be_model, resolve
+from intent.command_line.flags import Flag, resolve
 from intent.errors import FieldError
 from intent.launch import SHOWN, Launch, model_of, values_of
 from intent.lws import Intent
@@ -42,7 +42,8 @@ def model(launch: Launch, intent: Intent, _settings: Settings) -> BlockArguments
     words = _ENGINES[launch.command.engine]
     flag = "--model" if _takes_flag(launch) else words.model
     findings = list(_contradictions(launch, asked, words, intent))
-    first = () if _has_model(launch, asked, words) else (flag, asked.argument) if flag else (asked.argument,)
+    named = (flag, asked.argument) if flag else (asked.argument,)
+    first = named if model_of(launch) is None else ()
     wanted = {words.revision: asked.revision, words.name: asked.name}
     flags = tuple(
         word
@@ -58,17 +59,6 @@ def _takes_flag(launch: Launch) -> bool:
     kind, command = launch.command.kind, launch.command
     is_old = kind == "flags" and launch.facts.entrypoint != "vllm serve"
     return command.is_vllm and (kind in _MODULES or is_old)
-
-
-def _has_model(launch: Launch, asked: Model, words: _Words) -> bool:
-    """Return whether the author names a model, in an argument of its own or perhaps behind a flag.
-
-    The first word behind the flag of the served name is that name.
-    """
-    flags, argv = launch.command.flags, launch.command.argv
-    starts = ((flag, flag.at + 1 + (flag.name == words.name)) for flag in flags.given)
-    after = (word for flag, start in starts for word in argv[start : flag.at + flag.width])
-    return model_of(launch) is not None or (may_be_model(flags, argv) and asked.argument in after)
 
 
 def _contradictions(launch: Launch, asked: Model, words: _Words, intent: Intent) -> Iterator[FieldError]:

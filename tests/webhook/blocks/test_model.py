@@ -69,7 +69,6 @@ def test_an_engine_is_told_its_model_in_its_own_words(
         ("vllm serve /mnt/models/", PVC, ["--served-model-name", "svc"]),
         ("vllm serve --served-model-name mine", PVC, ["/mnt/models"]),
         ("vllm serve --config f.yaml", PVC, ["/mnt/models", "--served-model-name", "svc"]),
-        ("vllm serve --unknown org/M", {"model": "hf://org/M"}, []),
         ("vllm serve --unknown other", {"model": "hf://org/M"}, ["org/M"]),
     ],
 )
