@@ -198,7 +198,7 @@ def _reason(launch: Launch) -> tuple[str, str]:
     if engine:
         able = [name for name, row in LAUNCHERS.items() if engine in row.engines + row.on_request]
         others = f"set {LAUNCHER}: {' or '.join((*able, NONE))}"
-        return "FI519", f"{PRODUCTS[engine].title} is not started over pods; {others}"
+        return "FI519", f"{PRODUCTS[engine].title} is not started over pods, each runs it alone; {others}"
     command = launch.engine.command
     at = behind_prefixes(command)
     name = (command[at] if at < len(command) else launch.image.repository).rpartition("/")[2][:SHOWN]

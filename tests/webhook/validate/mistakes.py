@@ -313,7 +313,7 @@ _WORDS: Final = {
 _NOT_STARTED: Final = {
     "an engine without a launcher": Mistake(
         "FI519 engine.command",
-        "TensorRT-LLM is not started over pods; set fusioninfer.io/launcher: none",
+        "TensorRT-LLM is not started over pods, each runs it alone; set fusioninfer.io/launcher: none",
         command("trtllm-serve", "org/M"),
     ),
     "the whole command in one item": Mistake(
