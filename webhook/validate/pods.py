@@ -4,17 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from intent.command_line.flags import PIPELINE
-from intent.container import SIDE_CHANNEL
 from intent.errors import FieldError
 from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory, read_size
 from intent.lws import LWT, Intent, Pod
-from intent.transfer import read_transfer
 from webhook.launchers.launcher import Launcher
 from webhook.layout import Input
 
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _NOT_DEVICES: Final = frozenset({"", "all", "none", "void"})
-_UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1"})  # noqa: S104 - compared
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
@@ -27,7 +24,6 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     for launch in plan.launches:
         yield from names(launch)
         yield from _shared_memory(launch, inputs)
-        yield from _side_channel(launch)
         if launcher.uses_ray:
             yield from _ray(launch)
             yield from _devices(launch)
@@ -101,14 +97,6 @@ def _shared_memory(launch: Launch, inputs: Input) -> Iterator[FieldError]:
             f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
         )
         yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
-
-
-def _side_channel(launch: Launch) -> Iterator[FieldError]:
-    host = dict(launch.engine.values).get(SIDE_CHANNEL)
-    transfer = read_transfer(launch) if host in _UNREACHABLE else None
-    if transfer and "NixlConnector" in transfer.connectors:
-        message = f"{SIDE_CHANNEL} is {host}, which no other pod reaches; remove it to use the pod's IP"
-        yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI508")
 
 
 _OF_RAY: Final[tuple[tuple[str, Callable[[Pod], bool], str], ...]] = (

@@ -14,6 +14,7 @@ from catalog.engines import (
 )
 from intent.annotations import COMPONENT_TYPE
 from intent.command_line.flags import CONFIG, MODE, PIPELINE, TRANSFER
+from intent.container import SIDE_CHANNEL
 from intent.errors import FieldError
 from intent.gang import ENCODER
 from intent.launch import Launch, argument_path, read_size, text_of
@@ -28,6 +29,7 @@ _ALLOWED: Final = {
     "worker": ("kv_both",),
     "encoder": ROLES,
 }
+_UNREACHABLE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::", "::1"})  # noqa: S104 - compared
 _ADVICE: Final = "NixlConnector"
 _BOOTSTRAP: Final = "bootstrap_server_address"
 """A field of `kv_connector_extra_config` (vLLM 0.32.0 `mooncake_connector.py`)."""
@@ -48,12 +50,12 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
         return
     yield from _role(where, found, intent)
     yield from _by_version(where, found, launch.image.version, engines)
-    for message in (
-        *_peers(found, launch, intent, engines),
-        *_mooncake(found, launch, intent),
-        *_p2p(found, launch, str(_own_port(launch, inputs))),
-    ):
+    for message in _limits(found, launch, inputs):
         yield FieldError(where, None, message, "FI508")
+    host = dict(launch.engine.values).get(SIDE_CHANNEL)
+    if host in _UNREACHABLE and _ADVICE in found.connectors:
+        message = f"{SIDE_CHANNEL} is {host}, which no other pod reaches; remove it to use the pod's IP"
+        yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI508")
 
 
 _WITHOUT: Final = {
@@ -118,20 +120,25 @@ def _by_version(where: str, found: Transfer, version: Version, engines: Engines)
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
 
 
-def _peers(found: Transfer, launch: Launch, intent: Intent, engines: Engines) -> Iterator[str]:
-    """Check what NixlConnector requires of the pods on both sides."""
-    pipeline = read_size(launch, PIPELINE) or 1
-    if _ADVICE not in found.connectors:
-        return
-    if intent.component_type == "decoder" and pipeline > 1:
-        message = f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
-        yield message
+def _limits(found: Transfer, launch: Launch, inputs: Input) -> Iterator[str]:
+    """Yield what the connectors cannot do with these sizes, pods and ports."""
+    intent, engines, connectors = inputs.intent, inputs.settings.engines, found.connectors
+    kind, pipeline = intent.component_type, read_size(launch, PIPELINE) or 1
+    if _ADVICE in connectors and kind == "decoder" and pipeline > 1:
+        yield f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
     is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
-    if intent.size > 1 and is_shared:
-        message = (
-            f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address"
-        )
-        yield message
+    if _ADVICE in connectors and intent.size > 1 and is_shared:
+        yield f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address"
+    # without an address each server of a pod opens a bootstrap server on the same port
+    has_several = kind == "prefiller" and balance(launch) == "multi-port"
+    if "MooncakeConnector" in connectors and has_several and _BOOTSTRAP not in str(found.config):
+        yield f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
+    if "P2pNcclConnector" in connectors and pipeline > 1:
+        yield f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
+    extra, served = (found.config or {}).get("kv_connector_extra_config"), str(_own_port(launch, inputs))
+    port = extra.get("http_port") if isinstance(extra, dict) else None
+    if "P2pNcclConnector" in connectors and str(port) != served:  # its proxy calls the engine there
+        yield f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"
 
 
 def _own_port(launch: Launch, inputs: Input) -> int:
@@ -139,24 +146,3 @@ def _own_port(launch: Launch, inputs: Input) -> int:
     move = inputs.layout.move
     is_moved = isinstance(move, Moved) and launch.template == inputs.intent.templates[0]
     return move.to if isinstance(move, Moved) and is_moved else inputs.layout.served.port
-
-
-def _mooncake(found: Transfer, launch: Launch, intent: Intent) -> Iterator[str]:
-    """Check the servers of one pod: without an address each opens a bootstrap server on the same port."""
-    several = intent.component_type == "prefiller" and balance(launch) == "multi-port"
-    if several and "MooncakeConnector" in found.connectors and _BOOTSTRAP not in str(found.config):
-        message = f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
-        yield message
-
-
-def _p2p(found: Transfer, launch: Launch, served: str) -> Iterator[str]:
-    """Check what P2pNcclConnector requires: its proxy calls the engine on `http_port`."""
-    if "P2pNcclConnector" not in found.connectors:
-        return
-    extra = (found.config or {}).get("kv_connector_extra_config")
-    port = extra.get("http_port") if isinstance(extra, dict) else None
-    if (read_size(launch, PIPELINE) or 1) > 1:
-        message = f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
-        yield message
-    if str(port) != served:
-        yield f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"
