@@ -8,7 +8,7 @@ from typing import Final
 from catalog.codes import CODES
 from catalog.release import SITE
 from webhook.mutate import CONCERNS
-from webhook.mutate.concern import SIZE, CausePath
+from webhook.mutate.concern import SIZE, Cause
 
 PAGE: Final = f"{SITE}/codes/"
 RULE: Final = "rule"
@@ -41,11 +41,11 @@ def _entries() -> Iterator[Entry]:
             yield Entry(rule.code, RULE, title, causes, concern.opt_out)
 
 
-def _named(written: CausePath) -> str:
-    """Format the path of a field."""
-    if written[:1] == ("metadata",):
-        return f"`{written[-1]}`"
-    return "a `size` of 2 or more" if written == SIZE else f"the engine's `{written[-1]}`"
+def _named(cause: Cause) -> str:
+    """Format an annotation, or the last part of a field's path."""
+    if "/" in cause:
+        return f"`{cause}`"
+    return "a `size` of 2 or more" if cause == SIZE else f"the engine's `{cause.rpartition('.')[2]}`"
 
 
 ENTRIES: Final[Mapping[str, Entry]] = {one.code: one for one in sorted(_entries(), key=lambda one: one.code)}

@@ -14,7 +14,7 @@ from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
 from fusioninfer.lint.paths import joined, positioned
 from intent import Object
-from intent.annotations import LAUNCHER
+from intent.annotations import LAUNCHER, SERVICE
 from intent.errors import printable
 from intent.launch import NONE
 from intent.lws import LWT, Intent
@@ -25,7 +25,7 @@ from intent.tree import COPY, LIST_KEYS, Overlay, identity, is_keyed, name_of
 from webhook import mutate
 from webhook.expand import expanded, wish
 from webhook.mutate import rule_for
-from webhook.mutate.concern import ENGINE, TEMPLATE, CausePath, Rule
+from webhook.mutate.concern import SIZE, Cause, Rule
 from webhook.overlay.overlay import ENTERED, WHOLE
 from webhook.state import Fresh, state
 
@@ -209,23 +209,24 @@ _CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
 
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
     """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
-    for given in (*rule.causes, ("metadata", "annotations", "fusioninfer.io/service")):
-        steps = tuple(_steps(given, path, intent))
+    for given in (*rule.causes, SERVICE):
+        steps = _steps(given, path, intent)
         value = _at(original, steps)
         if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
             return positioned(_shown(steps), original), value
     return "", None
 
 
-def _steps(given: CausePath, path: str, intent: Intent) -> Iterator[str]:
-    """Yield the steps of an input's path, with the field's own template and engine container."""
+def _steps(cause: Cause, path: str, intent: Intent) -> tuple[str, ...]:
+    """Return the steps to a cause; a field of the engine is in the template of the explained field."""
+    if "/" in cause:
+        return ("metadata", "annotations", cause)
+    if cause == SIZE:
+        return (*LWT.split("."), "size")
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
-    for step in given:
-        if step == TEMPLATE:
-            yield from template.path.split(".")
-        else:
-            yield template.engine.container if step == ENGINE and template.engine else step
+    engine = template.engine.container if template.engine else ""
+    return (*template.path.split("."), "spec", "containers", engine, *cause.split("."))
 
 
 def _at(value: Any, steps: tuple[str, ...]) -> Any:

@@ -9,45 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from intent import annotations as keys
 from intent.tree import Overlay
 from webhook.layout import Input
 
 Mutator = Callable[[Input], Overlay]
-CauseStep = str
-CausePath = tuple[CauseStep, ...]
-"""A path into the object as the author wrote it. `TEMPLATE` and `ENGINE` are those of the field itself."""
+Cause = str
+"""An annotation by its key, `SIZE`, or the path of a field of the engine container, such as `args`."""
 
 Paths = dict[str, Any]
 """Paths of an object as nested maps; None is a value of any type. The items of a list share their paths."""
 
-TEMPLATE: Final = "<template>"
-ENGINE: Final = "<engine>"
-
-SERVICE: Final[CausePath] = ("metadata", "annotations", keys.SERVICE)
-COMPONENT_TYPE: Final[CausePath] = ("metadata", "annotations", keys.COMPONENT_TYPE)
-ROLE_NAME: Final[CausePath] = ("metadata", "annotations", keys.ROLE_NAME)
-SCHEDULER_NAME: Final[CausePath] = ("metadata", "annotations", keys.SCHEDULER_NAME)
-LAUNCHER: Final[CausePath] = ("metadata", "annotations", keys.LAUNCHER)
-STRATEGY: Final[CausePath] = ("metadata", "annotations", keys.STRATEGY)
-LORA: Final[CausePath] = ("metadata", "annotations", keys.LORA)
-PARALLELISM: Final[CausePath] = ("metadata", "annotations", keys.PARALLELISM)
-MODEL: Final[CausePath] = ("metadata", "annotations", keys.MODEL)
-MODEL_SECRET: Final[CausePath] = ("metadata", "annotations", keys.MODEL_SECRET)
-SIDECAR_OPTIONS: Final[CausePath] = ("metadata", "annotations", keys.SIDECAR)
-PICKER: Final[CausePath] = ("metadata", "annotations", keys.PICKER)
-SIZE: Final[CausePath] = ("spec", "leaderWorkerTemplate", "size")
+SIZE: Final[Cause] = "size"
 """The size of the group. It causes a field only if it is 2 or more."""
-
-
-def engine_field(field: str) -> CausePath:
-    """Return the path of a field of the engine container."""
-    return (TEMPLATE, "spec", "containers", ENGINE, field)
-
-
-MEMORY_LIMIT: Final[CausePath] = (*engine_field("resources"), "limits", "memory")
-COMMANDS: Final = (engine_field("args"), engine_field("command"))
-PROBES: Final = tuple(engine_field(field) for field in ("livenessProbe", "readinessProbe", "startupProbe"))
+COMMANDS: Final = ("args", "command")
+PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +33,7 @@ class Rule:
     fields: str
     """A regular expression for the end of the paths that the rule explains."""
     reason: str
-    causes: tuple[CausePath, ...]
+    causes: tuple[Cause, ...]
     """Possible causes. The first one that the author wrote is reported."""
 
     def is_for(self, path: str) -> bool:

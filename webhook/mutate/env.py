@@ -11,7 +11,7 @@ from intent.tree import Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import Input
-from webhook.mutate.concern import SIZE, Concern, Rule, engine_field, of_containers, values
+from webhook.mutate.concern import COMMANDS, SIZE, Concern, Rule, of_containers, values
 from webhook.mutate.templates import for_launches, in_engine
 
 _ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
@@ -51,7 +51,7 @@ ENV: Final = Concern(
             "FI631",
             r"\.env\[VLLM_NIXL_SIDE_CHANNEL_HOST\]",
             "NIXL advertises this address to other pods; its default is localhost, which they cannot reach",
-            (engine_field("args"), engine_field("command")),
+            COMMANDS,
         ),
         Rule(
             "FI632",

@@ -2,15 +2,18 @@
 
 from typing import Final
 
-from intent.annotations import GROUP_NAME, TASK_SPEC
+from intent.annotations import (
+    COMPONENT_TYPE,
+    GROUP_NAME,
+    ROLE_NAME,
+    SCHEDULER_NAME,
+    SERVICE,
+    TASK_SPEC,
+)
 from intent.gang import gang_scheduler, pod_group_name
 from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import (
-    COMPONENT_TYPE,
-    ROLE_NAME,
-    SCHEDULER_NAME,
-    SERVICE,
     SIZE,
     Concern,
     Rule,

@@ -13,8 +13,7 @@ from intent.annotations import (
 )
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate import concern as causes
-from webhook.mutate.concern import Concern, Rule, of_templates, union, values
+from webhook.mutate.concern import COMMANDS, Concern, Rule, of_templates, union, values
 from webhook.mutate.templates import for_templates
 
 
@@ -56,37 +55,37 @@ LABELS: Final = Concern(
             "FI601",
             r"\.labels\[fusioninfer\.io/service\]",
             "it selects the pods of the service, for PodGroups and routes",
-            (causes.SERVICE,),
+            (SERVICE,),
         ),
         Rule(
             "FI602",
             r"\.labels\[fusioninfer\.io/component-type\]",
             "routes distinguish prefillers, decoders and workers by it",
-            (causes.COMPONENT_TYPE, causes.SERVICE),
+            (COMPONENT_TYPE, SERVICE),
         ),
         Rule(
             "FI603",
             r"\.labels\[fusioninfer\.io/role-name\]",
             "distinguishes the roles of one service",
-            (causes.ROLE_NAME, causes.COMPONENT_TYPE, causes.SERVICE),
+            (ROLE_NAME, COMPONENT_TYPE, SERVICE),
         ),
         Rule(
             "FI604",
             r"\.labels\[llm-d\.ai/role\]",
             "endpoint pickers of llm-d select prefill and decode pods by it",
-            (causes.COMPONENT_TYPE, causes.SERVICE),
+            (COMPONENT_TYPE, SERVICE),
         ),
         Rule(
             "FI605",
             r"\.labels\[fusioninfer\.io/serves\]",
             "every pod of the group serves: Service and routes select all of them once all have it",
-            (*causes.COMMANDS, causes.SERVICE),
+            (*COMMANDS, SERVICE),
         ),
         Rule(
             "FI606",
             r"\.annotations\[(?:inference\.networking\.k8s\.io|llm-d\.ai)/active-ports\]",
             "the pod serves on a port for each of its ranks; only endpoint pickers balance over them",
-            (*causes.COMMANDS, causes.SERVICE),
+            (*COMMANDS, SERVICE),
         ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from intent.annotations import LAUNCHER, LORA, MODEL, PARALLELISM, STRATEGY
 from intent.launch import Launch
 from intent.lws import Engine, Template
 from intent.tree import Overlay
@@ -10,12 +11,7 @@ from webhook.launchers.container import Container, with_words
 from webhook.layout import LAUNCH as NAME
 from webhook.layout import Input, Layout
 from webhook.mutate.concern import (
-    LAUNCHER,
-    LORA,
-    MODEL,
-    PARALLELISM,
     SIZE,
-    STRATEGY,
     Concern,
     Rule,
     of_containers,

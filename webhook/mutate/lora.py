@@ -7,13 +7,14 @@ another one: below a mount that is only read, no container could create its dire
 from typing import Final
 
 from intent import Object
+from intent.annotations import LORA as ANNOTATION
+from intent.annotations import MODEL_SECRET
 from intent.lora import DOWNLOADS, INITIALIZER, Adapter
 from intent.lws import Engine, Intent
 from intent.settings import Settings
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate.concern import LORA as ANNOTATION
-from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, union, values
+from webhook.mutate.concern import Concern, Rule, of_containers, union, values
 from webhook.mutate.download import WRITES, Download, init_container, token
 from webhook.mutate.templates import for_engines, in_engine
 

@@ -6,13 +6,14 @@ The Secret is named, and never read.
 from typing import Final
 
 from intent import Object
+from intent.annotations import MODEL as ANNOTATION
+from intent.annotations import MODEL_SECRET
 from intent.lws import Engine
 from intent.model import CACHE, INITIALIZER, MODELS, VOLUME, Model
 from intent.settings import Settings
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate.concern import MODEL as ANNOTATION
-from webhook.mutate.concern import MODEL_SECRET, Concern, Rule, of_containers, union, values
+from webhook.mutate.concern import Concern, Rule, of_containers, union, values
 from webhook.mutate.download import WRITES, Download, init_container, token
 from webhook.mutate.templates import for_engines, in_engine
 

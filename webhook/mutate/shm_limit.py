@@ -6,7 +6,7 @@ from intent.launch import Launch
 from intent.quantity import of_bytes
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate.concern import MEMORY_LIMIT, Concern, Rule, of_templates, values
+from webhook.mutate.concern import Concern, Rule, of_templates, values
 from webhook.mutate.templates import for_launches, in_engine, memory_volume
 
 
@@ -38,7 +38,7 @@ SHM_LIMIT: Final = Concern(
             "FI643",
             r"\.volumes\[dshm(?:-[0-9]+)?\]\.emptyDir\.sizeLimit",
             "the engine's memory limit: its pages count to that, and some policies require a size",
-            (MEMORY_LIMIT,),
+            ("resources.limits.memory",),
         ),
     ),
 )

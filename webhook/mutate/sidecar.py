@@ -8,6 +8,8 @@ from typing import Final
 
 from catalog.pickers.generations import SidecarRelease, pulled_from
 from intent import Object
+from intent.annotations import PICKER, STRATEGY
+from intent.annotations import SIDECAR as SIDECAR_OPTIONS
 from intent.container import CALLS, ROUTING_PROXY
 from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Probe, Template
@@ -20,9 +22,6 @@ from webhook.layout import Input, of_supervisor
 from webhook.move import protocol_of, sidecar_of
 from webhook.mutate.concern import (
     COMMANDS,
-    PICKER,
-    SIDECAR_OPTIONS,
-    STRATEGY,
     Concern,
     Rule,
     of_containers,

@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from intent.annotations import LAUNCHER
 from intent.tree import COPY, DIGEST, Overlay
 from webhook.layout import SPLIT as NAME
 from webhook.layout import Input
-from webhook.mutate.concern import LAUNCHER, PROBES, SIZE, Concern, Rule, engine_field, of_templates, values
+from webhook.mutate.concern import PROBES, SIZE, Concern, Rule, of_templates, values
 from webhook.mutate.templates import in_group
 
 
@@ -25,7 +26,7 @@ SPLIT: Final = Concern(
             "FI623",
             r"\.leaderTemplate",
             "leader and workers shared a template, and must differ",
-            (*PROBES, engine_field("lifecycle"), LAUNCHER, SIZE),
+            (*PROBES, "lifecycle", LAUNCHER, SIZE),
         ),
     ),
 )
