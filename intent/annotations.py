@@ -201,8 +201,6 @@ class Key:
         elif self.check is not None and (message := self.check.fault(value)):
             hint = suggested(nearest(value, self.check.values))
             yield FieldError(at, value, message + hint, self.check.code)
-        elif self.key == SKIP:
-            yield from _unknown_parts(value)
 
 
 def _annotation(  # noqa: PLR0913 - the columns of the table
@@ -369,7 +367,7 @@ class Annotations:
     skip: tuple[str, ...] = _annotation(
         SKIP,
         f"parts not to add, separated by commas: {', '.join(f'`{part}`' for part in PARTS)}",
-        _list_of("names of parts", is_label),
+        _list_of(f"parts ({', '.join(PARTS)})", PARTS.__contains__),
         parse=names,
         default=(),
     )
@@ -569,11 +567,3 @@ def _unknown(key: str, meant: str) -> FieldError:
     """Report a key that no field declares; `meant` is the most similar known key, or empty."""
     hint = suggested(meant and PREFIX + meant, f"known are {', '.join(KEYS)}")
     return FieldError(path(PREFIX + key), None, f"unknown annotation{hint}", "FI102")
-
-
-def _unknown_parts(text: str) -> Iterator[FieldError]:
-    """Report items of `skip` that name no part, each with the most similar part."""
-    unknown = [part for part in names(text) if part not in PARTS]
-    for part, meant in zip(unknown, each_nearest((part, PARTS) for part in unknown), strict=True):
-        hint = suggested(meant, f"parts are {', '.join(PARTS)}")
-        yield FieldError(path(SKIP), text, f"{part} is not a part{hint}", "FI104")

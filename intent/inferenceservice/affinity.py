@@ -27,38 +27,35 @@ class NodeLabels:
 
 
 def restrict(template: Object, labels: NodeLabels | None) -> Object:
-    """Require labels of the nodes for a pod template, which is changed.
+    """Return a pod template that requires labels of its nodes too. It is not changed.
 
     A value of the wrong type stays as it is: the schema reports it.
     """
-    node: Any = template.get("spec") if labels else None
-    for field in ("affinity", "nodeAffinity", REQUIRED):
-        node = _below(node, field)
-    if labels is None or not isinstance(node, dict):
+    spec = template.get("spec")
+    if labels is None or not isinstance(spec, dict):
         return template
-    if node.get("nodeSelectorTerms") is None:
-        node["nodeSelectorTerms"] = [{"matchExpressions": [labels.requirement]}]
-    elif isinstance(node["nodeSelectorTerms"], list):
-        for term in filter(_requires, node["nodeSelectorTerms"]):
-            _add(term, labels.requirement)
-    return template
+    return {**template, "spec": _below(spec, ("affinity", "nodeAffinity", REQUIRED), labels.requirement)}
 
 
-def _below(node: Any, field: str) -> Any:
-    """Return an object in a field of an object, which is made if the field is absent or null."""
-    if not isinstance(node, dict):
-        return None
-    if node.get(field) is None:
-        node[field] = {}
-    return node[field]
+def _below(node: Object, path: tuple[str, ...], requirement: Object) -> Object:
+    """Return an object with a requirement in the terms below a path."""
+    if not path:
+        terms = node.get("nodeSelectorTerms")
+        if not isinstance(terms, list | None):
+            return node
+        own = [_with(term, requirement) for term in terms or ()]
+        added = [{"matchExpressions": [requirement]}] if terms is None else []
+        return {**node, "nodeSelectorTerms": own + added}
+    below = node.get(path[0])
+    if not isinstance(below, dict | None):
+        return node
+    return {**node, path[0]: _below(below or {}, path[1:], requirement)}
 
 
-def _requires(term: Any) -> bool:
-    """Return whether a term has requirements."""
-    return isinstance(term, dict) and bool(term.get("matchExpressions") or term.get("matchFields"))
-
-
-def _add(term: Object, requirement: Object) -> None:
+def _with(term: Any, requirement: Object) -> Any:
+    """Return a term with a requirement; one that has none matches no node, and stays."""
+    if not isinstance(term, dict) or not (term.get("matchExpressions") or term.get("matchFields")):
+        return term
     expressions = term.get("matchExpressions") or []
-    if isinstance(expressions, list) and requirement not in expressions:
-        term["matchExpressions"] = [*expressions, requirement]
+    is_there = not isinstance(expressions, list) or requirement in expressions
+    return term if is_there else {**term, "matchExpressions": [*expressions, requirement]}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from intent import Object
 from intent.annotations import (
@@ -55,15 +55,11 @@ def leader_worker_set(service: InferenceServiceIntent, role: RoleIntent) -> Obje
 def _templates(role: RoleIntent) -> Object:
     """Return the pod templates. With one template alone, leader and workers share it."""
     if role.worker is None:
-        return {"workerTemplate": _template(role.template, role)}
+        return {"workerTemplate": restrict(role.template, role.accelerators)}
     return {
-        "leaderTemplate": _template(role.template, role),
-        "workerTemplate": _template(role.worker, role),
+        "leaderTemplate": restrict(role.template, role.accelerators),
+        "workerTemplate": restrict(role.worker, role.accelerators),
     }
-
-
-def _template(template: Object, role: RoleIntent) -> Object:
-    return restrict(_copy(template), role.accelerators)
 
 
 def member_name(service: InferenceServiceIntent, role: RoleIntent) -> str:
@@ -98,23 +94,6 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
 
 def _of_template(role: RoleIntent) -> Object:
     return annotations(role.template)
-
-
-def _copy(whole: Object) -> Object:
-    """Copy JSON of any depth without recursion, so that a caller may change the copy."""
-    copied: list[Any] = [whole]
-    todo: list[tuple[Any, Any]] = [(copied, 0)]
-    while todo:
-        above, key = todo.pop()
-        value = above[key]
-        if isinstance(value, dict):
-            above[key] = dict(value)
-            todo.extend((above[key], name) for name in value)
-        elif isinstance(value, list):
-            above[key] = list(value)
-            todo.extend((above[key], at) for at in range(len(value)))
-    made: Object = copied[0]
-    return made
 
 
 # --- findings on members, as findings on the InferenceService -----------------------------------------

@@ -40,15 +40,9 @@ def test_only_the_first_known_names_are_compared() -> None:
     assert list(each_nearest(many)) == ["service"] * SOUGHT + ["", ""]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {SERVICE: "svc"} | {f"fusioninfer.io/skipp-{at}": "env" for at in range(500)},
-        {SERVICE: "svc", "fusioninfer.io/skip": ",".join(f"shm-{at}" for at in range(500))},
-    ],
-    ids=["keys", "parts"],
-)
-def test_only_the_first_of_many_typing_errors_get_suggestions(wrong: dict[str, str]) -> None:
+def test_only_the_first_of_many_typing_errors_get_suggestions() -> None:
+    wrong = {SERVICE: "svc"} | {f"fusioninfer.io/skipp-{at}": "env" for at in range(500)}
+
     _wishes, errors = annotations.read(wrong)
 
     assert (len(errors), sum("did you mean" in one.message for one in errors)) == (500, SOUGHT)
