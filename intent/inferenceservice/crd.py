@@ -1,10 +1,8 @@
-"""The CustomResourceDefinition of the InferenceService: schema, CEL rules and printer columns.
+"""The CustomResourceDefinition of the InferenceService: schema and printer columns.
 
-The specs of other APIs have upstream's schemas (`catalog.schemas`). CEL rules use the messages of `topology`;
-`maxItems` bounds their cost (`k8s.io/apiextensions-apiserver` `pkg/apis/apiextensions/validation`).
-
-Do not add rules here. The API server lets an unchanged field be invalid (KEP-4008), but a rule of the whole
-spec refuses every later change of it. Add the rule to `topology`, where an earlier error only warns.
+The specs of other APIs have upstream's schemas (`catalog.schemas`). There are no CEL rules: the API server
+lets an unchanged field be invalid (KEP-4008), but a rule of the whole spec refuses every later change of it.
+Add a rule to `topology`, where an earlier error only warns.
 """
 
 from copy import deepcopy
@@ -22,21 +20,10 @@ from catalog.schemas import (
     schemas,
 )
 from intent import Object
-from intent.annotations import DISAGGREGATION
-from intent.inferenceservice.topology import (
-    A_ROUTERS,
-    NEEDS_TEMPLATE,
-    NO_DISAGGREGATION,
-    NOT_A_ROUTERS,
-    ONE_ROUTER,
-    ROLES,
-)
 from intent.inferenceservice.v1alpha1 import (
-    ENGINE_FIELDS,
     GROUP,
     KIND,
     PLURAL,
-    ROUTER_FIELDS,
     VERSION,
     InferenceService,
 )
@@ -99,54 +86,8 @@ def _version() -> Object:
             {"name": name, "type": kind, "jsonPath": path, "priority": priority}
             for name, kind, path, priority in COLUMNS
         ],
-        "schema": {"openAPIV3Schema": _ruled()},
+        "schema": {"openAPIV3Schema": deepcopy(schema())},
     }
-
-
-def _ruled() -> Object:
-    """Return the schema with the CEL rules."""
-    whole = deepcopy(schema())
-    spec = whole["properties"]["spec"]
-    spec["x-kubernetes-validations"] = _of_the_spec()
-    spec["properties"]["roles"]["items"]["x-kubernetes-validations"] = _of_a_role()
-    return whole
-
-
-def _of_the_spec() -> list[Object]:
-    split = f"{_some('prefiller')} && {_some('decoder')}"
-    alone = f"{_count('worker')} == 1 && !{_some('prefiller')} && !{_some('decoder')}"
-    asks = f"self.roles.exists(r, has(r.strategy) && r.strategy == '{DISAGGREGATION}')"
-    return [
-        _rule(f"({alone}) || (!{_some('worker')} && {split})", ROLES, "FI703", ".roles"),
-        _rule(f"{_count('router')} <= 1", ONE_ROUTER, "FI704", ".roles"),
-        _rule(f"!{asks} || ({split})", NO_DISAGGREGATION, "FI707", ".roles"),
-    ]
-
-
-def _of_a_role() -> list[Object]:
-    router = "self.componentType == 'router'"
-    return [
-        _rule(f"{router} || has(self.template)", NEEDS_TEMPLATE, "FI701", ".template"),
-        *(
-            _rule(f"!({router} && has(self.{name}))", NOT_A_ROUTERS, "FI706", f".{name}")
-            for name in ENGINE_FIELDS
-        ),
-        *(_rule(f"{router} || !has(self.{name})", A_ROUTERS, "FI706", f".{name}") for name in ROUTER_FIELDS),
-    ]
-
-
-def _some(kind: str) -> str:
-    return f"self.roles.exists(r, r.componentType == '{kind}')"
-
-
-def _count(kind: str) -> str:
-    return f"self.roles.filter(r, r.componentType == '{kind}').size()"
-
-
-def _rule(rule: str, message: str, code: str, field: str = "") -> Object:
-    """Build a rule; `fieldPath` needs Kubernetes 1.28."""
-    where = {"fieldPath": field} if field else {}
-    return {"rule": rule, "message": f"{message} ({code})", **where}
 
 
 # --- the schema ---------------------------------------------------------------------------------------
