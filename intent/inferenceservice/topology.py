@@ -12,13 +12,13 @@ from intent.annotations import CARRIED, DISAGGREGATION, KEYS, OF_ROUTER, OF_SERV
 from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, ENCODER
 from intent.inferenceservice import picker
-from intent.inferenceservice.priorities import priorities
 from intent.inferenceservice.v1alpha1 import (
     ALIASES,
     ENGINE_FIELDS,
     ROUTER_FIELDS,
     InferenceService,
     InferenceServiceSpec,
+    LoraAdapter,
     Role,
 )
 from intent.names import (
@@ -29,6 +29,7 @@ from intent.names import (
     is_subdomain,
     longest_name,
 )
+from intent.priority import ACCEPTED, as_text
 from intent.shapes import mapping, number, text
 
 ROLES: Final = "must be one worker, or at least one prefiller and one decoder; only encoders may stand beside"
@@ -40,6 +41,7 @@ ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remo
 NO_WORKERS: Final = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
 ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
 NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
+NEEDS_ROUTER: Final = "has no effect without a router: add one, or remove the priority"
 NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
 PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
@@ -118,6 +120,18 @@ def _routers(service: InferenceService) -> Iterator[FieldError]:
         yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
 
 
+def _priorities(service: InferenceService) -> Iterator[FieldError]:
+    """FI701, FI803: priorities are valid, and there is a router for them."""
+    named: list[tuple[str, InferenceServiceSpec | LoraAdapter]] = [("spec", service.spec)]
+    named += [(f"spec.lora.adapters[{at}]", one) for at, one in enumerate(service.spec.lora.adapters)]
+    for path, one in (pair for pair in named if "priority" in pair[1].model_fields_set):
+        if not as_text(one.priority):
+            shown = None if isinstance(one.priority, dict | list) else one.priority
+            yield FieldError(f"{path}.priority", shown, ACCEPTED, "FI701")
+        elif not has_router(service.spec):
+            yield FieldError(f"{path}.priority", None, NEEDS_ROUTER, "FI803")
+
+
 def _length(service: InferenceService) -> Iterator[FieldError]:
     """FI109: the Service of the endpoint picker, which is named after the service, may have its name."""
     name, limit = text(service.metadata.get("name")), LABEL - len(PICKER_ENDING)
@@ -167,7 +181,7 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
-RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, priorities, _length)
+RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, _priorities, _length)
 
 
 # --- a router -------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ LoraLimit = Annotated[int, Field(ge=1, le=9999, json_schema_extra={"format": "in
 Generation = Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})]
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Priority = Annotated[Any, Field(json_schema_extra={"x-kubernetes-int-or-string": True})]
-"""A name or a number; `intent.inferenceservice.priorities` checks it."""
+"""A name or a number; `topology` checks it."""
 Name = Annotated[str, Field(max_length=63, pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 _NAME: Final = {"pattern": f"^{DNS_SUBDOMAIN}$"}
 """For the API server: here `topology` checks names, as one that was stored without it must be readable."""
