@@ -68,8 +68,8 @@ def _without(
     gone = [item for item in items if value_at(item, "name") == name]
     account.leave(gone, outcome)
     kept = [item for item in items if item not in gone]
-    others = {key: value for key, value in tree.items() if key != field}
-    return others | ({field: kept} if kept else {})
+    changed = {key: kept if key == field else value for key, value in tree.items()}
+    return {key: value for key, value in changed.items() if key != field or kept}
 
 
 def has_sidecar(pod: Tree) -> bool:

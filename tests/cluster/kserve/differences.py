@@ -160,6 +160,7 @@ DIFFERENCES: Final = (
         "the configuration is that of FusionInfer's strategy, for the release of its endpoint picker; one "
         "of the author's that this release refuses is a loss that the report names",
     ),
+    Row(r"picker: replicas", _differ, "the report names the loss: write the annotation picker-replicas"),
     Row(r"(picker|pool|route|rule .*): .*", _only_ours, "KServe makes no pool beside a route of its author"),
     Row(
         r"(HorizontalPodAutoscaler|ScaledObject|VariantAutoscaling) .*",
