@@ -6,11 +6,9 @@ from typing import Final
 from intent import Object
 from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent
 from intent.names import is_key_of_data, is_subdomain
-from intent.shapes import mapping
+from intent.shapes import mapping, text
 
 KIND: Final = "ConfigMap"
-MOST: Final = 8
-"""The most keys of a ConfigMap that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +26,10 @@ def configuration(ref: ConfigMapKey, config_map: Object | None) -> Configuration
     """Return the configuration in a ConfigMap; None: there is no such ConfigMap."""
     if config_map is None:
         return Configuration(problem=f"there is no ConfigMap {ref.name} in this namespace")
-    data = mapping(config_map.get("data"))
-    found = data.get(ref.key)
-    if isinstance(found, str) and found.strip():
-        return Configuration(found)
-    if found is not None:
-        return Configuration(problem=f"{ref.key} of ConfigMap {ref.name} is empty")
-    known = f"it has {', '.join(sorted(data)[:MOST])}" if data else "its data is empty"
-    return Configuration(problem=f"ConfigMap {ref.name} has no key {ref.key}: {known}")
+    content = text(mapping(config_map.get("data")).get(ref.key))
+    if content.strip():
+        return Configuration(content)
+    return Configuration(problem=f"ConfigMap {ref.name} has no text at its key {ref.key}")
 
 
 def reference(service: InferenceServiceIntent | None) -> ConfigMapKey | None:

@@ -229,13 +229,9 @@ def project_deployment(obj: Object) -> Deployment:
 
 def _message(found: dict[str, ObservedCondition]) -> str:
     """Return the message of the most telling bad condition: a refused pod comes first."""
-    failed, slow, available = (found.get(key) for key in ("ReplicaFailure", "Progressing", "Available"))
-    bad = (
-        failed if failed and failed.status == "True" else None,
-        slow if slow and slow.status == "False" else None,
-        available if available and available.status == "False" else None,
-    )
-    return next((one.message for one in bad if one), "")
+    bad = (("ReplicaFailure", "True"), ("Progressing", "False"), ("Available", "False"))
+    told = (found[kind] for kind, status in bad if kind in found and found[kind].status == status)
+    return next((one.message for one in told), "")
 
 
 @dataclass(frozen=True, slots=True)

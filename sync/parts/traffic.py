@@ -42,7 +42,8 @@ def inference_pool(routes: Routes) -> Object:
             "endpointPickerRef": {
                 "name": picker_name(routes.name),
                 "port": {"number": GRPC_PORT},
-                "failureMode": failure_mode(routes),
+                # While it is down any leader serves, but a prefiller must not.
+                "failureMode": "FailClose" if routes.is_split else "FailOpen",
             },
         },
     }
@@ -70,16 +71,6 @@ def objectives(routes: Routes) -> Iterator[Object]:
                 "poolRef": {"group": POOLS, "name": routes.pool},
             },
         }
-
-
-def failure_mode(routes: Routes) -> str:
-    """Return what happens while the endpoint picker is down: any leader serves, but a prefiller must not."""
-    return "FailClose" if routes.is_split else "FailOpen"
-
-
-def backend(routes: Routes) -> Object:
-    """Return the reference of a route to the pool; a port would be ignored."""
-    return {"group": POOLS, "kind": POOL_KIND, "name": routes.pool}
 
 
 GATEWAY_API_VERSION: Final = "gateway.networking.k8s.io/v1"
@@ -113,10 +104,11 @@ def _parents(routes: Routes) -> Any:
 
 
 def _rule(rule: Any, routes: Routes) -> Any:
-    """Add the pool to a rule without backends; a rule that redirects needs none."""
+    """Add the pool to a rule without backends; a rule that redirects needs none. A port would be ignored."""
     if not isinstance(rule, dict) or rule.get("backendRefs") or _redirects(rule):
         return rule
-    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend(routes)]}
+    backend = {"group": POOLS, "kind": POOL_KIND, "name": routes.pool}
+    return {"timeouts": NO_TIMEOUT, **rule, "backendRefs": [backend]}
 
 
 def _redirects(rule: Object) -> bool:

@@ -48,7 +48,7 @@ def scheduled(seen: Observed) -> Verdict:
 
 def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
-    if waits_for := failures.waiting_for_role(seen):
+    if waits_for := next((error.message for error in seen.errors if error.code == failures.WAITING), ""):
         return Verdict("WaitingForRole", waits_for)
     missing = [role.wait for role in roles if role.wait]
     if not missing:

@@ -25,11 +25,6 @@ def cause(seen: Observed) -> str:
     return first((*seen.errors, *(seen.routes.errors if seen.routes else ())))
 
 
-def waiting_for_role(seen: Observed) -> str:
-    """Return which role the gang waits for; empty if it waits for none."""
-    return next((error.message for error in seen.errors if error.code == WAITING), "")
-
-
 def failing(seen: Observed, role: RoleView) -> bool:
     """Return whether a pod of a role keeps failing, or did before and the role is not complete since."""
     if any(pod.failure for pod in role.all_pods):

@@ -25,9 +25,12 @@ NEVER: Final = dict.fromkeys(
 
 
 def written() -> Iterator[str]:
-    """Return the codes in all modules that compute desired objects, except the table of codes."""
+    """Return the codes in all modules that compute desired objects, except the table of codes.
+
+    Those of failing pods are in a status and in `why` alone.
+    """
     graph = grimp.build_graph("catalog", "intent", "kube", "sync", cache_dir=None)
-    tables = {"catalog.codes", *graph.find_descendants("catalog.codes")}
+    tables = {"catalog.codes", "sync.observed.pod", *graph.find_descendants("catalog.codes")}
     for module in {"sync.parts.service", *graph.find_upstream_modules("sync.parts.service")} - tables:
         for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
             if isinstance(node, ast.Constant) and node.value in CODES:
