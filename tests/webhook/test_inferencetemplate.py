@@ -11,7 +11,7 @@ from tests.builders.templates import template
 from webhook.inferencetemplate import check
 from webhook.review import validate
 
-WRONG = template({"remove": ["a.b"]}, replicas=2)
+WRONG = template({"remove": ["a.b"]}, {"remove": ["c"]})
 
 
 def answered(live: Object, old: Object | None = None) -> Any:
@@ -28,8 +28,8 @@ def test_all_errors_are_reported_at_once_under_the_name_of_the_kind() -> None:
     assert not found["allowed"]
     assert found["status"]["details"]["kind"] == "InferenceTemplate"
     assert [one["field"] for one in found["status"]["details"]["causes"]] == [
-        "spec.replicas",
         "spec.pods[0].remove[0]",
+        "spec.pods[1].remove[0]",
     ]
 
 

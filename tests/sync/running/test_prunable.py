@@ -105,7 +105,8 @@ async def announced(config: Path, *objects: Object) -> set[str]:
     words = ["diff", "-", "--kubeconfig", str(config), "-o", "json"]
     result = await asyncio.to_thread(CliRunner().invoke, main, words, input=text)
     changes: list[Any] = json.loads(result.stdout)["changes"]
-    return {OUTPUTS[one["kind"]].path(HOME, one["name"]) for one in changes if one["action"] == "delete"}
+    deleted = [one["before"] for one in changes if one["after"] is None]
+    return {OUTPUTS[one["kind"]].path(HOME, one["metadata"]["name"]) for one in deleted}
 
 
 @pytest.mark.usefixtures("admission")
