@@ -5,7 +5,8 @@
 `placing`   selectors, affinity, taints         `workload` services, their roles and groups
 `services`  expanded LeaderWorkerSets and PodGroups as workloads
 `room`      how many pods have room, at least and at most
-`forecast`  nodes added step by step: the whole plan, with what is missing
-`rows`      tables, in the words of the core design; `sentences`  the lists below them
+`progress`  how many groups have started on nodes that are added
+`forecast`  the whole plan, with what is missing
+`rows`      tables, in the words of the core design, and the lines below them
 `data`, `text`, `page`  the same as JSON, for a terminal, and as one HTML page
 """

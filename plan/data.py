@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from plan.forecast import Forecast, ForecastStep
+from plan.forecast import Forecast
+from plan.progress import Standing
 from plan.rows import capacity, status
 
 
@@ -14,7 +15,7 @@ def as_data(plan: Forecast) -> dict[str, Any]:
             {
                 "nodes": step.nodes,
                 "gpus": step.accelerators,
-                "services": [_service(step, index) for index in range(len(step.standings))],
+                "services": [*map(_service, step.standings)],
             }
             for step in plan.steps
         ],
@@ -27,8 +28,7 @@ def as_data(plan: Forecast) -> dict[str, Any]:
     }
 
 
-def _service(step: ForecastStep, index: int) -> dict[str, Any]:
-    standing = step.standings[index]
+def _service(standing: Standing) -> dict[str, Any]:
     roles = zip(standing.workload.roles, standing.started, strict=True)
     return {
         "namespace": standing.workload.namespace,
@@ -36,5 +36,5 @@ def _service(step: ForecastStep, index: int) -> dict[str, Any]:
         "scheduled": [role.label(group) for role, count in roles for group in role.order[:count]],
         "uncertain": standing.labels(standing.uncertain),
         "capacity": capacity(standing),
-        "status": status(step, index),
+        "status": status(standing),
     }

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import sub
@@ -26,13 +25,12 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 
 
 class ForecastStep(NamedTuple):
-    """What is so after nodes were added. Services are in their order."""
+    """What is so after nodes were added."""
 
     nodes: int
     accelerators: int
     standings: tuple[Standing, ...]
-    alone: tuple[frozenset[int], ...]
-    """The required roles of which one group would fit by itself, while the service is blocked."""
+    """By workload."""
 
 
 class Further(NamedTuple):
@@ -85,9 +83,8 @@ def forecast(
         progress.add(nodes[count:size])
         gpus += sum(accelerators(node.allocatable) for node in nodes[count:size])
         count = size
-        standings = tuple(map(copy, progress.standings))
-        alone = tuple(_alone(progress, standing) for standing in standings)
-        steps.append(ForecastStep(size, gpus, standings, alone))
+        standings = (replace(each, alone=_alone(progress, each)) for each in progress.standings)
+        steps.append(ForecastStep(size, gpus, tuple(standings)))
     taken = (count * accelerators(dict(demand.requests)) for demand, count in progress.room.taken.items())
     return Forecast(
         tuple(workloads),

@@ -34,6 +34,8 @@ class Standing:
     """Whichever nodes the scheduler takes."""
     uncertain: Counts
     """The next ones, which may have started too."""
+    alone: frozenset[int] = frozenset()
+    """In a plan, of a blocked workload: the required roles of which one group would fit by itself."""
 
     @property
     def pending(self) -> Counts:
@@ -64,7 +66,7 @@ class Standing:
     def pods(self, counts: Counts) -> Pods:
         """Return the pods of the next groups that are on no node."""
         each = zip(self.workload.roles, self.started, counts, strict=True)
-        return sum((role.pods(first, count) for role, first, count in each), Counter())
+        return sum((role.pods(first, count) for role, first, count in each if count), Pods())
 
     def labels(self, counts: Counts) -> list[str]:
         """Return the names of the next groups."""
@@ -129,16 +131,21 @@ class Progress:
             for each in peers:
                 if any(first := each.required):
                     self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
-            ready = [each for each in peers if not any(each.required)]
-            for each in ready:
-                self._start(each, each.only(0, 0))
-            for each in ready:
-                for role in range(len(each.started)):
-                    self._start(each, each.only(role, self._sure(each, role)))
+            self._go_on([each for each in peers if not any(each.required)])
+
+    def _go_on(self, ready: list[Standing]) -> None:
+        """Start further groups of workloads with one priority, whichever has its turn first."""
+        for each in ready:
+            self._start(each, each.only(0, 0))
+        for each in ready:
+            for role in range(len(each.started)):
+                if count := self._sure(each, role):
+                    self._start(each, each.only(role, count))
 
     def _start(self, standing: Standing, groups: Counts) -> None:
         """Start groups, which may be none, and note which others may start."""
-        self.room.take(standing.pods(groups))
+        if any(groups):
+            self.room.take(standing.pods(groups))
         self.unsure = self.unsure - standing.pods(standing.uncertain)
         standing.started = tuple(map(add, standing.started, groups))
         standing.uncertain = self._most(standing)
@@ -160,9 +167,9 @@ class Progress:
         is_first = any(standing.required)
         others = zip(standing.uncertain, groups, strict=True)
         own = tuple(may if count or is_first else 0 for may, count in others)
-        pods = [standing.pods(standing.only(role, count)) for role, count in enumerate(groups)]
-        everyone = sum(pods, self.unsure - standing.pods(own))
-        for role, those in zip(standing.workload.roles, pods, strict=True):
+        everyone = self.unsure - standing.pods(own) + standing.pods(groups)
+        for role, first, count in zip(standing.workload.roles, standing.started, groups, strict=True):
+            those = role.pods(first, count)
             asked = next(iter(those)) if len(those) == 1 else group_demand(role)
             if self.room.left(asked, everyone - those) < those.total():
                 return False

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Final
 
 from intent.errors import counted
-from plan.forecast import Forecast, ForecastStep
+from plan.forecast import Forecast
 from plan.progress import Standing
 from plan.workload import Workload
 
@@ -27,7 +27,7 @@ def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
 def table(plan: Forecast, index: int) -> list[Row]:
     """Return the header, and a row for each interval of node counts in which nothing changes."""
     rows = [("nodes", "GPUs", *_columns(plan.workloads[index]), "capacity", "status")]
-    for cells, group in groupby(plan.steps, lambda step: _cells(step, index)):
+    for cells, group in groupby(plan.steps, lambda step: _cells(step.standings[index])):
         first, *_, last = [*group] * 2
         rows.append((_range(first.nodes, last.nodes), _range(first.accelerators, last.accelerators), *cells))
     return rows
@@ -42,13 +42,12 @@ def _columns(workload: Workload) -> Iterator[str]:
         yield from map(role.label, range(role.replicas)) if workload.groups <= MOST_COLUMNS else [role.role]
 
 
-def _cells(step: ForecastStep, index: int) -> Row:
-    standing = step.standings[index]
+def _cells(standing: Standing) -> Row:
     share = capacity(standing)
     words = [*(_marks(standing) if standing.workload.groups <= MOST_COLUMNS else _numbers(standing))]
     if share is None:
-        return *[NOT_KNOWN] * (len(words) + 1), status(step, index)
-    return *words, f"{share}%", status(step, index)
+        return *[NOT_KNOWN] * (len(words) + 1), status(standing)
+    return *words, f"{share}%", status(standing)
 
 
 def _marks(standing: Standing) -> Iterator[str]:
@@ -74,9 +73,8 @@ def capacity(standing: Standing) -> int | None:
     return None if standing.workload.unknown else 100 * sum(standing.started) // standing.workload.groups
 
 
-def status(step: ForecastStep, index: int) -> str:
+def status(standing: Standing) -> str:
     """Return the status of a workload."""
-    standing = step.standings[index]
     workload = standing.workload
     if standing.is_complete:
         return "Full capacity" if workload.groups else "No replicas"
@@ -84,7 +82,7 @@ def status(step: ForecastStep, index: int) -> str:
         return "Not known" if workload.unknown else "Waiting"
     if any(standing.started):
         return f"Partial ({_letters(workload, standing.started)})"
-    return "Uncertain" if any(standing.uncertain) else _blocked(workload, step.alone[index])
+    return "Uncertain" if any(standing.uncertain) else _blocked(workload, standing.alone)
 
 
 def _blocked(workload: Workload, alone: frozenset[int]) -> str:

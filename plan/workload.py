@@ -42,10 +42,12 @@ class RolePods:
 
     def pods(self, first: int, count: int) -> Pods:
         """Return the pods on no node of so many groups from the first one on, in their order."""
-        missing = [self._missing(group) for group in self.order[first : first + count]]
-        pods: Pods = Counter()
-        pods[self.shapes[0].demand] += sum(leaders for leaders, _ in missing)
-        pods[self.shapes[-1].demand] += sum(workers for _, workers in missing)
+        leaders, workers = count, count * (self.size - 1)
+        for group in self.order[first : first + count] if self.bound else ():
+            there = self._missing(group)
+            leaders, workers = leaders + there[0] - 1, workers + there[1] - self.size + 1
+        pods = Pods({self.shapes[0].demand: leaders})
+        pods[self.shapes[-1].demand] += workers
         return +pods
 
     def _missing(self, group: int) -> tuple[int, int]:

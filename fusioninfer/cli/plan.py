@@ -45,10 +45,8 @@ Examples:
   fusioninfer plan service.yaml --nodes 10x8 -o html > plan.html
 
 \b
---nodes takes COUNTxGPUS, separated by commas; each may have :RESOURCE, as in
-4x8:amd.com/gpu, and labels, as in 4x8@pool=h100@zone=a. A row of the table is
-an interval of node counts in which nothing changes; -o json has a row for each
-count. docs/plan.md says what is modelled and what is not.
+--nodes takes COUNTxGPUS, separated by commas; each may have labels, as in
+4x8@pool=h100@zone=a. docs/plan.md says what is modelled and what is not.
 """
 
 
@@ -82,10 +80,8 @@ def plan(  # noqa: PLR0913 - each is a flag
     """Show which groups start with how many nodes, before anything is applied or bought.
 
     A group starts with all of its pods or not at all, and a service with all of its required roles. Without
-    --nodes and --nodes-file, the nodes are those of the cluster: what is allocatable less the requests of the
-    pods on them, without cordoned nodes. The cluster is only read.
-
-    Findings about the files go to standard error.
+    --nodes and --nodes-file, the nodes are those of the cluster, which is only read. Findings about the files
+    go to standard error.
 
     Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.

@@ -16,7 +16,6 @@ from intent.shapes import labels, listed, mapping, metadata, text
 from plan.supply import MOST_NODES, Supply, out_of_service, supply, with_pods
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
-SCHEDULER: Final = "Volcano's default configuration is assumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +122,10 @@ async def of_cluster(reader: Reader) -> Nodes:
         found = _in_service(nodes.objects, "the cluster")
     except UnreadableFileError as error:
         raise UnreachableError(str(error)) from error
-    unread = (f"priorities are not known: {classes.unknown}",) if classes.unknown else ()
     return replace(
         found,
         supplies=with_pods(found.supplies, pods.objects),
         pods=pods.objects,
         objects=tuple({"kind": "PriorityClass"} | one for one in classes.objects),
-        assumed=(SCHEDULER, *unread),
+        assumed=(f"priorities are not known: {classes.unknown}",) if classes.unknown else (),
     )

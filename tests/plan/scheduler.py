@@ -6,7 +6,8 @@ any order.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 
 from plan.demand import Demand
 from plan.placing import obstacle
@@ -53,7 +54,7 @@ class Scheduler:
 
     def order(self, at: int) -> tuple[int, bool, float]:
         """Return the place of a service among those that wait."""
-        is_ready = self.is_ready(at)
+        is_ready = not any(self.lacking(at))
         return -self.workloads[at].priority, is_ready, self.random.random() if is_ready else at
 
     def has_room(self, one: Demand, at: int) -> bool:
@@ -72,84 +73,68 @@ class Scheduler:
         else:
             del self.placed[at][where]
 
+    def place(self, at: int, where: Pod, but: Container[int] = ()) -> set[int]:
+        """Place a pod on any node with room, if there is one, but some; return the nodes without room."""
+        asked = demand(self.workloads[at], *where)
+        tried = [node for node in range(len(self.nodes)) if node not in but]
+        rooms = [node for node in tried if self.has_room(asked, node)]
+        if rooms:
+            self.put(at, where, self.random.choice(rooms))
+        return {*tried} - {*rooms}
+
     def place_singly(self) -> None:
         """Place pods of no gang in any order."""
         pods = [
             (at, (key, 0))
             for at, one in enumerate(self.workloads)
-            for key in (() if one.is_gang else groups(one))
-            if (key, 0) not in self.placed[at]
+            if not one.is_gang
+            for key in self.pending(at)
         ]
         self.random.shuffle(pods)
         for at, where in pods:
-            found = [
-                node
-                for node in range(len(self.nodes))
-                if self.has_room(demand(self.workloads[at], *where), node)
-            ]
-            if found:
-                self.put(at, where, self.random.choice(found))
+            self.place(at, where)
+
+    def pending(self, at: int) -> list[GroupKey]:
+        """Return the groups of a service that have not started: of each role by index."""
+        keys = [key for key in groups(self.workloads[at]) if (at, *key) not in self.started()]
+        self.random.shuffle(keys)
+        return sorted(keys, key=lambda key: key[1])
 
     def start(self, at: int) -> bool:
         """Start the required groups of a service together, or one further group; return whether it did."""
-        done: list[GroupKey] = []
-        for key in self.candidates(at):
-            if self.whole(at, key):
-                done.append(key)
-                if self.is_ready(at):
-                    return True
-        for key in done:
-            for pod in range(self.workloads[at].roles[key[0]].size):
-                self.put(at, (key, pod), self.placed[at][key, pod], -1)
+        before, pending, left = dict(self.placed[at]), self.pending(at), self.lacking(at)
+        needed = [key for key in pending if key[1] < left[key[0]]]
+        for key in (*needed, *(key for key in pending if key not in needed)):
+            if self.whole(at, key) and not any(self.lacking(at)):
+                return True
+        self.clear(at, before)
         return False
 
-    def candidates(self, at: int) -> Iterator[GroupKey]:
-        one, there = self.workloads[at], self.started()
-        pending = [key for key in groups(one) if (at, *key) not in there]
-        self.random.shuffle(pending)
-        pending.sort(key=lambda key: key[1])
-        left = self.lacking(at)
-        needed = []
-        for key in pending:
-            if left[key[0]] > 0:
-                needed.append(key)
-                left[key[0]] -= 1
-        yield from needed
-        yield from (key for key in pending if key not in needed)
+    def clear(self, at: int, before: Mapping[Pod, int]) -> None:
+        """Take away the pods of a service that were not there before."""
+        for where in [one for one in self.placed[at] if one not in before]:
+            self.put(at, where, self.placed[at][where], -1)
 
     def lacking(self, at: int) -> list[int]:
-        counts = [
-            sum(each[:2] == (at, role) for each in self.started())
-            for role in range(len(self.workloads[at].roles))
-        ]
-        return [its.required - has for its, has in zip(self.workloads[at].roles, counts, strict=True)]
-
-    def is_ready(self, at: int) -> bool:
-        return all(one <= 0 for one in self.lacking(at))
+        """Return how many groups of each role must still start."""
+        there = Counter(key[1] for key in self.started() if key[0] == at)
+        return [max(0, its.required - there[role]) for role, its in enumerate(self.workloads[at].roles)]
 
     def whole(self, at: int, key: GroupKey) -> bool:
         """Place a whole group, or nothing of it."""
-        one, done, failed = self.workloads[at], list[Pod](), set[int]()
-        for pod in sorted(range(one.roles[key[0]].size), key=lambda pod: (pod or key[1], bool(pod))):
-            asked = demand(one, key, pod)
-            rooms = {
-                node: self.has_room(asked, node) for node in range(len(self.nodes)) if node not in failed
-            }
-            failed |= {node for node, fits in rooms.items() if not fits}
-            found = [node for node, fits in rooms.items() if fits]
-            if not found:
-                for where in done:
-                    self.put(at, where, self.placed[at][where], -1)
+        before, failed = dict(self.placed[at]), set[int]()
+        size = self.workloads[at].roles[key[0]].size
+        for pod in sorted(range(size), key=lambda pod: (pod or key[1], bool(pod))):
+            failed |= self.place(at, (key, pod), failed)
+            if (key, pod) not in self.placed[at]:
+                self.clear(at, before)
                 return False
-            self.put(at, (key, pod), self.random.choice(found))
-            done.append((key, pod))
         return True
 
 
 def demand(one: Workload, key: GroupKey, pod: int) -> Demand:
     """Return what a pod asks for."""
-    role = one.roles[key[0]]
-    return role.shapes[min(pod, 1)].demand
+    return one.roles[key[0]].shapes[min(pod, 1)].demand
 
 
 def groups(one: Workload) -> list[GroupKey]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from intent import Object
+from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts
 from plan.demand import PodShape, pod_shape
 from plan.forecast import ForecastStep
 from plan.supply import Supply, parse_shapes
@@ -12,14 +13,14 @@ from plan.workload import RolePods, Workload
 GPU = "nvidia.com/gpu"
 
 
-def pod(gpus: int = 8, **spec: Any) -> PodShape:
+def pod(gpus: int = 8, cpu: int = 0, **spec: Any) -> PodShape:
     """Return a pod with one container."""
-    return pod_shape(template(gpus, **spec))
+    return pod_shape(template(gpus, cpu, **spec))
 
 
-def template(gpus: int = 8, **spec: Any) -> Object:
+def template(gpus: int = 8, cpu: int = 0, **spec: Any) -> Object:
     """Return a pod template with one container."""
-    limits = {GPU: str(gpus)} if gpus else {}
+    limits = {name: str(amount) for name, amount in ((GPU, gpus), (CPU, cpu)) if amount}
     return {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], **spec}}
 
 
@@ -50,6 +51,12 @@ def started(step: ForecastStep) -> set[str]:
         for role, count in zip(standing.workload.roles, standing.started, strict=True)
         for group in role.order[:count]
     }
+
+
+def machine(gpus: int = 8, cpu: int = 64, memory: int = 512 * 2**30, **labels: str) -> Supply:
+    """Return a node of which everything is known."""
+    room = {GPU: gpus, CPU: cpu, MEMORY: memory, PODS: 110}
+    return Supply(Amounts({name: UNIT * amount for name, amount in room.items()}), labels=labels)
 
 
 def nodes(shapes: str) -> tuple[Supply, ...]:

@@ -70,7 +70,7 @@ def test_requests_are_counted_as_kubernetes_counts_them(name: str) -> None:
 
 def test_what_is_not_modelled_is_named() -> None:
     terms = [{"topologyKey": "kubernetes.io/hostname"}]
-    spec = {
+    spec: dict[str, Any] = {
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
         "topologySpreadConstraints": [{"maxSkew": 1}],
         "resourceClaims": [{"name": "nic"}],

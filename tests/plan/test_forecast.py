@@ -5,13 +5,12 @@ from typing import Final
 
 import pytest
 
-from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts
-from plan.demand import Demand, PodShape
+from plan.amounts import Amounts
 from plan.forecast import Forecast, forecast
 from plan.rows import status, table
 from plan.supply import Supply, Taint
 from plan.workload import RolePods, Workload
-from tests.plan.services import GPU, gang, nodes, pod, role, started, ungrouped
+from tests.plan.services import GPU, gang, machine, nodes, pod, role, started, ungrouped
 
 DISAGGREGATED: Final = gang("pd", role("prefill", 2), role("decode", 4, 2))
 WORKER: Final = role("worker", 2)
@@ -127,23 +126,10 @@ def test_a_group_that_depends_on_the_nodes_that_others_take_is_not_promised() ->
     assert promised([first, second], nodes("1x8@pool=x,1x8")) == ({"a/worker"}, 1)
 
 
-def machine(gpus: int = 8, cpu: int = 64, memory: int = 512 * 2**30, **labels: str) -> Supply:
-    """Return a node of which everything is known."""
-    return Supply(
-        Amounts({GPU: gpus * UNIT, CPU: cpu * UNIT, MEMORY: memory * UNIT, PODS: 110 * UNIT}), labels=labels
-    )
-
-
-def sized(gpus: int, cpu: int) -> PodShape:
-    """Return a pod that requests accelerators and CPU."""
-    asked = Amounts(dict(pod(gpus).demand.requests)) + Amounts({CPU: cpu * UNIT})
-    return replace(pod(gpus), demand=Demand(tuple(sorted(asked.items())), pod(gpus).demand.where))
-
-
 @pytest.mark.parametrize(("cpu", "expected"), [(64, ({"pd/prefill", "pd/decode"}, 0)), (20, (set(), 2))])
 def test_other_resources_count_where_they_may_be_used_up(cpu: int, expected: tuple[set[str], int]) -> None:
     """Two pods of half a node have room on it, unless the larger one of CPU might come twice."""
-    service = gang("pd", role("prefill", pod=sized(4, 4)), role("decode", pod=sized(4, 16)))
+    service = gang("pd", role("prefill", pod=pod(4, cpu=4)), role("decode", pod=pod(4, cpu=16)))
 
     assert promised([service], (machine(cpu=cpu),)) == expected
 
@@ -190,6 +176,14 @@ def test_a_required_role_without_replicas_is_told() -> None:
     plan = forecast([gang("a", role("prefill", 2), role("decode", 4, 0))], nodes("10x8"))
 
     assert plan.waiting == ("prefill: decode must start too, and has replicas 0",)
+
+
+def test_groups_of_several_services_are_told_apart_by_their_namespaces() -> None:
+    services = [replace(gang("x", WORKER), namespace=name) for name in ("a", "b")]
+
+    found = forecast(services, ()).waiting
+
+    assert [sentence.partition(" ")[0] for sentence in found] == ["a/x/worker", "b/x/worker"]
 
 
 def further(plan: Forecast) -> list[tuple[int, str, int]]:
@@ -241,9 +235,7 @@ def test_a_service_of_which_claims_are_not_known_is_on_no_node_and_others_are() 
 
     assert started(plan.steps[-1]) == {"a/worker"}
     assert (plan.complete, plan.unknown, plan.waiting, plan.further) == (False, True, (), ())
-    assert [(status(step, 0), status(step, 1)) for step in plan.steps][2:] == [
-        ("Not known", "Full capacity")
-    ] * 2
+    assert [status(standing) for standing in plan.steps[-1].standings] == ["Not known", "Full capacity"]
     assert plan.notes[0] == "x: not known whether its pods have room: claim gpus: why"
 
 

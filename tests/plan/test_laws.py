@@ -11,13 +11,14 @@ from plan.placing import keys
 from plan.supply import Supply, shape
 from plan.workload import Workload
 from tests.plan.scheduler import Scheduler
-from tests.plan.services import gang, nodes, pod, role, started, ungrouped
+from tests.plan.services import gang, machine, pod, role, started, ungrouped
 from tests.tiers import count
 
 KINDS = some.sampled_from(("prefill", "decode", "worker"))
 PODS = some.builds(
-    lambda gpus, pool: pod(gpus, **({"nodeSelector": {"pool": pool}} if pool else {})),
+    lambda gpus, cpu, pool: pod(gpus, cpu, **({"nodeSelector": {"pool": pool}} if pool else {})),
     some.sampled_from((1, 2, 4, 8)),
+    some.sampled_from((0, 0, 1, 6)),
     some.sampled_from(("", "", "a")),
 )
 
@@ -44,9 +45,13 @@ def workloads(draw: Any) -> list[Workload]:
     return found
 
 
-SHAPES = some.lists(
-    some.sampled_from(("1x8", "1x4", "2x8@pool=a", "1x2@pool=a")), min_size=1, max_size=5
-).map(lambda words: nodes(",".join(words)))
+NODES = some.builds(
+    lambda gpus, cpu, pool: machine(gpus, cpu, pool=pool),
+    some.sampled_from((8, 8, 4, 2)),
+    some.sampled_from((64, 64, 8)),
+    some.sampled_from(("a", "b")),
+)
+SHAPES = some.lists(NODES, min_size=1, max_size=6).map(tuple)
 
 
 @given(workloads(), SHAPES)

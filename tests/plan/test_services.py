@@ -57,6 +57,12 @@ def test_a_service_without_all_roles_has_no_pod_group() -> None:
     assert one.waits == NO_POD_GROUP
 
 
+def test_another_scheduler_is_a_note() -> None:
+    (one,) = planned(named("w", scheduler_name="other"))
+
+    assert one.notes == ("scheduler other is not modelled",)
+
+
 def test_pods_of_no_gang_are_groups_of_one_pod() -> None:
     def on_a_node(group: int, index: int) -> Object:
         return there("w", group, index)

@@ -1,50 +1,37 @@
 """Both capacity tables of the core design, by `fusioninfer plan` alone: marks, percentages, and words."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table, short
+from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table
 
-GPUS_OF_A_NODE = 8
-TABLES = {"monolithic": MONOLITHIC, "disaggregated": DISAGGREGATED}
-
-
-def planned(table: Table, gpus: int) -> dict[str, Any]:
-    """Return the plan of the files of a table for a number of GPUs."""
-    files = [str(file) for file in table.files]
-    words = ["plan", *files, "--nodes", f"{gpus // GPUS_OF_A_NODE}x{GPUS_OF_A_NODE}", "-o", "json"]
-    result = CliRunner().invoke(main, words)
-    assert result.exit_code in {0, 1}, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+GPUS_OF_A_NODE: Final = 8
+TABLES: Final = {
+    "monolithic": (MONOLITHIC, "capacity", ("worker-0", "worker-1")),
+    "disaggregated": (DISAGGREGATED, "status", ("prefill", "decode-0", "decode-1")),
+}
+"""A table, the field of a plan that has its words, and the names of its groups in plans."""
 
 
-def scheduled(table: Table, gpus: int) -> set[str]:
-    """Return the groups that are scheduled in a row of the documents, by the names that plans have."""
-    alone = [one.rpartition("-")[0] for one in table.groups]
-    marks = zip(table.groups, table.rows[gpus][0].split(), strict=True)
-    names = {group for group, mark in marks if mark == SCHEDULED}
-    titles = {
-        one: short(table, one) if table is DISAGGREGATED else f"worker-{short(table, one)}" for one in names
-    }
-    return {
-        title.removesuffix("-0") if alone.count(one.rpartition("-")[0]) == 1 else title
-        for one, title in titles.items()
-    }
+def planned(table: Table) -> dict[int, dict[str, Any]]:
+    """Return what the plan of a table's files says of the service, by number of GPUs."""
+    nodes = f"{max(table.rows) // GPUS_OF_A_NODE}x{GPUS_OF_A_NODE}"
+    result = CliRunner().invoke(main, ["plan", *map(str, table.files), "--nodes", nodes, "-o", "json"])
+    assert result.exit_code == 0, result.output
+    return {row["gpus"]: row["services"][0] for row in json.loads(result.stdout)["rows"]}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_one_plan_from_nothing_to_full_has_all_rows_of_the_documents(name: str) -> None:
-    table = TABLES[name]
+    table, field, names = TABLES[name]
 
-    rows = {row["gpus"]: row["services"][0] for row in planned(table, max(table.rows))["rows"]}
+    rows = planned(table)
 
-    words = {
-        gpus: f"{row['capacity']}%" if table is MONOLITHIC else row["status"] for gpus, row in rows.items()
-    }
-    found = {gpus: (set(rows[gpus]["scheduled"]), words[gpus]) for gpus in table.rows}
-    assert found == {gpus: (scheduled(table, gpus), table.rows[gpus][1]) for gpus in table.rows}
+    for gpus, (marks, words) in table.rows.items():
+        scheduled = [group for group, mark in zip(names, marks.split(), strict=True) if mark == SCHEDULED]
+        assert rows[gpus]["scheduled"] == scheduled
+        assert rows[gpus][field] == (int(words[:-1]) if field == "capacity" else words)
