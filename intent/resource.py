@@ -23,7 +23,7 @@ from intent import Object, disaggregatedset, lws
 from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
-from intent.names import is_dns_1035_label, is_subdomain
+from intent.names import is_subdomain
 from intent.schema import Violation, violations
 from intent.shapes import metadata, text
 
@@ -45,8 +45,6 @@ class FileKind:
     """Whether nothing can be read of an object with a value of the wrong type."""
     needs_spec: bool = False
     """Whether an object without a spec is refused by its schema alone."""
-    is_name: Callable[[str], bool] = is_subdomain
-    name_rule: str = "a DNS-1123 subdomain: lower-case letters, digits, '-' and '.'"
 
     @property
     def api_version(self) -> str:
@@ -79,7 +77,7 @@ def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
             yield Violation(name, None, "unknown field", name, FIELDS)
     meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
     yield from violations(meta, schemas()[OBJECT_META].root, "metadata")
-    yield from _name(obj, kind)
+    yield from _name(obj)
     if kind.needs_spec and obj.get("spec") is None:
         yield Violation("spec", None, "is required")
     found = violations(spec, kind.spec().root, "spec")
@@ -89,14 +87,15 @@ def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
 # --- metadata -----------------------------------------------------------------------------------------
 
 
-def _name(obj: Object, kind: FileKind) -> Iterator[Violation]:
+def _name(obj: Object) -> Iterator[Violation]:
     if not isinstance(obj.get("metadata"), dict | None):
         return
     name = metadata(obj).get("name")
     if name in (None, "") and not metadata(obj).get("generateName"):
         yield Violation("metadata.name", None, "is required")
-    elif isinstance(name, str) and name and not kind.is_name(name):
-        yield Violation("metadata.name", name, f"must be {kind.name_rule}")
+    elif isinstance(name, str) and name and not is_subdomain(name):
+        rule = "must be a DNS-1123 subdomain: lower-case letters, digits, '-' and '.'"
+        yield Violation("metadata.name", name, rule)
 
 
 # --- the kinds --------------------------------------------------------------------------------------------
@@ -110,9 +109,6 @@ KINDS: Final = (
     FileKind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", partial(with_later_fields, LEADER_WORKER_SET)),
         frozenset({"spec.networkConfig.subdomainPolicy"}),
-        is_name=is_dns_1035_label,
-        name_rule="a DNS-1035 label, since a Service has the same name: lower-case letters, digits and '-', "
-        "a letter first, at most 63 characters",
     ),
     FileKind(
         *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", partial(with_later_fields, DISAGGREGATED_SET)),

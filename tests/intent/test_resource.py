@@ -42,7 +42,7 @@ def test_any_version_of_a_kind_is_known() -> None:
     ("path", "value", "at", "message"),
     [
         (f"{GROUP}.size", "2", f"{GROUP}.size", "must be a whole number"),
-        ("metadata.name", "a.b", "metadata.name", "must be a DNS-1035 label"),
+        ("metadata.name", "A", "metadata.name", "must be a DNS-1123 subdomain"),
         ("metadata.nmae", "a", "metadata.nmae", "unknown field"),
         (
             "metadata.managedFields",

@@ -19,7 +19,7 @@ SERVICE = Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1",
 
 
 NEVER: Final = dict.fromkeys(
-    ("FI750", "FI755", "FI756"),
+    ("FI750", "FI755"),
     "a warning: an InferenceService that cannot be read gets Events for errors alone",
 )
 
