@@ -14,6 +14,8 @@ Fields = Mapping[str, Shape]
 
 ANYTHING: Final[Shape] = {}
 """Quantities and durations too are not parsed."""
+OPEN: Final[Shape] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""A map of which no fields are checked: those of flow control, which is off by default."""
 TEXT: Final[Shape] = {"type": "string"}
 FLAG: Final[Shape] = {"type": "boolean"}
 WHOLE: Final[Shape] = {"type": "integer"}
@@ -35,43 +37,25 @@ _THRESHOLDS: Final = map_of(
     queueDepthThreshold=WHOLE, kvCacheUtilThreshold=NUMBER, metricsStalenessThreshold=ANYTHING
 )
 _SOURCES: Final[Fields] = {"sources": list_of(map_of(pluginRef=TEXT, extractors=list_of(_REFERENCE)))}
-_BAND: Final[Fields] = {
-    "priority": WHOLE,
-    "maxBytes": ANYTHING,
-    "fairnessPolicyRef": TEXT,
-    "orderingPolicyRef": TEXT,
-}
-_FLOW: Final[Fields] = {"maxBytes": ANYTHING, "defaultRequestTTL": ANYTHING}
-_BAND_1_5: Final = map_of(**_BAND, maxRequests=ANYTHING)
 _FIELDS: Final[Fields] = {
     "apiVersion": TEXT,
     "kind": TEXT,
     "plugins": list_of(map_of(name=TEXT, type=TEXT, parameters=ANYTHING)),
     "schedulingProfiles": list_of(map_of(name=TEXT, plugins=list_of(map_of(pluginRef=TEXT, weight=NUMBER)))),
     "featureGates": list_of(TEXT),
+    "flowControl": OPEN,
 }
 """The fields that every generation has."""
 FIELDS_0_7: Final[Fields] = {
     **_FIELDS,
     "saturationDetector": _THRESHOLDS,
     "data": map_of(**_SOURCES),
-    "flowControl": map_of(
-        **_FLOW, defaultPriorityBand=map_of(**_BAND), priorityBands=list_of(map_of(**_BAND))
-    ),
-}
-_FLOW_1_5: Final[Fields] = {
-    **_FLOW,
-    "maxRequests": ANYTHING,
-    "defaultPriorityBand": _BAND_1_5,
-    "priorityBands": list_of(_BAND_1_5),
-    "usageLimitPolicyPluginRef": TEXT,
 }
 FIELDS_1_5: Final[Fields] = {
     **_FIELDS,
     "saturationDetector": _REFERENCE,
     "dataLayer": map_of(**_SOURCES),
     "parser": _REFERENCE,
-    "flowControl": map_of(**_FLOW_1_5),
 }
 FIELDS_0_10: Final[Fields] = {
     **FIELDS_1_5,
@@ -81,12 +65,6 @@ FIELDS_0_10: Final[Fields] = {
         discovery=_REFERENCE,
         crossReplicaSyncerPluginRef=TEXT,
         crossReplicaSyncInterval=ANYTHING,
-    ),
-    "flowControl": map_of(
-        **_FLOW_1_5,
-        defaultNegativePriorityBand=_BAND_1_5,
-        saturationDetector=_REFERENCE,
-        enableEviction=FLAG,
     ),
     "requestHandler": map_of(parsers=list_of(_REFERENCE)),
 }
