@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jsonpatch
-import orjson
 
 from intent import Object
 from intent.lws import Template
 from intent.settings import Settings
 from intent.tree import COPY, FIRST, Overlay, identity, index, is_keyed, name_of
-from tests.builders.reviews import review as sent
-from tests.laws.strategies import TOOLS, defaulted
-from webhook import review
+from tests.laws.strategies import defaulted
 from webhook.expand import change, expand, wish
 from webhook.layout import Input
 from webhook.mutate import REPLACEABLE
@@ -64,8 +61,6 @@ class Engine:
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Object], list[Operation]] = patch
-    mutate: Callable[[bytes], review.AdmissionAnswer] = review.mutate
-    validate: Callable[[bytes], review.AdmissionAnswer] = review.validate
     concerns: tuple[Concern, ...] = TEST_CONCERNS
 
     def put(self, live: Object, old: Object | None = None) -> Object:
@@ -83,23 +78,6 @@ def idempotent(engine: Engine, lws: Object) -> bool:
     assert engine.put(once, once) == once
     assert engine.put(stored, stored) == stored
     assert engine.put(stored) == stored
-    return once != lws
-
-
-def withdraws(engine: Engine, lws: Object) -> bool:
-    """Check that removing the annotations restores the object that its author wrote."""
-    once = engine.put(lws)
-    opted_out = copy.deepcopy(once)
-    file = copy.deepcopy(lws)
-    for lws_without in (opted_out, file):
-        annotations = lws_without["metadata"]["annotations"]
-        for key in [
-            key for key in annotations if key.startswith("fusioninfer.io/") and "expansion" not in key
-        ]:
-            del annotations[key]
-
-    assert engine.put(opted_out, once) == file
-    assert engine.put(TOOLS["client-side"](opted_out, file), once) == file
     return once != lws
 
 
@@ -140,16 +118,6 @@ def spares(engine: Engine, lws: Object) -> bool:
 
 
 lost_value: Final = object()
-
-
-def answers(engine: Engine, value: Any) -> bool:
-    """Check that both webhooks answer any JSON."""
-    body = orjson.dumps(sent(value, value, uid="u", operation="UPDATE"))
-
-    for door in (engine.mutate, engine.validate):
-        response = orjson.loads(door(body).body)["response"]
-        assert response["uid"] == "u"
-    return isinstance(value, dict)
 
 
 def leaves_arguments(engine: Engine, lws: Object) -> bool:
