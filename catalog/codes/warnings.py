@@ -242,9 +242,9 @@ ROWS: Final[dict[str, Code]] = {
         "the role has no sidecar",
     ),
     "FI569": Warn(
-        "this launch hangs at start in this release of the engine",
+        "this launch hangs or ends at start in this release of the engine",
         "add the flag in the message, or use another release",
-        "a fault of the release, since repaired",
+        "a fault of the release, since repaired, or a flag without which earlier releases started",
     ),
     "FI570": Warn(
         "pods that share a template have the same rank",

@@ -34,6 +34,10 @@ HAND = ("--nnodes", "2", "--master-addr", "$(LWS_LEADER_ADDRESS)")
     ("code", "words"),
     [
         ("FI307", ("-tp", "16", "-pp", "2", "--node-rank", "$(LWS_WORKER_INDEX)")),
+        (
+            "FI313",
+            ("-tp", "16", "--distributed-executor-backend", "ray", "--node-rank", "$(LWS_WORKER_INDEX)"),
+        ),
         ("FI328", ("-tp", "8", "-dp", "2", "--data-parallel-start-rank", "0")),
         ("FI333", ("-tp", "8", "-pp", "2", "--swap-space", "4")),
         ("FI329", ("-dp", "16", "--data-parallel-hybrid-lb", "--data-parallel-external-lb")),

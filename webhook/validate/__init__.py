@@ -41,7 +41,7 @@ VALIDATORS: Final[tuple[Validator, ...]] = (
     *(probes, routing, sidecar),
 )
 
-OF_AUTHORS: Final = frozenset({"FI307", "FI318", "FI328", "FI329", "FI333"})
+OF_AUTHORS: Final = frozenset({"FI307", "FI313", "FI318", "FI328", "FI329", "FI333"})
 """Errors about commands that earlier releases admitted unread: in what is stored already, an edit elsewhere
 only warns."""
 

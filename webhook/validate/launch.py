@@ -8,7 +8,7 @@ from typing import Final
 from catalog.engines import PRODUCTS, Engines
 from intent.annotations import LAUNCHER, path
 from intent.command_line.command import in_ray, own_launch
-from intent.command_line.flags import DISTRIBUTED, NNODES
+from intent.command_line.flags import BACKEND, DATA_BACKEND, DISTRIBUTED, NNODES
 from intent.command_line.programs import behind_prefixes
 from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
@@ -18,8 +18,11 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     argument_path,
+    gpus,
     item_path,
     read_launches,
+    read_sizes,
+    value_of,
 )
 from intent.lws import Intent
 from webhook.launchers import LAUNCHERS
@@ -100,6 +103,7 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
     engine = launch.command.engine
     if engine in CHECKED:
         yield from arguments(launch, rewritten=False)
+        yield from () if intent.parallelism else _unseen_ray(launch)
     elif engine in SIZED:
         yield from parallel_sizes(launch)
     elif launch.command.kind == "distributed":
@@ -110,10 +114,16 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
-    for lack in _lacks(launch) if launch.image.engine else ():
+    lacks = tuple(_lacks(launch)) if launch.image.engine else ()
+    for lack in lacks:
         yield FieldError(f"{launch.template.engine_path}.image", None, f"{launch.image} {lack}", "FI504")
+    yield from () if lacks else _unseen_ray(launch)
     if not in_ray(launch.engine.command + launch.engine.args):
         yield from accelerators(launch, 1)
+    backend = launch.command.flags.last(BACKEND)
+    if backend and value_of(launch, backend) == "ray" and launch.command.flags.last(NNODES):
+        message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
+        yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
     if intent.size > 1:
         yield from names(launch)
         if launch.template is intent.templates[-1]:
@@ -130,6 +140,29 @@ def _lacks(launch: Launch) -> Iterator[str]:
         return
     if facts.nnodes and not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
         yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
+
+
+def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
+    """FI569: a rank that exceeds its pod, alone or with a Ray that this vLLM does not look for: it exits.
+
+    Source: vLLM `vllm/config/parallel.py`, `__post_init__`.
+    """
+    flags, engine, sizes = launch.command.flags, launch.engine, read_sizes(launch)
+    is_known = bool(launch.image.version or launch.image.least) and launch.facts.names_executor
+    is_named = flags.last(BACKEND) or flags.last(DATA_BACKEND) or flags.last(NNODES)
+    is_alone = launch.command.engine == "vllm"
+    is_launched = launch.command.within == "vllm" and in_ray(engine.command + engine.args)
+    if not is_known or is_named or not (is_alone or is_launched):
+        return
+    rank, pod = sizes.accelerators // sizes.data if sizes else 0, gpus(engine)
+    if pod and rank > pod:
+        message = (
+            f"{launch.image} does not look for Ray, and a rank needs {rank} accelerators, a pod has {pod}: "
+            + (f"use {pod}, or remove {LAUNCHER}: {NONE}" if is_alone else f"add --{BACKEND} ray")
+        )
+        shell = launch.command.shell
+        where = item_path(launch, shell.index) if shell else _where(launch)
+        yield FieldError(where, None, message, "FI569")
 
 
 def _alone(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:

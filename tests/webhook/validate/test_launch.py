@@ -245,7 +245,7 @@ def test_a_worker_without_an_engine_waits_for_the_authors_launch(leader: Any, wo
 
 
 HAND: Final = "vllm serve M -tp 8 -pp 2 --nnodes 2 --master-addr $(LWS_LEADER_ADDRESS)"
-ABOUT_HAND: Final = frozenset({"FI328", "FI570", "FI333", "FI504", "FI549"})
+ABOUT_HAND: Final = frozenset({"FI328", "FI570", "FI313", "FI333", "FI504", "FI549", "FI569"})
 HAND_RANK: Final = f"{HAND} --node-rank $(LWS_WORKER_INDEX)"
 NEWER: Final = "vllm/vllm-openai:v0.23.0"
 WITH_RAY: Final = "vllm/vllm-openai:v0.16.0"
@@ -257,6 +257,7 @@ RAY: Final = "ray start --head && vllm serve M"
     ("command", "image", "found"),
     [
         (f"{MODULE} --model M -tp 8 -dp 2 --data-parallel-start-rank 1", NEWER, ["FI328"]),
+        (f"{HAND_RANK} --distributed-executor-backend ray", NEWER, ["FI313"]),
         (["sh", "-c", "ray start --head && vllm serve M -tp 8 -pp 2"], NEWER, ["FI504"]),
         ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 8 -pp 2", NEWER, ["FI504"]),
         (
@@ -265,7 +266,25 @@ RAY: Final = "ray start --head && vllm serve M"
             ["FI504"],
         ),
         (["sh", "-c", "ray start --block"], "ghcr.io/llm-d/llm-d-cuda:v0.9.0", ["FI504"]),
-        (["sh", "-c", f"pip install ray; {RAY} -tp 16"], NEWER, []),
+        (["sh", "-c", f"pip install ray; {RAY} -tp 16"], NEWER, ["FI569"]),
+        (["sh", "-c", f"pip install ray; {RAY} -tp 16 --distributed-executor-backend ray"], NEWER, []),
+        (["sh", "-c", f"{RAY} -tp 16"], "vllm/vllm-openai:v0.17.1", ["FI569"]),
+        (["sh", "-c", f"{RAY} --tensor-parallel-size=8 -pp 2"], "vllm/vllm-openai:v0.11.1", ["FI569"]),
+        (["sh", "-c", f"ray start --head; {MODULE} --model M -tp 16"], WITH_RAY, ["FI569"]),
+        (["sh", "-c", f"N=$((2 * 8)); {RAY} -dp 2 -tp 16"], WITH_RAY, ["FI569"]),
+        ("ray symmetric-run --min-nodes 2 -- vllm serve M -tp 16", WITH_RAY, ["FI569"]),
+        (
+            ["sh", "-c", 'ray start --head; exec "$@"', "sh", *["vllm", "serve", "M", "-tp", "16"]],
+            WITH_RAY,
+            ["FI569"],
+        ),
+        (["sh", "-c", f"{RAY} -tp 8"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp 16 -dp 2 --data-parallel-backend ray"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp $N"], WITH_RAY, []),
+        (["sh", "-c", f"{RAY} -tp 16"], "vllm/vllm-openai:v0.11.0", []),
+        (["sh", "-c", f"{RAY} -tp 16"], "corp/llm:1", []),
+        (["sh", "-c", f"{RAY} -tp 16 --config c.yaml"], WITH_RAY, []),
+        (["sh", "-c", "uv pip install -q ray; ray start --head && vllm serve M -tp 16"], NEWER, ["FI569"]),
         (["sh", "-c", "cd /opt/install; ray start --head && vllm serve M -tp 16"], NEWER, ["FI504"]),
         (HAND_RANK.replace("vllm serve", f"{MODULE} --model"), "rocm/vllm:rocm7_vllm_0.17.1", ["FI504"]),
         (HAND_RANK, "vllm/vllm-openai:v0.11.0", ["FI333"]),
@@ -391,6 +410,7 @@ def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) 
     [
         (engine("-tp8 --port"), ["FI310", "FI305", "FI306", "FI501"]),
         (engine("--model M -tp 0"), ["FI304"]),
+        (engine("--model M -tp 16"), ["FI569"]),
         (engine("M --distributed-executor-backend ray", "vllm serve"), []),
         (engine("", "trtllm-serve M --tp_size zero"), ["FI304"]),
         (engine("--model M", accelerators=Accelerators("nvidia.com/mig-1g.5gb", 4)), []),
