@@ -159,6 +159,7 @@ NAMES_EXECUTOR: Final = "names-executor"
 NATIVE_DATA: Final = "--data-parallel-address"
 NNODES_DATA: Final = "--nnodes with data parallelism"
 NNODES_SPAN: Final = "--nnodes over the pods of one rank"
+LABELS_BOTH: Final = "kv_both for NixlConnector"
 SHARED_SIDE_CHANNEL: Final = "one NIXL side channel a rank"
 NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
 
@@ -294,6 +295,7 @@ _TRAITS: Final = (
     ),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
+    Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
     Trait(SHARED_SIDE_CHANNEL, below=(0, 11, 1), source="ai-dynamo/dynamo#2706"),
     Trait(NARROWER_DECODERS, since=(0, 14), source="vllm-project/vllm#27274, vllm-project/vllm#43523"),
     Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),

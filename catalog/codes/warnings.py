@@ -35,6 +35,11 @@ ROWS: Final[dict[str, Code]] = {
         "use a connector of this version, or name your own in kv_connector_module_path",
         "releases of vLLM have different connectors; the example was written for another one",
     ),
+    "FI507": Warn(
+        "a KV transfer setting belongs to another version",
+        "remove or replace what the message names",
+        "the setting was written for another release of vLLM",
+    ),
     "FI508": Warn(
         "the connector does not work with these sizes or ports",
         "change what the message names, on the prefiller and on the decoder",

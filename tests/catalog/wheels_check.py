@@ -15,6 +15,7 @@ import pytest
 from catalog.engines import (
     COMPARED,
     ENGINES,
+    LABELS_BOTH,
     NAMES_EXECUTOR,
     NARROWER_DECODERS,
     NATIVE_DATA,
@@ -96,6 +97,7 @@ EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     ),
     NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
     NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
+    LABELS_BOTH: lambda read: "Using kv_role='kv_both' with NixlConnector is deprecated" not in read(NIXL),
     SHARED_SIDE_CHANNEL: lambda read: (
         not read(NIXL)
         or any(text in read(NIXL) for text in ("port + self.rank", "channel_port, self.tp_rank"))

@@ -7,6 +7,7 @@ from catalog.engines import PRODUCTS
 from intent.accelerators import DEVICE_CLASS, GPUS
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import (
+    ASYNC_SCHEDULING,
     DATA,
     DATA_BACKEND,
     LOCAL_DATA,
@@ -47,6 +48,7 @@ def group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield from _image(one, plan, launcher)
         yield from accelerators(one, size)
         yield from _port(one, launcher)
+        yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
     yield from sizes(plan, launcher, inputs.intent, inputs.settings.engines)
@@ -131,3 +133,11 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
     elif any(int(port) in taken for taken in launcher.others):
         message = f"{user} may use {port} too: choose another {spelled(launch, flag)}, for example {free}"
         yield FieldError(where, None, message, "FI529")
+
+
+def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
+    flag = launch.command.flags.last(ASYNC_SCHEDULING)
+    if flag and launcher.uses_ray:
+        word = spelled(launch, flag)
+        message = f"vLLM 0.11 refuses {word} with Ray, later releases may accept it; remove it if vLLM exits"
+        yield FieldError(argument_path(launch, flag.at), None, message, "FI511")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import (
+    LABELS_BOTH,
     LATEST,
     SHARED_SIDE_CHANNEL,
     Engines,
@@ -118,6 +119,10 @@ def _by_version(where: str, found: Transfer, version: Version, engines: Engines)
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
+    sides = {one.get("kv_role") for one in found.each if one.get("kv_connector") == _ADVICE}
+    if "kv_both" in sides and not has(engines, "vllm", LABELS_BOTH, version):
+        message = f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
+        yield FieldError(where, None, message, "FI507")
 
 
 def _limits(found: Transfer, launch: Launch, inputs: Input) -> Iterator[str]:

@@ -747,6 +747,14 @@ _ARGUMENTS: Final = {
         "PyNcclConnector is not in vLLM 0.17.1; use NixlConnector",
         args("org/M", "--kv-transfer-config", '{"kv_connector": "PyNcclConnector", "kv_role": "kv_both"}'),
     ),
+    "a side that is deprecated": Mistake(
+        "FI507 engine.args[2]",
+        "kv_both is deprecated for NixlConnector in vLLM 0.33.0: name the side",
+        args(
+            *("org/M", "--kv-transfer-config", NIXL % "kv_both"),
+            replaced={"image": "vllm/vllm-openai:v0.33.0"},
+        ),
+    ),
     "a pipeline on a decoder": Mistake(
         "FI508 engine.args[4]",
         "NixlConnector transfers nothing to a decoder with pipeline parallel size 2",

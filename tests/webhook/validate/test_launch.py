@@ -53,6 +53,7 @@ def test_a_valid_launch_has_no_findings(args: str) -> None:
         ("FI305", "--model --port 80", "args[0]"),
         ("FI305", "--model M --port=", "args[2]"),
         ("FI316", "M -dp 17", "args[2]"),
+        ("FI511", "M --async-scheduling", "args[1]"),
     ],
 )
 def test_a_finding_has_the_path_of_the_list_item(code: str, args: str, path: str) -> None:

@@ -239,6 +239,8 @@ def test_a_connector_of_the_authors_own_module_is_not_checked() -> None:
         ),
         (side("P2pNcclConnector"), NEW, "", ["FI508"]),
         (side("P2pNcclConnector"), NEW, "-pp 2", ["FI508", "FI508"]),
+        (side("NixlConnector", "kv_both"), "vllm/vllm-openai:v0.23.0", "", ["FI507"]),
+        (side("NixlConnector", "kv_both"), NEW, "", []),
     ],
 )
 def test_settings_that_a_connector_refuses_warn(config: str, image: str, more: str, found: list[str]) -> None:
