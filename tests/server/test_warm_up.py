@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from catalog.flags import flag_tables
+from intent.command_line import spelling
 from intent.settings import Settings
 from server import admission
 from server.warm_up import BODY, PATHS, warm_up
@@ -16,7 +17,8 @@ REVIEWS: Final = admission.reviews(Settings())
 
 @pytest.fixture(autouse=True)
 def cold() -> Iterator[None]:
-    flag_tables.cache_clear()
+    for cached in (flag_tables, spelling._spelling):  # noqa: SLF001 - as in a new process
+        cached.cache_clear()
     yield
     gc.unfreeze()
 

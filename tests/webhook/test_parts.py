@@ -124,16 +124,11 @@ def test_skipping_the_startup_probe_keeps_the_split() -> None:
     assert one.keys() & {"readinessProbe", "startupProbe"} == {"readinessProbe"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("prob", "prob is not a part; did you mean probes?"),
-        ("shm,xyz", f"xyz is not a part; parts are {', '.join(PARTS)}"),
-        ("shm,shm", "must be names of parts separated by commas, each once, at most 4096 characters"),
-    ],
-)
-def test_skipping_an_unknown_concern_is_an_error(text: str, message: str) -> None:
-    assert [error.message for error in read(lws(skip=text)).errors] == [message]
+@pytest.mark.parametrize("text", ["prob", "shm,xyz", "shm,shm"])
+def test_skipping_an_unknown_concern_is_an_error(text: str) -> None:
+    expected = f"must be parts ({', '.join(PARTS)}) separated by commas, each once, at most 4096 characters"
+
+    assert [error.message for error in read(lws(skip=text)).errors] == [expected]
 
 
 SIZES: Final[dict[str, tuple[Any, str, str | None]]] = {
