@@ -4,17 +4,14 @@ The log is that of the whole run so far: what earlier files had the controller d
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 import pytest
 import yaml
 
-from intent import Object
 from intent.annotations import SERVICE as SERVICE_LABEL
 from tests.builders.autoscaling import external, scaling
 from tests.builders.isvc import decoder, isvc, prefiller, router
-from tests.cluster.testbed.api import get, patch, path
 from tests.cluster.testbed.audit import refused, requests, words
 from tests.cluster.testbed.cluster import IDENTITIES, Cluster, kubectl
 from tests.cluster.testbed.controllers import DECODE, PREFILL, SERVICE, apply, configured, told
@@ -60,12 +57,6 @@ SETS: Final = {
     ("services", f"{NAME}-api"),
 }
 PLACED: Final = {("podgroups", SERVICE)}
-EDITS: Final = {
-    "podgroups": {"minMember": 99},
-    "gateways": {"listeners": [{"name": "http", "port": 81, "protocol": "HTTP"}]},
-    "horizontalpodautoscalers": {"maxReplicas": 99},
-}
-"""Edits of kinds that are watched whole: the controller reads an object again only to say what was undone."""
 ODD: Final = named(read(DECODE), f"{SERVICE}-decode", scheduler_name="default-scheduler")
 """A member that contradicts the other."""
 
@@ -78,7 +69,6 @@ def whole_life(served: Cluster) -> Iterator[Cluster]:
         apply(served, namespace, ROUTED)
         until(lambda: kinds(served, namespace) == set(MADE), "it has an object of every kind")
         lose_labels(served, namespace)
-        undo(served, namespace)
         apply(served, namespace, BARE)
         until(lambda: set(made(served, namespace)) == SETS, "only its sets and their Service are left")
         come_back(served, namespace)
@@ -91,20 +81,6 @@ def lose_labels(cluster: Cluster, namespace: str) -> None:
     for resource, name in there:
         kubectl(cluster, "label", "-n", namespace, resource, name, f"{SERVICE_LABEL}-")
     until(lambda: made(cluster, namespace) == there, "each has its label again")
-
-
-def undo(cluster: Cluster, namespace: str) -> None:
-    """Edit objects as somebody else; each edit is undone."""
-    for resource, name in made(cluster, namespace):
-        if spec := EDITS.get(resource):
-            where = path(resource, namespace, name)
-            before = get(cluster.api, where)["spec"]
-            patch(cluster.api, where, {"spec": spec})
-            until(partial(has_spec, cluster, where, before), "it is undone")
-
-
-def has_spec(cluster: Cluster, where: str, spec: Object) -> bool:
-    return bool(get(cluster.api, where)["spec"] == spec)
 
 
 def come_back(cluster: Cluster, namespace: str) -> None:
