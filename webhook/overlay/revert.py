@@ -64,6 +64,8 @@ class Reverted:
     """Edits of containers that were injected as a whole: `leaderWorkerTemplate` with these containers."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, injected volumes that stay in `original`, since its containers mount them."""
+    exported: frozenset[str] = frozenset()
+    """The templates that the writer's file holds as they were injected: they are its author's as a whole."""
 
     @cached_property
     def leader(self) -> Object | None:
@@ -114,6 +116,7 @@ class _Template:
     renamed: Renaming | None = None
     is_copy: bool = False
     mounted: frozenset[str] = frozenset()
+    is_exported: bool = False
 
     @property
     def held(self) -> Object:
@@ -146,7 +149,9 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         original = with_group(original, group)
     kept = {name: found for name, one in templates.items() if (found := _kept(one))}
     inner = {name: found for name, one in templates.items() if (found := _inner(one, before.put_on, name))}
-    return Reverted(original, edits, kept, inner, {name: one.mounted for name, one in templates.items()})
+    mounted = {name: one.mounted for name, one in templates.items()}
+    exported = frozenset(name for name, one in templates.items() if one.is_exported)
+    return Reverted(original, edits, kept, inner, mounted, exported)
 
 
 def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
@@ -185,8 +190,8 @@ def _template(
         return None
     held = template_of(file, name)
     sides = Sides(before.base[name], before.ours[name], template, held or None)
-    if is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
-        return _Template(sides, template, {})
+    if _is_exported(before, name, held) or (_is_withdrawn(live) and _holds_launch(sides)):
+        return _Template(sides, template, {}, is_exported=True)
     is_stored = template is before.base[name] and not held
     renamed = None if is_stored else _renamed(sides) or renamed
     if renamed:
@@ -264,7 +269,7 @@ def with_name(template: Object, old: str, name: str) -> Object:
     return {**template, "spec": {**spec, "containers": items}} if items else template
 
 
-def is_exported(before: Layer, name: str, file: Object) -> bool:
+def _is_exported(before: Layer, name: str, file: Object) -> bool:
     """Return whether a file holds labels of ours that were injected: its author exported the template."""
     base, ours, held = (
         mapping(mapping(one.get("metadata")).get("labels"))

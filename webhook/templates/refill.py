@@ -11,10 +11,10 @@ from typing import NamedTuple
 from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.group import LEADER, WORKER, group_of, template_of, with_group
+from webhook.overlay.group import LEADER, WORKER, group_of, with_group
 from webhook.overlay.patch import patch
 from webhook.overlay.record import NO_RECORD, Record
-from webhook.overlay.revert import NO_LAYER, Layer, Reverted, is_exported, layer, revert, without_mounted
+from webhook.overlay.revert import NO_LAYER, Layer, Reverted, layer, revert, without_mounted
 from webhook.templates.content import bypassed, content, key_of
 from webhook.templates.fill import FilledObject, fill
 
@@ -45,8 +45,7 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
     base, ours = below.base, below.ours
     if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
         base, ours = ({**one, LEADER: one[WORKER]} for one in (base, ours))
-    theirs = [name for name in base if is_exported(concerns, name, template_of(file, name))]
-    base = {name: one for name, one in base.items() if name not in theirs}
+    base = {name: one for name, one in base.items() if name not in found.exported}
     made = revert(found.original, replace(below, base=base, ours=ours), file)
     edits = found.edits if made.edits is None else made.edits
     return replace(made, original=without_mounted(made, below.put_on), edits=edits)

@@ -139,7 +139,7 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
     "the edits of a leader are lost": Broken(_replaced(fill, "_edits", _none), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
-    "an exported object is reverted": Broken(_replaced(refill, "is_exported", _never), 123),
+    "an exported object is reverted": Broken(_replaced(revert, "_is_exported", _never), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
     "a container stays without its image": Broken(_replaced(merge3, "_lost_image", _never), 795),
 }

@@ -27,6 +27,14 @@ HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
+    "the export of an object that was ejected before, beside another webhook": sequence(
+        File(refs="base", leader=Pod()),
+        APPLY,
+        Step("edit", "eject"),
+        Step(APPLY, "source", "hf://org/M1"),
+        Step(APPLY, EXPORT),
+        other="after",
+    ),
     "a list of ours that is emptied by hand, beside another webhook": sequence(
         File(skip="port,dns", source="s3://bucket/m"),
         CLIENT_SIDE,
