@@ -23,7 +23,7 @@ from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.api import api
 from sync.parts.desired import Desired, Refusal, combined, refusal_finding
 from sync.parts.gang import gang
-from sync.parts.routes import routes
+from sync.parts.routes import priority_path, routes
 from sync.parts.sets import SETS, sets
 from sync.snapshot import Snapshot
 
@@ -81,8 +81,10 @@ def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
     router = snapshot.value.router if snapshot.value else None
     if refusal.kind == API and router and router.ingress is not None:
         path, is_of_routes = f"spec.roles[{router.index}].ingress", True
-    elif refusal.kind in {API, OBJECTIVE.kind}:
+    elif refusal.kind == API:
         refusal = replace(refusal, retryable=True)
+    elif refusal.kind == OBJECTIVE.kind:
+        refusal, path, is_of_routes = replace(refusal, retryable=True), priority_path(snapshot), True
     found = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
     if is_of_routes or refusal.kind in ROUTES:
         return Desired(of_routes=found)

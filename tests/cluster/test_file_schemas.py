@@ -69,8 +69,13 @@ def invalid_to_api(status: Object | None, obj: Object) -> set[str]:
     return {
         one["field"]
         for one in causes
-        if one["field"] != "<nil>" and (one["reason"] == "FieldValueRequired" or steps_of(obj, one["field"]))
+        if one["field"] != "<nil>"
+        and one["reason"] != TWICE
+        and (one["reason"] == "FieldValueRequired" or steps_of(obj, one["field"]))
     }
+
+
+TWICE: Final = "FieldValueDuplicate"
 
 
 def is_added_later(one: Violation, kind: str) -> bool:
@@ -79,10 +84,17 @@ def is_added_later(one: Violation, kind: str) -> bool:
 
 
 def by_rules(status: Object | None) -> bool:
-    """Return whether rules of LWS's webhooks, or of metadata, refuse an object: no schema has them."""
+    """Return whether rules that our schemas do not have refuse an object.
+
+    They are those of LWS's webhooks, of metadata, of a whole spec (CEL), and of lists with keys, of which one
+    has a default.
+    """
     causes = (status or {}).get("details", {}).get("causes", [])
-    is_of_metadata = bool(causes) and all(one["field"].startswith("metadata") for one in causes)
-    return status is not None and ("admission webhook" in status["message"] or is_of_metadata)
+    beyond = [
+        one["field"].startswith("metadata") or one["field"] == "spec" or one["reason"] == TWICE
+        for one in causes
+    ]
+    return status is not None and ("admission webhook" in status["message"] or (bool(beyond) and all(beyond)))
 
 
 def related(one: str, others: set[str]) -> bool:

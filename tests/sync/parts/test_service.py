@@ -191,6 +191,15 @@ def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member
     assert said(without) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
 
 
+def test_a_refused_objective_is_reported_at_the_priority_beside_routes() -> None:
+    refusal = Refusal("FI870", "this cluster has no InferenceObjective", "InferenceObjective")
+
+    (finding,) = desired_state(snapshot(members=(decode(),)), SETTINGS, (refusal,)).of_routes
+
+    assert finding.error.path == "metadata.annotations[fusioninfer.io/priority]"
+    assert finding.error.severity == "warning"
+
+
 def test_an_old_volcano_removes_the_pod_group_only() -> None:
     refusal = Refusal("FI408", "too old", "PodGroup")
 
