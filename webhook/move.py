@@ -52,11 +52,11 @@ def engine_move(
         return obstacle
     template, leader = servers[0]
     port, count = known_port(leader) if leader else None, len(serving.ports) or 1
-    taken = {serving.supervisor}.union(*(one.ports.taken for one, _ in servers))
-    to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
     if port is None or not 0 < port <= HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
+    taken = {serving.supervisor, *range(port, port + count)}.union(*(one.ports.taken for one, _ in servers))
+    to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 
 

@@ -61,6 +61,7 @@ def codes(live: Object, old: Object | None = None) -> list[str]:
         (None, ["--port", "9000", "--model", "M"], ["--port", "8200", "--model", "M"]),
         (None, ["M", "--port=9000", "-tp", "8"], ["M", "--port=8200", "-tp", "8"]),
         (None, ["M", "--por=9000"], ["M", "--por=8200"]),
+        (None, ["M", "--port", "8200"], ["M", "--port", "8201"]),
         (None, ["M", "--port", "1", "--port", "2"], ["M", "--port", "1", "--port", "8200"]),
         (None, ["serve", "M"], ["serve", "M", "--port", "8200"]),
         (["vllm", "serve", "M"], None, ["vllm", "serve", "M", "--port", "8200"]),
