@@ -109,12 +109,13 @@ def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
     """Return the port of the flag, else the port named `http`, else the engine's default.
 
     A command that is not understood, or a port in a file, leaves that of a probe, or the first of the
-    container. `launches` are those that are read already.
+    container, or the default of the engine in the image. `launches` are those that are read already.
     """
     if engine is None:
         return DEFAULT_PORT
     known = next((one.command for one in launches if one.engine is engine), None)
-    command = known or read_command(engine.command, engine.args, read_image(engine.image))
+    image = read_image(engine.image)
+    command = known or read_command(engine.command, engine.args, image)
     flag, name = command.flags.last(PORT), command.started
     if name and flag is None and command.flags.last(CONFIG) is None:
         return engine.http or PRODUCTS[name].port
@@ -123,7 +124,8 @@ def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
     port = int(text) if is_size(text) and int(text) <= HIGHEST else 0
     first = 0 if name else next((port for port, _ in engine.ports), 0)
     probed = next(filter(None, (number(one.port) for one in engine.probes if one.handler == "httpGet")), 0)
-    return port or engine.http or probed or first or DEFAULT_PORT
+    default = PRODUCTS[image.engine].port if image.engine in PRODUCTS else DEFAULT_PORT
+    return port or engine.http or probed or first or default
 
 
 def _last_port(engine: Engine) -> str | None:

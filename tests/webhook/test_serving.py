@@ -71,9 +71,15 @@ def test_the_port_is_that_of_the_flag_or_of_the_engine(command: tuple[str, ...],
 
 
 VARIABLE: Final = ("vllm", "serve", "M", "--port", "$(PORT)")
+SGLANG: Final = "python3 -m sglang.launch_server --model-path M --nnodes 2 --node-rank"
+BRANCHES: Final = f"if [ $LWS_WORKER_INDEX = 0 ]; then {SGLANG} 0; else {SGLANG} $LWS_WORKER_INDEX; fi"
 PORTS: Final = [{"containerPort": 81}, {"containerPort": 82}]
 PODS: Final[dict[str, tuple[Object, int]]] = {
     "args alone": (pod(image="vllm/vllm-openai:v1", args=["--model", "M", "--port", "81"]), 81),
+    "a script with branches has the port of its image's engine": (
+        pod("sh", "-c", BRANCHES, image="lmsysorg/sglang:v0.5.9"),
+        30000,
+    ),
     "a literal variable": (pod(*VARIABLE, env=[{"name": "PORT", "value": "81"}]), 81),
     "an unknown port is that of the name http": (
         pod(*VARIABLE, ports=[{"containerPort": 6379}, {"name": "http", "containerPort": 81}]),
