@@ -239,8 +239,15 @@ def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[Fi
         where = "group" if size > 1 else "pod"
         used = f"{_shown(plan.leader, needed)}, the {where} requests {there}{better}"
         message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
-        fewer = f", or request {needed.accelerators}"
+        fewer = _fewer_pods(plan, needed, size) if size > 1 else f", or request {needed.accelerators}"
         yield FieldError(_first_size(plan.leader)[0], None, message + fewer, "FI501")
+
+
+def _fewer_pods(plan: LaunchPlan, needed: Sizes, size: int) -> str:
+    """Return the size of a group that the parallel sizes use as they are, if there is one."""
+    pods, rest = divmod(needed.accelerators, countable(plan.worker.engine) or 1)
+    is_smaller = not rest and 0 < pods < size and in_group(plan, pods) == needed.accelerators
+    return f", or set {LWT}.size to {pods}" if is_smaller else ""
 
 
 def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:

@@ -123,7 +123,7 @@ _NO_SIZES: Final = {
     "a parallel size that uses half of the group": Mistake(
         "FI501 engine.args[2]",
         "--tensor-parallel-size 8 = 8 accelerators, the group requests 16; use --tensor-parallel-size 8 "
-        "--pipeline-parallel-size 2, or request 8",
+        "--pipeline-parallel-size 2, or set spec.leaderWorkerTemplate.size to 1",
         args("org/M", "--tensor-parallel-size", "8"),
     ),
     "sizes that do not divide over the pods": Mistake(
