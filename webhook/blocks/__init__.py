@@ -50,8 +50,8 @@ def _template(
 ) -> tuple[Template, list[BlockArguments]]:
     """Return a template with what the blocks write, and that."""
     if template.engine is None:
-        cause = f"{template.path} has no known engine container, which {ENGINE_CONTAINER} would name"
-        return template, [block.unfilled(cause) for block in blocks]
+        cause = f"{template.path} has no known engine container"
+        return template, [block.unfilled(cause, f"name it in {ENGINE_CONTAINER}") for block in blocks]
     launch = read_launch(template, template.engine, settings.engines)
     engine = launch.command.engine
     if not engine:

@@ -50,9 +50,9 @@ class Block:
     code: str = "FI116"
     """The code of the finding where nothing can be added."""
 
-    def unfilled(self, cause: str) -> BlockArguments:
-        """Return that the block adds nothing, and why."""
-        message = f"{cause}: write its flags there yourself"
+    def unfilled(self, cause: str, remedy: str = "write its flags there yourself") -> BlockArguments:
+        """Return that the block adds nothing, why, and what to do."""
+        message = f"{cause}: {remedy}"
         return BlockArguments(findings=(FieldError(path(self.key), None, message, self.code),))
 
 

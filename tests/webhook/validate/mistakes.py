@@ -902,6 +902,11 @@ _MODEL: Final = {
     ),
 }
 _PARALLELISM: Final = {
+    "parallelism of an engine that nothing names": Mistake(
+        "FI116 note:parallelism",
+        "has no known engine container: name it in fusioninfer.io/engine-container",
+        annotated(lws(worker=template(container("a"), container("b"))), parallelism="tensor=8"),
+    ),
     "a name of parallelism misspelt": Mistake(
         "FI115 note:parallelism",
         "tensr is not a kind of parallelism; did you mean tensor?",
