@@ -234,7 +234,8 @@ def _reason(launch: Launch) -> tuple[str, str]:
         return "FI519", f"{PRODUCTS[engine].title} is not started over pods, each runs it alone; {others}"
     command = launch.engine.command
     at = behind_prefixes(command)
-    name = (command[at] if at < len(command) else launch.image.repository).rpartition("/")[2][:SHOWN]
+    word = command[at] if at < len(command) else launch.image.repository
+    name = (word if len(word.split()) > 1 else word.rpartition("/")[2])[:SHOWN]
     cause = name if command else f"there is no command, and the entrypoint of the image {name}"
     example = PRODUCTS[launch.image.engine or "vllm"].command
     return "FI517", f"{cause} is not known to start an engine; set command, for example {example}, {_SILENCE}"

@@ -317,7 +317,9 @@ _NOT_STARTED: Final = {
         command("trtllm-serve", "org/M"),
     ),
     "the whole command in one item": Mistake(
-        "FI517 engine.command", "M is not known to start an engine", command("vllm serve org/M")
+        "FI517 engine.command",
+        "left as it is: vllm serve org/M is not known to start an engine; set command, for example [vllm",
+        command("vllm serve org/M"),
     ),
     "a script of the image": Mistake(
         "FI517 engine.command",
