@@ -119,6 +119,7 @@ def _follow(source: CertificateDirectory, now: datetime) -> Reload | None:
     if source.served is None or source.served.content != content:
         source.served = _checked(where, content, source.names, now)
         return Reload("loaded", f"valid until {source.served.not_after.isoformat()}")
+    source.reported = None  # an error that was reported is over: the next one like it is another one
     return None
 
 

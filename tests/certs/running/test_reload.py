@@ -254,6 +254,21 @@ async def test_an_invalid_pair_does_not_replace_a_valid_one(
     assert reload.poll(source, NOW) is None, "an error is reported once"
 
 
+@pytest.mark.parametrize("harm", [mismatched, removed])
+def test_an_error_that_comes_again_after_the_served_pair_is_reported_again(
+    source: reload.CertificateDirectory, harm: Callable[[Path], None]
+) -> None:
+    """Alerts count the reports of refused pairs."""
+    valid = pair()
+    put(source, valid)
+    harm(source.directory)
+    before = polled(source)
+    put(source, valid)
+    harm(source.directory)
+
+    assert (bool(before), polled(source)) == (True, before)
+
+
 def test_a_pair_is_served_once_it_is_valid(source: reload.CertificateDirectory) -> None:
     premature(source.directory)
     reload.poll(source, NOW)
