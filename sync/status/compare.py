@@ -12,12 +12,14 @@ _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\
 
 OPTIONAL: Final = ("url", "addresses", "appliedTemplates")
 """Fields that a status may lack."""
+OURS: Final = frozenset({*CONDITIONS, "Progressing"})
+"""The types of condition that the controller writes, or wrote in an earlier release."""
 
 
 def differs(desired: Object, before: Object) -> bool:
     """Return whether a status differs from the stored one; other writers' types of condition do not count."""
     stored = {key: before.get(key) for key in (*desired, *OPTIONAL) if key in before}
-    conditions = {kind: one for kind, one in by_type(before).items() if kind in CONDITIONS}
+    conditions = {kind: one for kind, one in by_type(before).items() if kind in OURS}
     return desired | {"conditions": by_type(desired)} != stored | {"conditions": conditions}
 
 

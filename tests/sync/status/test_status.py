@@ -67,6 +67,13 @@ def test_conditions_of_other_writers_change_nothing() -> None:
     )
 
 
+def test_a_condition_of_an_earlier_release_is_removed_though_nothing_else_changes() -> None:
+    before = status(seen(), {}, NOW)
+    earlier = {"type": "Progressing", "status": "True", "reason": "ReplicasNotReady"}
+
+    assert differs(status(seen(), before, LATER), before | {"conditions": [*before["conditions"], earlier]})
+
+
 def test_without_its_times_only_a_changed_status_differs() -> None:
     assert without_times(status(SHORT, {}, LATER)) == without_times(status(SHORT, {}, NOW))
     assert without_times(status(SHORT, {}, NOW)) != without_times(status(seen(), {}, NOW))
