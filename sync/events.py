@@ -84,7 +84,7 @@ class Event:
     told: int = 0
     """A hash of the message that was written last."""
     tries: int = 0
-    """Writes, with those that failed."""
+    """Writes, with those that failed, but not that a finding persists: no other message waits for that."""
     at: float = 0.0
     """When it was written last, or when the finding ended."""
 
@@ -118,6 +118,7 @@ class Event:
             is_answered = isinstance(error, ApiError)
             log.warning("event not written", reason=self.latest.reason, error=logged(error))
         else:
+            self.tries -= bool(self.latest.name) and told == self.told
             self.told, delay = told, REPEAT if self.latest.name else delay
         self.tries, self.at = self.tries + 1, time.monotonic()
         self.due = self.at + delay

@@ -1,5 +1,6 @@
 """Events about what happened: one for what repeats, few at once, and none that anything waits for."""
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -8,7 +9,7 @@ from intent import Object
 from kube.client import ApiError
 from kube.request import Request
 from sync import events
-from sync.events import BURST, MOST, REPEAT, Occurrence, ServiceEvents
+from sync.events import AGAIN, BURST, MOST, REPEAT, Occurrence, ServiceEvents
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -165,6 +166,22 @@ async def test_a_finding_is_written_once_it_has_lasted_and_again_while_it_persis
     await recorder.record(sent, [FOUND])
 
     assert (counts(sent), [one.verb for one in sent]) == ([1, 2], ["create", "patch"])
+
+
+async def test_a_new_message_of_a_finding_that_has_long_persisted_is_written_soon(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+    for _ in range(10):
+        await recorder.record(sent, [FOUND])
+        clock.now += REPEAT
+    await recorder.record(sent, [FOUND])
+    before = len(sent)
+
+    wait = await recorder.record(sent, [replace(FOUND, message="another")])
+    clock.now += wait or 0.0
+    await recorder.record(sent, [replace(FOUND, message="another")])
+
+    assert (before, len(sent)) == (10, 11)
+    assert wait == pytest.approx(2 * AGAIN)
 
 
 async def test_a_finding_that_passes_at_once_is_not_written(clock: Clock) -> None:
