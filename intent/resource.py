@@ -4,7 +4,6 @@ The API server refuses the same values, and the same unknown fields where valida
 kubectl. Rules that no schema has, those of labels and of LWS's webhooks, are for a dry run.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -41,8 +40,6 @@ class FileKind:
     """The schema of its spec."""
     defaulted: frozenset[str] = frozenset()
     """Required fields that a mutating webhook sets before the schema is checked."""
-    is_all_or_nothing: bool = False
-    """Whether nothing can be read of an object with a value of the wrong type."""
     needs_spec: bool = False
     """Whether an object without a spec is refused by its schema alone."""
 
@@ -55,13 +52,6 @@ class FileKind:
     def source(self) -> str:
         """The release that defines the kind, for messages."""
         return self.spec().source or self.api_version
-
-    def place_of(self, path: str, name: str) -> str:
-        """Return the path of an object that may have a field of this name, near a path; empty for none."""
-        fields = {"metadata": schemas()[OBJECT_META].root, "spec": self.spec().root}
-        place = nearest_place({"properties": fields}, path, name)
-        positions = iter(re.findall(r"\[[0-9]+\]", path))
-        return re.sub(r"\[\]", lambda _: next(positions, "[]"), place)
 
 
 def kind_of(obj: Object) -> FileKind | None:
@@ -113,42 +103,7 @@ KINDS: Final = (
     FileKind(
         *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", partial(with_later_fields, DISAGGREGATED_SET)),
     ),
-    FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(crd), is_all_or_nothing=True),
+    FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(crd)),
     FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(template_crd), needs_spec=True),
 )
 """The kinds that are checked in files."""
-
-
-# --- misplaced fields ---------------------------------------------------------------------------------
-
-DEEP: Final = 7
-"""How deep a misplaced field is looked for."""
-
-
-def nearest_place(root: Object, path: str, name: str) -> str:
-    """Return the path of an object with a field of this name, below, above or beside the one at `path`.
-
-    One level below comes first: there the indentation is wrong by one level only.
-    """
-    here = re.sub(r"\[[0-9]+\]", "[]", path.removesuffix(name).rstrip("."))
-    near = [one for one in _objects_with(root, name, "", DEEP) if one and one != here and _is_near(one, here)]
-    levels = {one: one.count(".") - here.count(".") for one in near}
-    return min(near, key=lambda one: (abs(levels[one]) or 2, levels[one] <= 0), default="")
-
-
-def _is_near(one: str, other: str) -> bool:
-    """Return whether one path is above the other, or both have the same parent."""
-    same_parent = one.rpartition(".")[0] == other.rpartition(".")[0]
-    return not other or same_parent or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _objects_with(node: Object, name: str, path: str, depth: int) -> Iterator[str]:
-    fields = node.get("properties", {})
-    if name in fields:
-        yield path
-    if not depth:
-        return
-    for key, below in fields.items():
-        yield from _objects_with(below, name, f"{path}.{key}" if path else key, depth - 1)
-    if "items" in node:
-        yield from _objects_with(node["items"], name, f"{path}[]", depth)

@@ -8,14 +8,13 @@ The ranges of formats are checked too, which the API server leaves to Go's types
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from catalog.schemas import SINCE
 from intent import Object, quantity
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
-from intent.shapes import EMPTY
 
 Violations = Iterator["Violation"]
 
@@ -39,27 +38,20 @@ class Violation:
     """The fields that the schema knows there."""
     since: str = ""
     """The release that has the field first, if it is later than the schema's; then nothing is wrong."""
-    schema: Object = field(default_factory=dict, compare=False)
-    """The schema of the field; empty for an unknown one."""
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether the value of a known field is invalid."""
-        return not (self.unknown or self.since)
 
 
 def violations(value: Any, schema: Object, path: str) -> Violations:
     """Yield the violations by a value at a path."""
     name, fits, below = _kind(schema)
     if not fits(value):
-        yield _wrong(path, value, f"must be {name}", schema)
+        yield _wrong(path, value, f"must be {name}")
         return
     yield from _limits(value, schema, path)
     yield from below(value, schema, path)
 
 
-def _wrong(path: str, value: Any, message: str, schema: Object = EMPTY) -> Violation:
-    return Violation(path, None if isinstance(value, dict | list) else value, message, schema=schema)
+def _wrong(path: str, value: Any, message: str) -> Violation:
+    return Violation(path, None if isinstance(value, dict | list) else value, message)
 
 
 # --- limits -------------------------------------------------------------------------------------------
@@ -70,7 +62,7 @@ def _limits(value: Any, schema: Object, path: str) -> Violations:
     for key, limit in {**_DEFAULTS.get(schema.get("type", ""), {}), **schema}.items():
         fits, message = LIMITS.get(key, _NO_LIMIT)
         if not fits(value, limit):
-            yield _wrong(path, value, message(limit), schema)
+            yield _wrong(path, value, message(limit))
             return
 
 

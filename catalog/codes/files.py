@@ -7,7 +7,7 @@ from catalog.codes.code import Code, Error, Warn
 ROWS: Final[dict[str, Code]] = {
     "FI920": Error(
         "unknown field",
-        "use the name or the place in the message, or remove the field",
+        "use the name in the message, move the field to its place, or remove it",
         "a field is misspelt, misplaced, or of a later release; the API server drops or refuses it",
     ),
     "FI921": Error(

@@ -1,13 +1,14 @@
 """One document, checked as admission checks it, and the LeaderWorkerSets that a controller makes of it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import NONE, Library, seen_by
 from fusioninfer.lint.paths import is_at_or_below
-from fusioninfer.lint.shape import INVALID, REQUIRED, UNKNOWN, CheckedShape, errors, read_shape, value_hint
+from fusioninfer.lint.shape import INVALID, violated
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -21,10 +22,6 @@ from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
 VERSION: Final = "FI922"
-WRONG_TYPE: Final = "FI701"
-"""Of a field of an InferenceService."""
-OF_SERVICES: Final = {UNKNOWN: "FI702", INVALID: WRONG_TYPE}
-"""The codes of InferenceServices."""
 Written = Callable[[FieldError], FieldError]
 """Returns a finding with the path that the author of the document wrote."""
 
@@ -60,19 +57,9 @@ def checked(document: Document, settings: Settings, templates: Library = NONE) -
     kind = kind_of(document.object)
     if kind is None:
         return Checked(document, (), (CheckedObject(document.object),))
-    shape = read_shape(document.object, kind)
-    parts, service = _parts(shape, kind)
-    found = [*_version(document.object, kind), *_findings(document.object, shape, kind, settings, templates)]
-    return Checked(document, tuple(_distinct(found)), parts, service)
-
-
-def _distinct(found: list[FieldError]) -> Iterator[FieldError]:
-    """Leave out what is said twice, and what is below an absent field."""
-    absent = tuple(one.path for one in found if one.message == REQUIRED)
-    for at, one in enumerate(found):
-        is_below = any(one.path != path and is_at_or_below(one.path, path) for path in absent)
-        if not is_below and one not in found[:at]:
-            yield one
+    parts, service = _parts(document.object, kind)
+    found = (*_version(document.object, kind), *_findings(document.object, kind, settings, templates))
+    return Checked(document, found, parts, service)
 
 
 def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
@@ -83,40 +70,21 @@ def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
         )
 
 
-def _findings(
-    obj: Object, shape: CheckedShape, kind: FileKind, settings: Settings, templates: Library
-) -> Iterator[FieldError]:
-    """Yield the findings about the shape, and those of admission; about one path only one error."""
-    admitted = [
-        replace(one, path=shape.as_written(one.path)) for one in _admitted(shape.meant, settings, templates)
-    ]
-    about_shape = list(errors(shape, kind))
-    if kind.name == INFERENCE_SERVICE:
-        about_shape = list(_unread(about_shape, shape))
-        supplied = {meant for meant, _ in shape.renamed}
-        first = [one for one in _admitted(obj, settings, templates) if one.path not in supplied]
-        known = {one.path for one in first if one.severity == "error"}
-        admitted = [*first, *(one for one in admitted if one not in first and one.path not in known)]
-    hints = {one.path: value_hint(one) for one in shape.violations if one.is_wrong}
-    reported = {one.path for one in admitted if one.severity == "error"}
-    yield from (one for one in about_shape if one.path not in reported)
-    for one in admitted:
-        if one.code == WRONG_TYPE:
-            yield replace(one, message=one.message + hints.get(one.path, ""))
-        elif one.severity == "error" or one.path not in hints:
-            yield one
+def _findings(obj: Object, kind: FileKind, settings: Settings, templates: Library) -> Iterator[FieldError]:
+    """Yield the findings about the shape; then those of admission, which sees no value that is refused.
 
-
-def _unread(found: list[FieldError], shape: CheckedShape) -> Iterator[FieldError]:
-    """Yield the findings about what the reader of InferenceServices does not look into.
-
-    That is the metadata, and what is in a misspelt field.
+    Admission itself reports the shape of an InferenceService, but for the metadata.
     """
-    for one in found:
-        if is_at_or_below(one.path, "metadata"):
-            yield one
-        elif any(is_at_or_below(one.path, written) for _, written in shape.renamed):
-            yield replace(one, code=OF_SERVICES[one.code])
+    shape = list(violated(obj, kind))
+    if kind.name == INFERENCE_SERVICE:
+        admitted = list(_admitted(obj, settings, templates))
+        known = {one.path for one in admitted}
+        yield from (one for one in shape if one.path not in known and is_at_or_below(one.path, "metadata"))
+        yield from admitted
+        return
+    yield from shape
+    if not any(one.code == INVALID for one in shape):
+        yield from _admitted(obj, settings, templates)
 
 
 def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[FieldError]:
@@ -137,33 +105,23 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
             yield late
 
 
-def _written(shape: CheckedShape) -> Written:
-    return lambda error: replace(error, path=shape.as_written(error.path))
-
-
-def _parts(
-    shape: CheckedShape, kind: FileKind
-) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:
-    """Return the LeaderWorkerSets that a document becomes, and the InferenceService that can be read."""
-    written = _written(shape)
-    if kind.name == lws.KIND:
-        return (CheckedObject(shape.meant, written),), None
+def _parts(obj: Object, kind: FileKind) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:
+    """Return the LeaderWorkerSets that an object becomes, and the InferenceService that can be read."""
     if kind.name == disaggregatedset.KIND:
-        return tuple(_of_roles(shape.meant, written)), None
-    if kind.name == INFERENCE_TEMPLATE:
-        return (CheckedObject(shape.meant, written),), None
-    service, found = read(shape.meant)
-    if service is None or any(error.severity == "error" for error in found):
-        return (CheckedObject(shape.meant, written),), None
-    return tuple(_of_service(service, written)), service
+        return tuple(_of_roles(obj)), None
+    if kind.name == INFERENCE_SERVICE:
+        service, found = read(obj)
+        if service is not None and all(error.severity != "error" for error in found):
+            return tuple(_of_service(service)), service
+    return (CheckedObject(obj),), None
 
 
-def _of_roles(obj: Object, written: Written) -> Iterator[CheckedObject]:
+def _of_roles(obj: Object) -> Iterator[CheckedObject]:
     for index, made in disaggregatedset.leader_worker_sets(obj):
-        part = CheckedObject(made, lambda error, at=index: written(disaggregatedset.at_role(error, at)))  # type: ignore[misc] # bound
-        yield replace(part, is_copy="." in lws.read_revision(labels(made)))
+        is_copy = "." in lws.read_revision(labels(made))
+        yield CheckedObject(made, partial(disaggregatedset.at_role, index=index), is_copy)
 
 
-def _of_service(service: InferenceServiceIntent, written: Written) -> Iterator[CheckedObject]:
+def _of_service(service: InferenceServiceIntent) -> Iterator[CheckedObject]:
     for role, made in zip(service.roles, leader_worker_sets(service), strict=True):
-        yield CheckedObject(made, lambda error, of=role: written(authored(error, service, of)))  # type: ignore[misc] # bound
+        yield CheckedObject(made, partial(authored, service=service, role=role))

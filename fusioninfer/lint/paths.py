@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, Final
 
-from intent import Object
 from intent.tree import LIST_KEYS, name_of
 
 Step = str | int
@@ -18,12 +17,6 @@ _ENDS: Final = ("", ".", "[")
 def known_steps(value: Any, path: str) -> tuple[Step, ...]:
     """Return the steps of a path down to the field, or to its nearest parent if the field is absent."""
     return _walk(value, path)[0]
-
-
-def steps_of(value: Any, path: str) -> tuple[Step, ...] | None:
-    """Return the steps of a path; None if the object has no such field."""
-    found, rest = _walk(value, path)
-    return None if rest else found
 
 
 def positioned(path: str, obj: Any) -> str:
@@ -77,36 +70,3 @@ def _forms(step: Step, below: Any, above: Step) -> tuple[str, ...]:
 def is_at_or_below(path: str, above: str) -> bool:
     """Return whether a path is that of a field, or of a part of it."""
     return path.startswith(above) and path[len(above) :][:1] in _ENDS
-
-
-def with_value(obj: Object, steps: tuple[Step, ...], value: Any) -> Object:
-    """Return a copy of an object with another value at an existing place."""
-    changed: Object = _with(obj, steps, value)
-    return changed
-
-
-def _with(node: Any, steps: tuple[Step, ...], value: Any) -> Any:
-    if not steps:
-        return value
-    step, *below = steps
-    if isinstance(node, list):
-        return [_with(one, tuple(below), value) if at == step else one for at, one in enumerate(node)]
-    return {key: _with(one, tuple(below), value) if key == step else one for key, one in node.items()}
-
-
-def value_at(obj: Any, steps: tuple[Step, ...]) -> Any:
-    """Return the value at an existing place."""
-    for step in steps:
-        obj = obj[step]
-    return obj
-
-
-def with_field(obj: Object, path: str, name: str, value: Any) -> Object | None:
-    """Return a copy with one more field in the object at a path, made if absent; None if not possible."""
-    steps, rest = _walk(obj, path)
-    above = value_at(obj, steps)
-    if not isinstance(above, dict) or "[" in rest or (name in above and not rest):
-        return None
-    for step in reversed([one for one in rest.split(".") if one]):
-        name, value = step, {name: value}
-    return with_value(obj, steps, {**above, name: value})

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from fusioninfer.lint.paths import steps_of
+from fusioninfer.lint.paths import known_steps
 from intent import Object
 from intent.disaggregatedset import KIND as DISAGGREGATED_SET
 from intent.lws import KIND as LWS
@@ -71,11 +71,16 @@ def invalid_to_api(status: Object | None, obj: Object) -> set[str]:
         for one in causes
         if one["field"] != "<nil>"
         and one["reason"] != TWICE
-        and (one["reason"] == "FieldValueRequired" or steps_of(obj, one["field"]))
+        and (one["reason"] == "FieldValueRequired" or exists(obj, one["field"]))
     }
 
 
 TWICE: Final = "FieldValueDuplicate"
+
+
+def exists(obj: Object, field: str) -> bool:
+    """Return whether an object has a field."""
+    return known_steps(obj, field) != known_steps(obj, field.rpartition(".")[0])
 
 
 def is_added_later(one: Violation, kind: str) -> bool:

@@ -6,7 +6,6 @@ import pytest
 
 from intent import Object
 from intent.resource import KINDS, kind_of, violations_of
-from intent.schema import Violation
 from tests.builders.lws import changed, lws
 
 ROLE: Final[Object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [{"name": "a"}]}}}}
@@ -64,30 +63,3 @@ def test_metadata_of_any_type_is_read(value: Any) -> None:
     obj = {**lws(), "metadata": value}
 
     assert [path.partition(".")[0] for path, _ in found(obj)][:1] == ["metadata"]
-
-
-def test_a_misplaced_field_has_the_nearest_place() -> None:
-    kind = kind_of(lws())
-    assert kind is not None
-
-    pods = f"{GROUP}.workerTemplate.spec"
-    places = {
-        "spec.size": GROUP,
-        f"{GROUP}.replicas": "spec",
-        f"{GROUP}.workerTemplate.containers": f"{GROUP}.workerTemplate.spec",
-        "containers": f"{GROUP}.leaderTemplate.spec",
-        f"{pods}.containers[1].limits": f"{pods}.containers[1].resources",
-        "labels": "metadata",
-        "spec.zzz": "",
-    }
-    assert {path: kind.place_of(path, path.rpartition(".")[2]) for path in places} == places
-
-
-def test_a_violation_of_the_schema_names_its_schema() -> None:
-    kind = kind_of(lws())
-    assert kind is not None
-
-    (one,) = violations_of(changed(lws(), "spec.replicas", "1"), kind)
-
-    assert one == Violation("spec.replicas", "1", "must be a whole number")
-    assert one.schema["type"] == "integer"

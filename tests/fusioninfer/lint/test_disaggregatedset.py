@@ -238,7 +238,7 @@ def test_fields_of_a_later_release_only_warn_and_are_checked() -> None:
         ("FI921", "spec.slices"),
         ("FI920", "spec.placementPolicy.spreading"),
     ]
-    assert made.found[2].error.message == "unknown field; LWS 0.10 has none of this name"
+    assert made.found[2].error.message == "unknown field; sigs.k8s.io/lws v0.9.0 has no such field here"
 
 
 def test_a_misspelt_field_of_a_later_release_is_an_error_with_the_right_name() -> None:
@@ -248,7 +248,6 @@ def test_a_misspelt_field_of_a_later_release_is_an_error_with_the_right_name() -
     assert (first.code, first.path, first.message) == (
         *("FI920", "spec.slice", "unknown field; did you mean slices?"),
     )
-    assert later(made) == ["spec.slice"]
 
 
 def test_what_is_found_is_said_of_one_slice() -> None:

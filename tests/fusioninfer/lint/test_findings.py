@@ -15,7 +15,7 @@ from catalog.codes import files
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.offline import Composition
 from intent.settings import Settings
-from tests.builders.isvc import isvc, router, worker
+from tests.builders.isvc import isvc, worker
 from tests.builders.mistakes import BASES as BASES_OF_MISTAKES
 from tests.builders.mistakes import mistaken
 
@@ -104,16 +104,6 @@ def test_a_whole_number_may_have_a_fraction_or_an_exponent(tmp_path: Path, numbe
     assert found.objects[0]["spec"]["leaderWorkerTemplate"]["size"] == 2
 
 
-def test_a_number_of_an_enumeration_as_a_text_has_no_suggestion(tmp_path: Path) -> None:
-    redirect = {"type": "RequestRedirect", "requestRedirect": {"statusCode": "302"}}
-    route = {"parentRefs": [{"name": "g"}], "rules": [{"filters": [redirect]}]}
-
-    found = composed(tmp_path, a=yaml.safe_dump(isvc(worker(), router(httproute=route)))).found
-
-    (about,) = [one.error for one in found if one.error.path.endswith("statusCode")]
-    assert about.message == "must be a whole number"
-
-
 def test_a_template_needs_a_spec(tmp_path: Path) -> None:
     kind = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceTemplate"}
 
@@ -190,34 +180,18 @@ def test_a_kustomization_is_no_object(tmp_path: Path) -> None:
     assert [one for one in made.objects if "resources" in one] == []
 
 
-def test_a_misspelt_template_does_not_hide_what_is_in_it(tmp_path: Path) -> None:
-    text = GOOD.replace("workerTemplate", "wokerTemplate").replace('"4"', '"16"')
+def test_an_unknown_field_hides_no_finding_of_admission(tmp_path: Path) -> None:
+    text = GOOD.replace("restartPolicy", "restartPolcy").replace('"4"', '"16"')
 
-    found = [(one.line, one.error.code, one.error.path) for one in composed(tmp_path, a=text).found]
+    found = [(one.line, one.error.code) for one in composed(tmp_path, a=text).found]
 
-    template = "spec.leaderWorkerTemplate.wokerTemplate"
-    assert found == [(12, "FI920", template), (17, "FI307", f"{template}.spec.containers[0].args[3]")]
-
-
-def test_a_misspelt_field_of_a_role_does_not_hide_what_is_in_it(tmp_path: Path) -> None:
-    text = SET.replace("containers:", "contaners:", 1).replace(
-        'image: "vllm', 'args: [--tensor-parallel-size, "9"], image: "vllm', 1
-    )
-
-    found = {(one.error.code, one.error.path) for one in composed(tmp_path, a=text).found}
-
-    at = "spec.roles[0].spec.leaderWorkerTemplate.workerTemplate.spec.contaners"
-    assert ("FI920", at) in found
-    assert any(path.startswith(f"{at}[0].args") for _, path in found)
+    assert found == [(11, "FI920"), (17, "FI307")]
 
 
-def test_a_field_in_the_wrong_place_does_not_hide_what_is_in_it(tmp_path: Path) -> None:
-    text = GOOD.replace("    size: 2\n", "").replace("  replicas: 1", "  size: 4")
+def test_of_a_value_that_is_refused_nothing_else_is_concluded(tmp_path: Path) -> None:
+    text = GOOD.replace("[--model, m,", "[--model, 1,").replace('"4"', '"16"')
 
-    found = [(one.line, one.error.code, one.error.path) for one in composed(tmp_path, a=text).found]
-
-    assert found[0] == (8, "FI920", "spec.size")
-    assert "FI501" in {code for _, code, _ in found}  # of 4 pods, 2 are used
+    assert [one.error.code for one in composed(tmp_path, a=text).found] == ["FI921"]
 
 
 def test_two_roles_with_one_name_are_two_roles(tmp_path: Path) -> None:
@@ -228,10 +202,10 @@ def test_two_roles_with_one_name_are_two_roles(tmp_path: Path) -> None:
     assert (codes.count("FI923"), codes.count("FI539"), codes.count("FI410")) == (1, 2, 0)
 
 
-def test_what_is_below_an_absent_field_is_not_reported(tmp_path: Path) -> None:
+def test_an_object_without_a_spec_lacks_what_is_required_in_it(tmp_path: Path) -> None:
     text = GOOD[: GOOD.index("spec:")]
 
-    assert [one.error.path for one in composed(tmp_path, a=text).found] == ["spec"]
+    assert [one.error.path for one in composed(tmp_path, a=text).found] == ["spec.leaderWorkerTemplate"]
 
 
 SERVICE: Final = """\
@@ -252,14 +226,6 @@ spec:
           args: [--model, m, --tensor-parallel-size, "16"]
           resources: {limits: {nvidia.com/gpu: 4}}
 """
-
-
-def test_a_misspelt_field_in_a_misspelt_field_of_a_service_is_reported(tmp_path: Path) -> None:
-    text = SERVICE.replace("wroker", "worker").replace("containers", "contaners")
-
-    found = {(one.error.code, one.error.path) for one in composed(tmp_path, a=text).found}
-
-    assert ("FI702", "spec.roles[0].tempalte.spec.contaners") in found
 
 
 @pytest.mark.slow
