@@ -16,7 +16,6 @@ import msgspec
 
 from intent import Object
 from intent.annotations import EXPANSION
-from intent.read import NOTHING
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
@@ -123,19 +122,6 @@ def _launches(lws: Object, fields: Collection[str] = (LEADER, WORKER)) -> list[O
 def expanded(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
     """Return the object as /mutate leaves it. The patch has the same result (tests/laws)."""
     return change(live, state(live, None, templates), settings)
-
-
-def foreseen(live: Object, settings: Settings = DEFAULTS, templates: Templates | None = None) -> Object:
-    """Return the object as /mutate would leave it without its refused annotations, to compare it with others.
-
-    Where other fields are wrong, or the service itself, it stays as it is.
-    """
-    write_state = state(live, None, templates)
-    reading = write_state.write.reading if isinstance(write_state, Invalid) else NOTHING
-    is_whole = all(one.path.startswith("metadata.annotations[") for one in reading.errors)
-    if isinstance(write_state, Invalid) and reading.intent is not None and is_whole:
-        write_state = Fresh(write_state.write, reading.intent)
-    return change(live, write_state, settings)
 
 
 def change(

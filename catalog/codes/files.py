@@ -22,7 +22,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI923": Error(
         "two documents are the same object",
-        "keep one of the two, or give each its own metadata.name",
+        "keep one of the two, or give each its own metadata.name: only the first is checked",
         "the document was copied without a new name, or both the input and the output of a tool are given",
     ),
     "FI924": Warn(

@@ -55,9 +55,9 @@ class Checked:
 def checked(document: Document, settings: Settings, templates: Library = NONE) -> Checked:
     """Check a document. Objects of other kinds have no findings."""
     kind = kind_of(document.object)
+    parts, service = parts_of(document.object)
     if kind is None:
-        return Checked(document, (), (CheckedObject(document.object),))
-    parts, service = _parts(document.object, kind)
+        return Checked(document, (), parts)
     found = (*_version(document.object, kind), *_findings(document.object, kind, settings, templates))
     return Checked(document, found, parts, service)
 
@@ -105,11 +105,15 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
             yield late
 
 
-def _parts(obj: Object, kind: FileKind) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:
-    """Return the LeaderWorkerSets that an object becomes, and the InferenceService that can be read."""
-    if kind.name == disaggregatedset.KIND:
+def parts_of(obj: Object) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:
+    """Return the LeaderWorkerSets that an object becomes, and the InferenceService that can be read.
+
+    An object of another kind, and an InferenceService that cannot be read, is returned as it is.
+    """
+    kind = kind_of(obj)
+    if kind is not None and kind.name == disaggregatedset.KIND:
         return tuple(_of_roles(obj)), None
-    if kind.name == INFERENCE_SERVICE:
+    if kind is not None and kind.name == INFERENCE_SERVICE:
         service, found = read(obj)
         if service is not None and all(error.severity != "error" for error in found):
             return tuple(_of_service(service)), service

@@ -102,25 +102,11 @@ IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) 
 """The kinds of other systems that `fusioninfer import` reads."""
 
 
-def is_of_another_system(obj: Object) -> bool:
-    """Return whether an object is a service of another system."""
-    return text(obj.get("kind")) in {*IMPORTED, INFERENCE_SERVICE}
-
-
 def unchecked(obj: Object) -> FieldError:
     """FI931: an object is not checked, and no other one of the files is."""
-    kind = text(obj.get("kind"))
-    if kind in IMPORTED:
-        message = "nothing in the files is checked; fusioninfer import reads this kind and writes ours"
-    elif kind == INFERENCE_SERVICE:
-        message = (
-            f"is another system's, and nothing in the files is checked; write one of {GROUP}/v1alpha1: "
-            "fusioninfer import reads LLMInferenceService, not this kind"
-        )
-    else:
-        names = ", ".join(one.name for one in KINDS)
-        message = f"nothing in the files is checked: they have none of {names}"
-    return FieldError("kind", kind, message, NOT_CHECKED)
+    names = ", ".join(f"{one.name}.{one.group}" for one in KINDS)
+    message = f"nothing in the files is checked: they have none of {names}"
+    return FieldError("kind", text(obj.get("kind")), message, NOT_CHECKED)
 
 
 def _is_for_us(obj: Object) -> bool:

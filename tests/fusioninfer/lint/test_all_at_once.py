@@ -93,34 +93,15 @@ def test_a_chat_template_is_no_expression_of_helm(tmp_path: Path) -> None:
     assert "FI933" not in validated(tmp_path, lws().replace("org/M,", f"org/M, {template},"))[1]
 
 
-@pytest.mark.parametrize(
-    ("documents", "said"),
-    [
-        ((DEPLOYMENT,), "nothing in the files is checked: they have none of"),
-        (
-            (DEPLOYMENT, KSERVE),
-            'a.yaml:6: warning: kind: Invalid value: "InferenceService": is another system\'s',
-        ),
-        ((KSERVE.replace("Inf", "LLMInf"),), "fusioninfer import reads this kind"),
-    ],
-)
-def test_files_in_which_nothing_is_checked_are_reported(
-    tmp_path: Path, documents: tuple[str, ...], said: str
-) -> None:
+@pytest.mark.parametrize("documents", [(DEPLOYMENT,), (DEPLOYMENT, KSERVE)])
+def test_files_in_which_nothing_is_checked_are_reported(tmp_path: Path, documents: tuple[str, ...]) -> None:
     code, output = validated(tmp_path, *documents, fail=True)
 
-    assert (code, said in output) == (1, True), output
+    assert (code, "nothing in the files is checked: they have none of" in output) == (1, True), output
 
 
 def test_other_objects_beside_a_checked_one_are_skipped(tmp_path: Path) -> None:
     assert validated(tmp_path, DEPLOYMENT, lws(), KSERVE, fail=True)[0] == 0
-
-
-def test_an_unknown_annotation_does_not_hide_that_a_role_is_missing(tmp_path: Path) -> None:
-    output = validated(tmp_path, lws(component_type="prefiller", colour="red"))[1]
-
-    assert "FI102" in output
-    assert "[fusioninfer.io/component-type]: service qwen waits for a decoder" in output
 
 
 def test_an_unknown_annotation_is_not_taken_for_a_missing_role(tmp_path: Path) -> None:

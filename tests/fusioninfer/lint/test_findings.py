@@ -161,12 +161,6 @@ def test_a_repeated_object_is_no_contradiction_in_its_service(tmp_path: Path) ->
     assert (made.found[0].place, made.checked) == (f"{tmp_path}/b.yaml:4", 2)
 
 
-def test_a_repeated_object_with_another_content_is_checked_too(tmp_path: Path) -> None:
-    made = composed(tmp_path, a=GOOD, b=GOOD.replace("replicas: 1", "replica: 1"))
-
-    assert [(one.line, one.error.code) for one in made.found] == [(4, "FI923"), (8, "FI920")]
-
-
 def test_the_same_name_in_two_namespaces_is_not_repeated(tmp_path: Path) -> None:
     other = GOOD.replace("  name: a\n", "  name: a\n  namespace: b\n")
 
@@ -192,14 +186,6 @@ def test_of_a_value_that_is_refused_nothing_else_is_concluded(tmp_path: Path) ->
     text = GOOD.replace("[--model, m,", "[--model, 1,").replace('"4"', '"16"')
 
     assert [one.error.code for one in composed(tmp_path, a=text).found] == ["FI921"]
-
-
-def test_two_roles_with_one_name_are_two_roles(tmp_path: Path) -> None:
-    (case,) = (case for case in CASES if case["case"] == "two roles with one name")
-
-    codes = [one.error.code for one in composed(tmp_path, a=text_of(case)).found]
-
-    assert (codes.count("FI923"), codes.count("FI539"), codes.count("FI410")) == (1, 2, 0)
 
 
 def test_an_object_without_a_spec_lacks_what_is_required_in_it(tmp_path: Path) -> None:
