@@ -7,18 +7,16 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from fusioninfer.lint.documents import PLACEHOLDER, Document
-from fusioninfer.lint.library import is_template
 from fusioninfer.lint.paths import joined
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, LWS_NAME, PREFIX, SERVICE, is_ours
-from intent.errors import FieldError, nearest
+from intent.errors import FieldError, nearest, suggested
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
-from intent.names import picker_name
 from intent.resource import KINDS, kind_of
-from intent.shapes import annotations, labels, mapping, metadata, text
+from intent.shapes import annotations, labels, mapping, text
 
 REFUSED: Final = "FI921"
 NO_EFFECT: Final = "FI930"
@@ -28,13 +26,8 @@ NOT_RENDERED: Final = "FI933"
 
 KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 KUSTOMIZATION_FILES: Final = frozenset({"kustomization.yaml", "kustomization.yml"})
-ALIKE: Final = 0.75
-"""The least similarity at which a kind is taken for one of ours."""
 SIMILAR: Final = 0.85
 """The least similarity at which the prefix of an annotation is taken for ours."""
-WORKLOADS: Final = frozenset(
-    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "JobSet", "RayCluster"}
-)
 PLACES: Final = {
     lws.KIND: "metadata.annotations",
     disaggregatedset.KIND: "spec.roles[].metadata.annotations",
@@ -66,7 +59,7 @@ def hints(document: Document) -> Iterator[FieldError]:
         fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
         message = f"{fault}: the object is not checked, and cannot be applied"
         yield FieldError(name, None, message, REFUSED if _is_for_us(obj) else NOT_CHECKED)
-    elif kind_of(obj) is None and not is_template(obj) and (meant := _meant(obj)):
+    elif kind_of(obj) is None and (meant := _meant(obj)):
         yield meant
     else:
         yield from islice(_expressions(obj), 1 if kind_of(obj) else 0)
@@ -110,31 +103,24 @@ def unchecked(obj: Object) -> FieldError:
 
 
 def _is_for_us(obj: Object) -> bool:
-    """Return whether a group, a kind or a key of an object is one of ours."""
-    group, name = text(obj.get("apiVersion")).partition("/")[0], obj.get("kind")
-    is_named = any(name == kind.name or group == kind.group for kind in KINDS)
-    return is_named or bool(_of_metadata(obj, "", also_labels=True))
+    """Return whether the group or the kind of an object is one of ours."""
+    group = text(obj.get("apiVersion")).partition("/")[0]
+    return any(obj.get("kind") == kind.name or group == kind.group for kind in KINDS)
 
 
 def _meant(obj: Object) -> FieldError | None:
-    """Return the kind of ours that an unknown kind resembles."""
+    """FI931: a kind that a group of ours does not have, or a kind of LWS in another group."""
     name, version = obj["kind"], obj["apiVersion"]
     group = version.partition("/")[0]
-    if (name, group) == (disaggregatedset.ROLE_SCALER, disaggregatedset.GROUP):
+    of_group = [one.name for one in KINDS if one.group == group]
+    if of_group and name != disaggregatedset.ROLE_SCALER:
+        message = f"is not known, so the object is not checked{suggested(nearest(name, of_group))}"
+        return FieldError("kind", name, message, NOT_CHECKED)
+    meant = next((one for one in KINDS if one.name == name and one.group != GROUP), None)
+    if meant is None or of_group:
         return None
-    for kind in sorted(KINDS, key=lambda one: not nearest(name, [one.name], ALIKE)):
-        resembled = nearest(name, [kind.name], ALIKE)
-        if group == kind.group or (resembled and nearest(group, [kind.group], ALIKE)):
-            wrong = "kind" if name != kind.name else "apiVersion"
-            value = name if name != kind.name else version
-            message = (
-                f"is not known, so the object is not checked; did you mean {kind.name} of {kind.api_version}?"
-            )
-            return FieldError(wrong, value, message, NOT_CHECKED)
-        if name == kind.name and kind.group != GROUP:
-            message = f"is not the group of {kind.name}; did you mean {kind.api_version}?"
-            return FieldError("apiVersion", version, message, NOT_CHECKED)
-    return None
+    message = f"is not the group of {name}; did you mean {meant.api_version}?"
+    return FieldError("apiVersion", version, message, NOT_CHECKED)
 
 
 # --- keys without an effect ---------------------------------------------------------------------------
@@ -163,49 +149,32 @@ def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
 
 
 def _key_of_other(obj: Object) -> str:
-    """Return the path of a key of ours on an object that admission does not read.
+    """Return the path of an annotation of ours on an object that admission does not read.
 
-    The controller labels what it creates with the service: of workloads, that is the endpoint picker.
+    Controllers write some on what they label: ours on what it creates, LWS 0.10 on StatefulSets.
     """
-    service = text(labels(obj).get(SERVICE))
-    is_workload = obj["kind"] in WORKLOADS and LWS_NAME not in labels(obj)  # LWS 0.10 copies the metadata
-    if service and (not is_workload or metadata(obj).get("name") == picker_name(service)):
+    if {SERVICE, LWS_NAME} & labels(obj).keys():
         return ""
-    found = _of_metadata(obj, "", also_labels=True)
-    if found or not is_workload:
-        return found
-    return _of_template(mapping(obj.get("spec")), "spec")
+    pods = mapping(mapping(obj.get("spec")).get("template"))
+    return _key(annotations(obj), "metadata.annotations") or _key(
+        annotations(pods), "spec.template.metadata.annotations"
+    )
 
 
 def _key_of_ours(obj: Object, kind: str) -> str:
     """Return the path of a key of ours in a place of an object of ours where it is not read."""
-    if kind == INFERENCE_SERVICE:
-        return _key(labels(obj), "metadata.labels")
+    written = annotations(obj)
+    if kind == lws.KIND:
+        own = "" if is_ours(written) else _key(labels(obj), "metadata.labels")
+        group = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate"))
+        pods = (
+            _key(annotations(mapping(group.get(field))), f"{lws.LWT}.{field}.metadata.annotations")
+            for field in disaggregatedset.TEMPLATES
+        )
+        return own or next(filter(None, pods), "")
     if kind == INFERENCE_TEMPLATE:
-        read = {key: value for key, value in annotations(obj).items() if key != INJECT}
-        return _key(read, "metadata.annotations") or _key(labels(obj), "metadata.labels")
-    if kind == disaggregatedset.KIND:
-        return _key(annotations(obj), "metadata.annotations") or _key(labels(obj), "metadata.labels")
-    opted_in = is_ours(annotations(obj))
-    group = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate"))
-    templates = (
-        _of_metadata(mapping(group.get(field)), f"{lws.LWT}.{field}.", also_labels=not opted_in)
-        for field in disaggregatedset.TEMPLATES
-    )
-    own = "" if opted_in else _key(labels(obj), "metadata.labels")
-    return own or next(filter(None, templates), "")
-
-
-def _of_template(spec: Object, path: str) -> str:
-    """Look into the pod template of a workload; that of a CronJob is in the template of its Job."""
-    found = _of_metadata(mapping(spec.get("template")), f"{path}.template.", also_labels=True)
-    job = mapping(mapping(spec.get("jobTemplate")).get("spec"))
-    return found or (_of_template(job, f"{path}.jobTemplate.spec") if job else "")
-
-
-def _of_metadata(template: Object, path: str, *, also_labels: bool) -> str:
-    found = _key(annotations(template), f"{path}metadata.annotations")
-    return found or (_key(labels(template), f"{path}metadata.labels") if also_labels else "")
+        written = {key: value for key, value in written.items() if key != INJECT}
+    return "" if kind == INFERENCE_SERVICE else _key(written, "metadata.annotations")
 
 
 def _key(keys: Object, path: str) -> str:

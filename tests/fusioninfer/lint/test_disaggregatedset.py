@@ -323,7 +323,7 @@ def test_the_replicas_of_a_role_are_passed_through() -> None:
 @pytest.mark.parametrize(("labels", "codes"), [({LWS_NAME: "ds-0-decode"}, set()), ({}, {"FI930"})])
 def test_metadata_that_lws_copies_to_a_statefulset_is_no_author_s(labels: Object, codes: set[str]) -> None:
     service = {PREFIX + "service": "svc"}
-    metadata = {"name": "ds-0-decode", "namespace": "llm", "labels": labels | service, "annotations": service}
+    metadata = {"name": "ds-0-decode", "namespace": "llm", "labels": labels, "annotations": service}
     made = composed(
         {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata}, disaggregated_set()
     )
