@@ -100,7 +100,7 @@ class Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _refused("a key must be text; this may be a template that was not rendered", key)
+                raise _refused("a key must be text", key)
             if key.value in seen and key.tag != _MERGE:
                 raise _refused(f"duplicate key {key.value[:80]!r}", key)
             seen.add(key.value)

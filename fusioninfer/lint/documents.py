@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from os.path import realpath
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,19 +16,9 @@ from pydantic_core import ErrorDetails
 from fusioninfer.lint.lines import Lines
 from fusioninfer.lint.paths import known_steps
 from intent import Object, errors, yaml
-from intent.commands import command
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STANDARD_INPUT: Final = "-"
-CODE: Final = re.compile(r"FI\d{3}")
-"""A code of a finding or a rule; `fusioninfer codes` explains it."""
-JSON_TYPES: Final = {
-    list: "a list",
-    str: "a string",
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-}
 SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 
 
@@ -83,7 +72,7 @@ def read_all(
     """
     found: list[Document] = []
     problems: list[UnreadableFileError] = []
-    files = _unique(file for path in paths for file in _files(path, recursive))
+    files = dict.fromkeys(file for path in paths for file in _files(path, recursive))
     for one in (one for file in files for one in _documents(file)):
         if isinstance(one, UnreadableFileError):
             problems.append(one)
@@ -106,18 +95,6 @@ def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # no
         if found
         else [UnreadableFileError(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
     )
-
-
-def _unique(files: Iterable[str | UnreadableFileError]) -> Iterator[str | UnreadableFileError]:
-    """Yield each file once: a directory and a file in it may both be named."""
-    seen: set[str] = set()
-    for file in files:
-        key = file if isinstance(file, UnreadableFileError) or file == STANDARD_INPUT else realpath(file)
-        if isinstance(key, str):
-            if key in seen:
-                continue
-            seen.add(key)
-        yield file
 
 
 def _documents(file: str | UnreadableFileError) -> Iterator[Document | UnreadableFileError]:
@@ -156,22 +133,11 @@ def read_text(file: str) -> str:
             content = stream.read(LARGEST + 1)
         text = content.decode("utf-8") if len(content) <= LARGEST else None
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
-        why = error.strerror if isinstance(error, OSError) else _undecoded(error)
-        if isinstance(error, FileNotFoundError) and CODE.fullmatch(file):
-            why = f"{why}; did you mean: {command('fusioninfer', 'codes', file)}"
+        why = error.strerror if isinstance(error, OSError) else f"is not text in UTF-8: {error}"
         raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
     if text is None:
         raise UnreadableFileError(f"{printable(file)}: {TOO_LARGE}", printable(file))
     return text
-
-
-def _undecoded(error: ValueError) -> str:
-    """Return why a text, or the name of a file, cannot be decoded."""
-    return (
-        f"is not text in UTF-8, at byte {error.start}"
-        if isinstance(error, UnicodeDecodeError)
-        else str(error)
-    )
 
 
 def load_yaml(text: str, file: str) -> list[Any]:
@@ -219,26 +185,13 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
         raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
 
 
-EXPLAINED: Final = {
-    "found character '\\t'": "a tab cannot indent a line: use spaces",
-    "expected <block end>": "the indentation, or a missing '-', does not fit the lines above",
-    "mapping values are not": "a ':' is not allowed here: quote the value, or correct the indentation",
-    "could not find expected ':'": "a ':' is missing, here or in the line above",
-    "expected ',' or ']'": "a ',' or a ']' is missing before this",
-    "expected ',' or '}'": "a ',' or a '}' is missing before this",
-    "expected the node content": "a value is missing before this",
-    "found unexpected end of stream": "a quote or a bracket is not closed",
-    "a key must be text": "a key must be text",
-}
-"""What errors of the parser mean, by their beginnings."""
 UNRENDERED: Final = "this may be a template that was not rendered: pass the output of "
 PLACEHOLDER: Final = re.compile(r"(?<!\$)\$\{[A-Za-z_]\w*[}:]|__[A-Z][A-Z0-9_]*__")
 """A placeholder of envsubst, or of a script that fills in a file."""
 
 
 def _explained(problem: str, text: str, line: int) -> str:
-    """Return an error of the parser in the words of an author."""
-    problem = next((said for begin, said in EXPLAINED.items() if problem.startswith(begin)), problem)
+    """Return an error of the parser, with the tool that has to render the text first, if there is one."""
     found = PLACEHOLDER.search("\n".join(text.split("\n")[max(line - 2, 0) : line]))
     tool = "helm template" if "{{" in text else f"envsubst, which fills in {found[0][:60]}" if found else ""
     return f"{problem}; {UNRENDERED}{tool}" if tool else problem
@@ -247,9 +200,8 @@ def _explained(problem: str, text: str, line: int) -> str:
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
     """Yield the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
-        line, what = document.line(""), JSON_TYPES.get(type(document.object), "a value")
-        where = f"{document.file}:{line}" if line else document.file
-        yield UnreadableFileError(f"{where}: must be an object, not {what}", document.file, line)
+        line = document.line("")
+        yield UnreadableFileError(f"{document.file}:{line}: must be an object", document.file, line)
         return
     items = document.object.get("items")
     if document.object.get("kind") != "List" or not isinstance(items, list):

@@ -65,13 +65,6 @@ def test_standard_input_that_is_not_utf_8_is_named(command: str, content: bytes)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_code_in_place_of_a_file_has_the_command_that_explains_it(command: str) -> None:
-    assert is_reported(
-        run(command, "FI503"), "FI503: No such file or directory; did you mean: fusioninfer codes FI503"
-    )
-
-
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_missing_settings_file_is_named(command: str) -> None:
     assert is_reported(
         run(command, "-f", str(GOOD), "--config", "no-such-settings.yaml"), "no-such-settings.yaml"
