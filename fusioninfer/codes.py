@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from catalog.codes import CODES
@@ -50,12 +49,6 @@ def _named(cause: Cause) -> str:
 
 ENTRIES: Final[Mapping[str, Entry]] = {one.code: one for one in sorted(_entries(), key=lambda one: one.code)}
 """All entries by code, in order."""
-
-
-def suggestion(code: str, known: Iterable[str]) -> str:
-    """Return the known code that is nearest to a mistyped one; empty if none is near."""
-    close = get_close_matches(code.upper()[:16], tuple(known), n=1, cutoff=0.5)
-    return close[0] if close else ""
 
 
 def as_json(one: Entry) -> dict[str, str]:

@@ -21,22 +21,21 @@ SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefi
 COLOURS: Final = {"+": "green", "-": "red"}
 
 
-def run(*, plain: bool = False) -> None:
-    """Show the examples. `plain`: print no colours."""
-    color = False if plain else None
+def run() -> None:
+    """Show the examples."""
     read = documents.read([str(file) for file in SHOWN])
     for document in read:
         before, after = document.object, expanded(document.object)
         name = Path(document.file).name
-        click.secho(f"{name}: what admission adds", bold=True, color=color)
+        click.secho(f"{name}: what admission adds", bold=True)
         for line in difference(before, after):
-            click.secho(line, fg=COLOURS.get(line[:1]), color=color)
+            click.secho(line, fg=COLOURS.get(line[:1]))
         for error in check(after, None, Settings()):
             click.echo(f"Warning: {error}")
         sizes = len(orjson.dumps(before)), len(orjson.dumps(after))
         click.echo(f"admitted: {sizes[0]} bytes became {sizes[1]}\n")
     made = offline.compose(read, Settings()).objects
-    click.secho("created by the controller", bold=True, color=color)
+    click.secho("created by the controller", bold=True)
     click.echo(documents.write_yaml(one for one in made if one.get("kind") == "PodGroup").rstrip())
     click.echo(f"\n{len(read)} objects admitted.")
     sys.stdout.flush()

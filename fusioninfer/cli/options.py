@@ -10,10 +10,9 @@ import click
 
 from catalog.codes import CODES
 from fusioninfer import settings as settings_file
-from fusioninfer.codes import suggestion
-from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
+from fusioninfer.lint.documents import UnreadableFileError, to_json
 from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines
-from intent.errors import printable, suggested
+from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE, is_label
 
 OK: Final = 0
@@ -99,8 +98,6 @@ def FILES(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used as 
             raise click.UsageError(
                 f"name a file, a directory, or - for standard input, for example: {path} service.yaml"
             )
-        if STANDARD_INPUT in named and sys.stdin is not None and sys.stdin.isatty():
-            click.echo("reading standard input; end it with Ctrl-D", err=True)
         return command(files=named, **others)
 
     return called
@@ -116,8 +113,7 @@ def _codes(_context: click.Context, _parameter: click.Parameter, values: tuple[s
         if code == UNREAD:
             raise click.BadParameter(f"{UNREAD} cannot be ignored: do not name the file instead")
         if code not in CODES:
-            meant = suggested(suggestion(code, CODES))
-            raise click.BadParameter(f"{code!r} is no code of `fusioninfer codes`{meant}")
+            raise click.BadParameter(f"{code!r} is no code of `fusioninfer codes`")
     return frozenset(named)
 
 

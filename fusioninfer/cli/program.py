@@ -15,8 +15,6 @@ INTERRUPTED: Final = 130
 FAILED: Final = 2
 """The exit code of an error of the system, or of ours: not 1, which stands for findings."""
 INTERNAL: Final = "internal error"
-DEBUG: Final = "FUSIONINFER_DEBUG"
-"""The environment variable with which an internal error prints its traceback."""
 FILES: Final = "Files, without a cluster"
 CLUSTER: Final = "A cluster"
 REFERENCE: Final = "Reference"
@@ -82,14 +80,10 @@ class CommandGroup(click.Group):
             if not isinstance(error, BrokenPipeError):
                 click.secho(f"error: {file}{error.strerror or error}", fg="red", err=True)
             code = FAILED
-        except Exception as error:
-            if os.environ.get(DEBUG):
-                raise
+        except Exception as error:  # noqa: BLE001 - no input shows a traceback
             click.secho(f"{INTERNAL}: {type(error).__name__}: {error}", fg="red", err=True)
             click.echo(f"at {_origin(error)}", err=True)
-            click.echo(
-                f"This is a bug: report it with the command and its input. {DEBUG}=1 prints more.", err=True
-            )
+            click.echo("This is a bug: report it with the command and its input.", err=True)
             code = FAILED
         raise click.exceptions.Exit(code)
 

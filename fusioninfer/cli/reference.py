@@ -9,24 +9,21 @@ from click.shell_completion import get_completion_class
 from fusioninfer import demo as show
 from fusioninfer import engines as facts
 from fusioninfer.cli.options import CONFIG, echo_json, output_option, read_settings
-from fusioninfer.codes import ENTRIES, as_json, as_text, suggestion
-from intent.errors import suggested
+from fusioninfer.codes import ENTRIES, as_json, as_text
 
 DEMO: Final = """\b
 Examples:
   fusioninfer demo
-  fusioninfer demo --plain
 """
 
 
 @click.command(epilog=DEMO)
-@click.option("--plain", is_flag=True, help="Print no colours, even on a terminal.")
-def demo(*, plain: bool) -> None:
+def demo() -> None:
     """Show three services before and after admission.
 
     Needs no cluster.
     """
-    show.run(plain=plain)
+    show.run()
 
 
 COMPLETION: Final = """\b
@@ -66,8 +63,7 @@ def codes(codes: tuple[str, ...], output: str) -> None:
     """
     for code in codes:
         if code.upper() not in ENTRIES:
-            meant = suggested(suggestion(code, ENTRIES))
-            raise click.UsageError(f"there is no code {code!r}{meant}")
+            raise click.UsageError(f"there is no code {code!r}: without a code, all are listed")
     entries = [ENTRIES[code.upper()] for code in codes] if codes else list(ENTRIES.values())
     if output == "json":
         echo_json([as_json(one) for one in entries])

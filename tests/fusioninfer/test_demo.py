@@ -11,7 +11,7 @@ from webhook.expand import expanded
 
 
 def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
-    result = CliRunner().invoke(main, ["demo", "--plain"])
+    result = CliRunner().invoke(main, ["demo"])
 
     assert result.exit_code == 0
     for text in ("what admission adds", "+           - symmetric-run", "kind: PodGroup", "minMember: 6"):

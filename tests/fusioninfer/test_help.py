@@ -17,7 +17,7 @@ from fusioninfer.cli import main, program
 
 FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
 """The files of the examples, as in `directory`."""
-RUN: Final = ("validate", "expand", "explain", "codes", "engines", "completion")
+RUN: Final = ("validate", "expand", "explain", "codes", "demo", "engines", "completion")
 """The subcommands whose examples are run; others need a cluster, or do not end."""
 
 

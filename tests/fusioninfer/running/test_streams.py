@@ -115,13 +115,3 @@ def test_without_files_a_terminal_is_not_read(terminal: tuple[int, int]) -> None
     _, err = started.communicate(timeout=SECONDS)
 
     assert (started.returncode, "for example: fusioninfer validate service.yaml" in err) == (2, True)
-
-
-def test_a_terminal_that_is_read_gets_a_hint(terminal: tuple[int, int]) -> None:
-    started = process("validate", "-", stdin=terminal[1])
-    os.write(terminal[0], b"{apiVersion: v1, kind: Namespace}\n\x04")
-
-    out, err = started.communicate(timeout=SECONDS)
-
-    assert (started.returncode, err) == (0, "reading standard input; end it with Ctrl-D\n")
-    assert out.endswith("0 errors, 1 warning; 0 objects checked, 1 skipped (Namespace)\n")
