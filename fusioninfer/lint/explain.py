@@ -18,7 +18,6 @@ from intent.annotations import LAUNCHER, SERVICE
 from intent.errors import printable
 from intent.launch import NONE
 from intent.lws import LWT, Intent
-from intent.service.member import member
 from intent.settings import Settings
 from intent.template import Templates
 from intent.tree import COPY, LIST_KEYS, Overlay, identity, is_keyed, name_of
@@ -54,7 +53,7 @@ class Explanation:
     at: str = ""
     """The path of the field, with the positions of items in the expanded object, as findings have them."""
     choice: str = ""
-    """For fields that a launcher writes: its name, and why it was chosen; for labels: which pods serve."""
+    """For fields that a launcher writes: its name, and why it was chosen."""
 
 
 def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
@@ -83,14 +82,12 @@ def _explained(document: Document, settings: Settings, templates: Templates) -> 
     launcher, applied, was = _recorded(found, settings)
     chosen = _chosen(launcher, found.intent, settings)
     stored = expanded(document.object, settings, templates)
-    one = member(stored)
-    choices = dict.fromkeys(("FI605", "FI606"), one.serves if one else "")
     for field in fields(applied, was):
         found_rule = rule_for(field.path)
         if found_rule is not None:
             concern, rule = found_rule
             cause, value = _cause(rule, field.path, found.write.original, found.intent)
-            choice = chosen if concern.name == "launch" else choices.get(rule.code, "")
+            choice = chosen if concern.name == "launch" else ""
             at = positioned(field.path, stored)
             yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
 
@@ -193,7 +190,7 @@ def _difference(alike: list[Explanation]) -> str:
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
         f"  because of {printable(one.cause)}: {_json(one.value)}",
-        *([f"  {'launcher ' * (one.concern == 'launch')}{one.choice}"] if one.choice else []),
+        *([f"  launcher {one.choice}"] if one.choice else []),
     ]
     return "\n".join(lines)
 

@@ -93,15 +93,6 @@ class Member:
         return self.serving.ports or (self.port,)
 
     @property
-    def serves(self) -> str:
-        """Say which of its pods serve, on which ports; nothing if the leaders do, on one port."""
-        if self.component_type == ENCODER:
-            return "an encoder serves no clients"
-        first, last = self.ports[0], self.ports[-1]
-        said = f"ports {first} to {last}" if last > first else f"port {first}"
-        return f"every pod serves, on {said}" if self.serving.everywhere else ""
-
-    @property
     def subject(self) -> Subject:
         """The LeaderWorkerSet as the subject of findings."""
         return Subject(API_VERSION, KIND, self.namespace, self.name, self.uid)

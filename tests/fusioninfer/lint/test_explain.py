@@ -14,7 +14,6 @@ from fusioninfer.cli.options import FINDINGS
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
-from tests.builders.lws import container, lws, template
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
 from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
@@ -167,24 +166,6 @@ def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | Non
     assert {one.choice for one in found if one.concern != "launch"} == {""}
     assert all(f"launcher {choice}" in explain.as_text([one]) for one in launched)
     assert all(explain.as_json(one)["choice"] == choice for one in launched)
-
-
-def test_what_pods_serve_names_their_ports_and_who_balances_over_them() -> None:
-    words = ["M", "-dp", "16", "--data-parallel-size-local", "8"]
-    hybrid, ranks = (
-        explain.explain(
-            [documents.Document("-", 1, lws(worker=template(container(args=[*words, flag]))))], SETTINGS
-        )
-        for flag in ("--data-parallel-hybrid-lb", "--data-parallel-multi-port-external-lb")
-    )
-
-    assert {one.choice for one in hybrid if one.rule.code == "FI605"} == {"every pod serves, on port 8000"}
-    assert "\n  every pod serves, on port 8000" in explain.as_text(hybrid)
-    assert "only endpoint pickers balance over them" not in explain.as_text(hybrid)
-    assert {one.choice for one in ranks if one.rule.code == "FI606"} == {
-        "every pod serves, on ports 8000 to 8007"
-    }
-    assert "a port for each of its ranks; only endpoint pickers balance over them" in explain.as_text(ranks)
 
 
 def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:
