@@ -183,14 +183,6 @@ def test_an_invalid_engines_file_is_told_with_its_field(tmp_path: Path, engines:
     assert message in result.stderr
 
 
-def test_a_missing_engines_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("engines: none.yaml\n")
-
-    result = run("engines", "--config", str(tmp_path / "settings.yaml"))
-
-    assert (result.exit_code, "none.yaml: No such file" in result.stderr) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("text", "ray"), [("none", "no Ray"), ("2.51 - 2.53", "Ray 2.51 to 2.53"), ("'2.54'", "Ray 2.54")]
 )

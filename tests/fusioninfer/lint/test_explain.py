@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.cli.options import FINDINGS
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
@@ -191,12 +190,6 @@ def test_an_expanded_object_is_explained_by_its_record() -> None:
     assert {one.field.path for one in after} == {one.field.path for one in explain.explain(before, SETTINGS)}
 
 
-def test_a_field_is_found_by_the_index_in_findings() -> None:
-    found = explain.explain(documents.read([str(PROBED)]), SETTINGS, ARGS)
-
-    assert [one.rule.code for one in found] == ["FI621"]
-
-
 def test_a_path_has_the_position_of_an_item_and_finds_its_field_again() -> None:
     found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
 
@@ -219,17 +212,3 @@ def test_the_command_writes_json() -> None:
 
     (one,) = json.loads(answer.stdout)
     assert (one["concern"], one["rule"], one["was"]) == ("launch", "FI621", ["--model", "org/M", "-tp", "16"])
-
-
-def test_the_command_reads_standard_input() -> None:
-    answer = CliRunner().invoke(main, ["explain", "-f", "-", "-o", "json"], input=PROBED.read_text())
-
-    assert len(json.loads(answer.stdout)) > 10
-
-
-def test_a_denied_object_is_not_explained() -> None:
-    refused = PROBED.parents[1] / "parts-skip-unknown" / "input.yaml"
-
-    answer = CliRunner().invoke(main, ["explain", "-f", str(refused)])
-
-    assert (answer.exit_code, answer.stdout) == (FINDINGS, "")
