@@ -51,6 +51,11 @@ class Checked:
     service: InferenceServiceIntent | None = None
     """The InferenceService, if it can be read."""
 
+    @property
+    def is_denied(self) -> bool:
+        """Whether it has an error."""
+        return any(one.severity == "error" for one in self.errors)
+
 
 def checked(document: Document, settings: Settings, templates: Library = NONE) -> Checked:
     """Check a document. Objects of other kinds have no findings."""

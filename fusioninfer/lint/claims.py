@@ -37,14 +37,11 @@ def claimed_sizes(
     templates = claim_templates(one.document.object for one in each)
     for one in each if templates else ():
         for part in one.parts:
-            is_first = part.object.get("kind") == LWS and not part.is_copy
+            is_first = part.object.get("kind") == LWS and not (part.is_copy or one.is_denied)
             if is_first and (asked := _requesting(part.object, templates)):
-                before, after = (
-                    list(check(obj, None, settings, mutated=False, templates=seen_by(library, obj)))
-                    for obj in (part.object, asked)
-                )
-                new = (replace(error, softened=True) for error in after if error not in before)
-                yield from ((one.document, part.written(error)) for error in new)
+                found = check(asked, None, settings, mutated=False, templates=seen_by(library, asked))
+                new = (error for error in map(part.written, found) if error not in one.errors)
+                yield from ((one.document, replace(error, softened=True)) for error in new)
 
 
 def _requesting(lws: Object, templates: Templates) -> Object | None:

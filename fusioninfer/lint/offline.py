@@ -218,8 +218,6 @@ def _preview(
 
 def _denied(each: list[Checked]) -> Iterator[ServiceKey]:
     """Yield the services of which an object has an error: what lacks then is not known."""
-    for one in each:
-        if any(error.severity == "error" for error in one.errors):
-            for part in one.parts:
-                of = metadata(part.object)
-                yield text(of.get("namespace")), text(annotations(part.object).get(SERVICE) or of.get("name"))
+    for part in (part for one in each if one.is_denied for part in one.parts):
+        of = metadata(part.object)
+        yield text(of.get("namespace")), text(annotations(part.object).get(SERVICE) or of.get("name"))
