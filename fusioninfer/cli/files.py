@@ -88,7 +88,9 @@ def validate(*, selection: Selection, output: str, **where: Any) -> None:
 
     Report the findings of admission and of the controller, each with its line, its cause and a code.
     A file that cannot be read is reported, and the others are checked. Objects of other kinds are skipped.
-    A cluster denies an object with errors, whether they are ignored here or not.
+    A cluster denies an object with errors, whether they are ignored here or not. What depends on it is found
+    when they are mended: of a value that its API refuses (FI921), the findings of admission; of any error,
+    those of the controller about its service.
 
     Exit code 0: no errors; 1: errors, or warnings with --fail-on-warnings; 2: a file cannot be read.
     """
