@@ -98,5 +98,5 @@ def test_an_unknown_code_is_an_error_of_usage(code: str, message: str) -> None:
 @pytest.mark.parametrize("verb", READERS)
 def test_quiet_prints_only_errors(verb: str) -> None:
     assert run("validate", "-q", GOOD).output == ""
-    assert "warning" not in run(verb, "-q", "-", text=WARNED).stderr
+    assert "warning: " not in run(verb, "-q", "-", text=WARNED).output
     assert "error" in run(verb, "--quiet", "-", text=WRONG).output

@@ -73,8 +73,3 @@ def test_no_color_prints_no_colours(
     shown = run(*words, input=WARNED, color=True)
 
     assert ("\x1b[" in shown.output) is coloured
-
-
-@pytest.mark.parametrize("words", [("validate", "-"), ("explain", GOOD), ("engines",)], ids=str)
-def test_what_is_no_terminal_gets_no_colours(words: tuple[str, ...]) -> None:
-    assert "\x1b[" not in run(*words, input=WARNED).output

@@ -54,23 +54,6 @@ def test_the_counts_are_in_the_singular_and_the_plural(one: Report, text: str) -
     assert report.summary(one) == text
 
 
-def test_quiet_text_has_only_what_fails() -> None:
-    whole = Report((ERROR, WARNING))
-
-    quiet = report.as_text(whole, Selection(quiet=True)).splitlines()
-    strict = report.as_text(whole, Selection(quiet=True, fail_on_warnings=True)).splitlines()
-
-    assert [len(quiet), len(strict), len(report.as_text(whole, ALL).splitlines())] == [1, 2, 3]
-    assert "FI308" in quiet[0]
-
-
-def test_only_warnings_are_ignored_where_errors_must_stay() -> None:
-    whole, codes = Report((ERROR, WARNING)), frozenset({"FI308", "FI504"})
-
-    assert whole.without(codes) == Report((), ignored=2)
-    assert whole.without(codes, errors=False) == Report((ERROR,), ignored=1)
-
-
 @pytest.mark.parametrize("text", ["a\nerror: b", "a\r", "\x1b[31m", "a\u2028b", "\x07", "\u202e"])
 def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
     one = found(path=text, message=text, file=text)
