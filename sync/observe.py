@@ -1,7 +1,7 @@
 """Builds the snapshot of one service from the caches and from what earlier reconciles remembered."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,10 +36,27 @@ class ServiceMemory:
     """Our PodGroups as last seen with roles: they keep them if a PodGroup is deleted or edited."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """The time (monotonic) since which a member, by uid, has no replicas."""
+    last_replicas: dict[str, int | None] = field(default_factory=dict)
+    """The replicas that the roles of the InferenceService asked for, as last seen."""
     ready: str = ""
     """The last known status of the condition `Ready`: `True`, `False`, or empty."""
     status: Object | None = None
     """The status of the InferenceService as last seen; None: none was seen."""
+    claimed: set[str] = field(default_factory=set)
+    """Roles whose replicas their author changed since, and that are not stored yet."""
+
+    def claims(self, service: InferenceServiceIntent | None, stored: Mapping[str, int]) -> frozenset[str]:
+        """Return the roles whose author wins over an autoscaler, having changed `replicas` last.
+
+        `stored` has the replicas of the existing LeaderWorkerSets, by name.
+        """
+        for role in service.roles if service else ():
+            if self.last_replicas.get(role.name, role.replicas) != role.replicas:
+                self.claimed.add(role.name)
+            if service and stored.get(member_name(service, role)) == role.replicas:
+                self.claimed.discard(role.name)
+            self.last_replicas[role.name] = role.replicas
+        return frozenset(self.claimed)
 
     def remember(self, name: str, stored: PodGroup | None) -> PodGroup | None:
         """Return our PodGroup of a name as last seen with roles."""
@@ -78,6 +95,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     value = service.value if service else None
     if POOL.kind in caches:
         rows[POOL.kind] = _pools(key, value, own[POOL.kind], caches)
+    stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
         situation,
@@ -85,6 +103,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         rows,
         own,
         tuple(_namesakes(key, sets)),
+        claimed=memory.claims(value, stored),
         unknown=unknown,
         unreadable=() if crowd else tuple(_unreadable(key, caches, unknown)),
         crowd=crowd,

@@ -87,6 +87,8 @@ class Snapshot:
     """The LeaderWorkerSets, of any service or none, that have the name of one of its Services."""
     crowd: int = 0
     """The number of its LeaderWorkerSets if it exceeds the limit: then few of them are in the snapshot."""
+    claimed: frozenset[str] = frozenset()
+    """Roles whose author was the last to change `replicas`."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Kinds of which not all objects of the service are known, and why. None is written or deleted."""
     unreadable: tuple[tuple[Subject, str], ...] = ()

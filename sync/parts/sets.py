@@ -4,7 +4,8 @@ The replicas of a role are its author's, or an autoscaler's.
 
 Rules of this file:
 1. The controller never reverts an autoscaler: groups of GPUs would start and stop forever.
-2. Where an autoscaler scales a role that sets `replicas`, a finding says so.
+2. Where an autoscaler scales a role that sets `replicas`, a finding says so. A change of `replicas` is
+ applied once.
 3. An autoscaler that is gone has no say: `replicas` is applied again. Whether one of Kubernetes' own is gone
  is known, since all of them are watched; of others only the field manager is known.
 """
@@ -110,7 +111,7 @@ def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Itera
 
 def _is_left(snapshot: Snapshot, role: RoleIntent, row: LeaderWorkerSet) -> bool:
     """Return whether the replicas of a role are those of an autoscaler, and stay."""
-    if role.replicas in (None, row.replicas):
+    if role.replicas in (None, row.replicas) or role.name in snapshot.claimed:
         return False
     is_known = row.scaler == MANAGER and AUTOSCALER.kind not in snapshot.unknown
     return bool(row.scaler) and (not is_known or bool(_others(snapshot, row.name)))

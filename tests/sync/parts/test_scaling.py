@@ -116,13 +116,14 @@ def test_while_a_rule_is_broken_no_autoscaler_is_deleted() -> None:
         (snapshot(asking(replicas=5), autoscaler(), sets=(stored(),)), False),
         (snapshot(asking(replicas=None), autoscaler(), sets=(stored(),)), False),
         (snapshot(SCALED, autoscaler(), sets=(stored(),)), False),
+        (snapshot(asking(replicas=3), autoscaler(), sets=(stored(),), claimed=frozenset({"decode"})), False),
         (snapshot(asking(replicas=3), sets=(stored(),), unknown={AUTOSCALER.kind: "denied"}), True),
     ],
     ids=[
         *("an autoscaler that is gone", "an autoscaler", "the service's own, on its way out"),
         *("one that is being deleted", "that of another role", "another program"),
         *("a manual scale", "the same number", "no replicas", "scaling"),
-        "autoscalers that cannot be listed",
+        *("a change of replicas by the author", "autoscalers that cannot be listed"),
     ],
 )
 def test_replicas_are_left_to_an_autoscaler_that_exists(seen: Snapshot, *, left: bool) -> None:

@@ -157,6 +157,20 @@ async def test_kubectl_scale_is_reverted(api: Api) -> None:
 
 
 @pytest.mark.usefixtures("three")
+async def test_an_author_who_changes_replicas_wins_once(api: Api) -> None:
+    autoscaled(api)
+    scale(api, 8, HPA)
+    await eventually(lambda: ("InferenceService", "r1", "ScaledByAnother") in reasons(api))
+
+    api.put(SERVICE, asking(2, replicas=5))
+    await eventually(lambda: replicas(api) == 5)
+    scale(api, 8, HPA)
+    await quiet(2)
+
+    assert replicas(api) == 8
+
+
+@pytest.mark.usefixtures("three")
 async def test_replicas_removed_after_a_scale_keep_their_value(api: Api) -> None:
     autoscaled(api)
     scale(api, 8, HPA)
