@@ -10,17 +10,47 @@ from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, IDENT
 from intent import Object
 from intent.annotations import PREFIX
 from intent.merge import merged
+from intent.quantity import parse
 from intent.shapes import listed, mapping
 
 ADDED: Final = ("tolerations", "imagePullSecrets")
 """Lists of the pod to which the author's are added: the operator's stay."""
+
+AMOUNTS: Final = (("requests", "limits"), ("limits", "requests"))
+"""Each field of resources, with the other one that bounds it."""
 
 
 def customized(template: Object, authors: Object) -> Object:
     """Return the pod template of an endpoint picker with the changes of its author."""
     if not authors:
         return template
-    return merged(merged(template, _allowed(authors, template)), _needed(template, authors))
+    changed = merged(_yielding(template, authors), _allowed(authors, template))
+    return merged(changed, _needed(template, authors))
+
+
+def _yielding(template: Object, authors: Object) -> Object:
+    """Return our template without the amounts that contradict the author's: a request above its limit."""
+    (container,) = template["spec"]["containers"]
+    asked = mapping(_theirs(authors).get("resources"))
+    resources = dict(container["resources"])
+    for field, other in AMOUNTS:
+        bounds = mapping(asked.get(other))
+        kept = {
+            name: amount
+            for name, amount in mapping(resources.get(field)).items()
+            if not _exceeds(
+                *((amount, bounds.get(name)) if other == "limits" else (bounds.get(name), amount))
+            )
+        }
+        if field in resources:
+            resources[field] = kept
+    return {**template, "spec": {**template["spec"], "containers": [{**container, "resources": resources}]}}
+
+
+def _exceeds(request: Any, limit: Any) -> bool:
+    """Return whether a request is above a limit, which the API server refuses."""
+    wanted, most = parse(request), parse(limit)
+    return wanted is not None and most is not None and wanted > most
 
 
 def _theirs(authors: Object) -> Object:

@@ -215,6 +215,36 @@ def test_an_authors_template_without_fields_changes_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "limits", "bounded"),
+    [
+        ({"limits": {"cpu": "100m"}}, None, {"requests": {"memory": "256Mi"}, "limits": {"cpu": "100m"}}),
+        (
+            {"limits": {"cpu": "1"}},
+            None,
+            {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "1"}},
+        ),
+        ({"requests": {"cpu": "4"}}, {"cpu": "1"}, {"limits": {}, "requests": {"cpu": "4"}}),
+        (
+            {"requests": {"cpu": "4"}, "limits": {"memory": "1Gi"}},
+            None,
+            {"requests": {"cpu": "4", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        ),
+        ({"requests": {"cpu": "500m"}}, {"cpu": "1"}, {"limits": {"cpu": "1"}, "requests": {"cpu": "500m"}}),
+    ],
+)
+def test_a_request_never_exceeds_the_limit_that_its_author_or_the_operator_sets(
+    asked: Object, limits: Object | None, bounded: Object
+) -> None:
+    settings = Settings(picker_resources={"limits": limits}) if limits else Settings()
+    template = {"spec": {"containers": [{"name": "epp", "resources": asked}]}}
+    service = isvc(strategy="queue-size", template=template)
+
+    whole = pod(made(UNROUTED, service=service, settings=settings))
+
+    assert whole["spec"]["containers"][0]["resources"] == bounded
+
+
 def test_an_authors_variable_is_added_and_does_not_hide_the_pods_name() -> None:
     made = container(env=[{"name": "A", "value": "1"}, {"name": "POD_NAME", "value": "other"}])
 
