@@ -116,20 +116,20 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
 
 async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
     """Answer one HTTP request, and count it once if it is for a hook."""
-    since = begin(request)
+    since, is_old = begin(request)
     peer = cast("Connection", request.protocol).peer
     count = state.counts.get(request.path)
     if count is None or request.method != "POST":
         await state.turns.wait(peer)
         refusal = _NOT_POST if count else _NOT_FOUND
-        return _refused(refusal, request, close=state.draining)
+        return _refused(refusal, request, close=is_old or state.draining)
     answer = await _reviewed(state, request, peer, since)
     count(answer.outcome, monotonic() - since)
     if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=state.draining)
+        return _refused(answer, request, close=is_old or state.draining)
     body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
     response = web.Response(body=body, headers=_REVIEW_HEADERS)
-    if state.draining:
+    if is_old or state.draining:
         response.force_close()
     return response
 
@@ -219,6 +219,8 @@ async def _body(state: ServerState, request: web.BaseRequest, peer: Peer) -> byt
     if request.content.is_eof():
         body = request.content.read_nowait()
         return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
+    if "Expect" in request.headers:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     return await _rest(state, request, peer)
 
 

@@ -1,4 +1,4 @@
-"""One HTTP connection: when its current request began, and whether its headers are complete.
+"""One HTTP connection: when its current request began, whether its headers are complete, and its age.
 
 aiohttp has no limit on the time that headers take, other than that for idle connections, and does not report
 broken chunks to a handler that waits for the body. This class adds both. The second needs `_messages`, the
@@ -12,7 +12,7 @@ import ssl
 from asyncio import sslproto
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import EMPTY_PAYLOAD, web
 
@@ -75,6 +75,13 @@ class Tls(sslproto.SSLProtocol):
             reading.resume_reading()
 
 
+class Begun(NamedTuple):
+    """When the first byte of a request arrived, and whether its connection has reached its maximum age."""
+
+    since: float
+    is_old: bool
+
+
 class Connection(web.RequestHandler):
     """A connection with a clock of its own.
 
@@ -83,7 +90,7 @@ class Connection(web.RequestHandler):
     """
 
     __slots__ = (
-        *("address", "content", "is_complete", "is_refused", "last", "lost", "made", "peer"),
+        *("address", "content", "is_complete", "is_refused", "last", "lost", "made", "old_at", "peer"),
         *("resuming", "since", "size", "turns"),
     )
 
@@ -94,6 +101,7 @@ class Connection(web.RequestHandler):
         peer: Peer,
         turns: LoopTurns,
         *,
+        old_at: float,
         made: Callable[["Connection"], None],
         lost: Callable[["Connection"], None],
         **settings: Any,
@@ -107,6 +115,7 @@ class Connection(web.RequestHandler):
         self.is_complete = self.is_refused = False
         self.resuming: asyncio.Task[None] | None = None
         self.last = monotonic()
+        self.old_at = old_at
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Report that the handshake is complete, before any request is read."""
@@ -179,10 +188,10 @@ class Connection(web.RequestHandler):
         return self.since is not None or not self.content.is_eof()
 
 
-def begin(request: web.BaseRequest) -> float:
-    """Record that a handler has taken a request; return when its first byte arrived."""
+def begin(request: web.BaseRequest) -> Begun:
+    """Record that the headers of a request are complete, and that a handler has taken it."""
     connection = cast("Connection", request.protocol)
     since = connection.since or monotonic()
     connection.content, connection.since, connection.is_complete = request.content, None, False
     connection.last = since
-    return since
+    return Begun(since, since > connection.old_at)

@@ -1,4 +1,4 @@
-"""Accept connections: how many, and from which callers. Knows HTTP, not admission.
+"""Accept connections: how many, from which callers, and for how long. Knows HTTP, not admission.
 
 The sockets are accepted here and not by `loop.create_server` or aiohttp's runner, so that a connection counts
 from the moment it is accepted: one that never completes its TLS handshake takes as much memory as any other.
@@ -6,6 +6,7 @@ from the moment it is accepted: one that never completes its TLS handshake takes
 
 import asyncio
 import errno
+import random
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -61,6 +62,8 @@ class Limits:
     """How long to read and discard after a refusal, so that a client that is still sending receives it."""
     keepalive_seconds: float = 120.0
     """How long an idle connection is kept; API servers keep it for 90 s, and must close it first."""
+    connection_seconds: float = 300.0
+    """After one to two times this, an answer asks its caller to connect anew, which spreads the load."""
     drain_seconds: float = 10.0
     """How long to keep answering after SIGTERM, until every node has removed this endpoint."""
     finish_seconds: float = 20.0
@@ -170,11 +173,13 @@ def _accept_all(tracker: ConnectionTracker, sock: socket.socket) -> None:
 def _accept(tracker: ConnectionTracker, accepted: socket.socket, address: str, peer: Peer) -> None:
     """Take a connection and start its handshake; others are cut if there are too many."""
     accepted.setblocking(False)
+    age = tracker.limits.connection_seconds * random.uniform(1, 2)  # noqa: S311 - to spread, not to hide
     connection = Connection(
         tracker.server,
         address,
         peer,
         tracker.turns,
+        old_at=monotonic() + age,
         made=tracker.made,
         lost=tracker.lost,
         loop=asyncio.get_running_loop(),

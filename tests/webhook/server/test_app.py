@@ -115,6 +115,17 @@ async def test_a_chunked_body_is_read() -> None:
         assert reply.body == b"abcd"
 
 
+async def test_a_caller_that_expects_100_continue_receives_it() -> None:
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", Content_Length="2", Expect="100-continue").removesuffix(b"{}"))
+        await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
+        writer.write(b"{}")
+
+        reply = await read(reader)
+
+        assert (reply.status, reply.body) == (200, b"{}")
+
+
 async def test_an_answer_is_one_write() -> None:
     async with serving() as served:
         records = await asyncio.to_thread(records_of, served.port, served.tls, post("/mutate", REVIEW))

@@ -1,4 +1,4 @@
-"""Connections: how many, and which one is cut."""
+"""Connections: how many, how old, and which one is cut."""
 
 import asyncio
 import errno
@@ -293,11 +293,29 @@ async def test_a_slow_handshake_is_counted() -> None:
         assert served.cut == ["handshake"]
 
 
-# Times
+# Age
+
+
+async def test_each_answer_and_each_refusal_asks_an_old_connection_to_close() -> None:
+    async with serving(limits=replace(USUAL, connection_seconds=0.0)) as served:
+        replies = [await served.post(path=path) for path in ("/mutate", "/nowhere")]
+
+        assert [(one.status, one.headers["connection"]) for one in replies] == [
+            (200, "close"),
+            (404, "close"),
+        ]
+
+
+async def test_the_maximum_age_varies_between_connections() -> None:
+    async with serving() as served, opened(served, 4):
+        ends = {one.old_at for one in tracker(served).connections}
+
+        assert max(ends) - min(ends) > 1
 
 
 def test_the_limits_of_production_fit_each_other_and_api_servers() -> None:
     """These keep an idle connection for 90 s."""
+    assert 2 * Limits().connection_seconds <= 600
     assert Limits().body_seconds < Limits().finish_seconds
     assert Limits().keepalive_seconds > 90
 
