@@ -1,4 +1,8 @@
-"""The manifests grant what the rows of `sync.kinds` need, and to endpoint pickers what these read."""
+"""The manifests grant rights on single objects where they can, and to endpoint pickers what these read.
+
+The other rights of the controller: tests/fusioninfer/cluster/test_check.py, which names them, and
+tests/cluster/test_isvc_rights.py, which sees them used.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +12,6 @@ import yaml
 
 from catalog.pickers.generations import PICKERS
 from server.controller import LEASE
-from sync.kinds import INFERENCE_SERVICE, OUTPUTS, WATCHED, Kind
 from sync.observed.volcano import SCHEDULER
 from sync.parts.picker import ELECTING, READING
 
@@ -40,17 +43,12 @@ NAMED = {
     },
 }
 """The other roles: resource, verb, and the one name to which it is limited."""
-RBAC = "rbac.authorization.k8s.io"
 Right = tuple[str, str, str]
 ELECTION = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "update")}
 """What several endpoint pickers need to elect a leader."""
 
 
-def group(kind: Kind[Any]) -> str:
-    return kind.resource.api_version.rpartition("/")[0]
-
-
-def granted(name: str, file: str = "rbac.yaml") -> set[Right]:
+def granted(name: str, file: str) -> set[Right]:
     documents: list[Any] = list(yaml.safe_load_all((BASE / file).read_text()))
     (role,) = (one for one in documents if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name)
     return {
@@ -60,21 +58,6 @@ def granted(name: str, file: str = "rbac.yaml") -> set[Right]:
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-
-
-def test_the_controller_has_the_rights_that_its_kinds_need_and_no_more() -> None:
-    reads = {(group(kind), kind.resource.plural) for kind in WATCHED}
-    writes = {(group(kind), kind.resource.plural) for kind in OUTPUTS.values()}
-    needed = {
-        *((*of, verb) for of in reads for verb in ("list", "watch")),
-        *((*of, verb) for of in writes for verb in ("get", "create", "patch", "delete")),
-        *(("", "events", verb) for verb in ("create", "patch")),
-        (group(INFERENCE_SERVICE), "inferenceservices", "get"),  # the live read before an adoption
-        (RBAC, "clusterroles", "bind"),
-        (group(INFERENCE_SERVICE), "inferenceservices/status", "patch"),
-    }
-
-    assert granted("fusioninfer-sync") == needed
 
 
 @pytest.mark.parametrize("role", NAMED, ids=lambda role: f"{role[0]} {role[1]} {role[2]}")
