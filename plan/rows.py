@@ -1,6 +1,6 @@
 """What a plan shows: tables in the words of the core design, and lines below them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -70,7 +70,18 @@ def capacity(standing: Standing) -> int | None:
     """Return the percentage of the groups of a workload that have started; None if it is not known."""
     if standing.is_complete:
         return 100
-    return None if standing.workload.unknown else 100 * sum(standing.started) // standing.workload.groups
+    roles = {role.name: role.of or role.replicas for role in standing.workload.roles}
+    whole = sum(_whole(standing).values())
+    return None if standing.workload.unknown else 100 * whole // sum(roles.values())
+
+
+def _whole(standing: Standing) -> Mapping[str, int]:
+    """Return by LeaderWorkerSet how many groups have started as a whole, whichever pods of no gang have."""
+    whole: dict[str, int] = {}
+    for role, started in zip(standing.workload.roles, standing.started, strict=True):
+        left = whole.get(role.name, role.of or role.replicas)
+        whole[role.name] = max(0, left - role.replicas + started)
+    return whole
 
 
 def status(standing: Standing) -> str:
@@ -80,15 +91,15 @@ def status(standing: Standing) -> str:
         return "Full capacity" if workload.groups else "No replicas"
     if workload.unknown or workload.waits:
         return "Not known" if workload.unknown else "Waiting"
-    if any(standing.started):
-        return f"Partial ({_letters(workload, standing.started)})"
+    if any((whole := _whole(standing)).values()):
+        return f"Partial ({_letters(workload, whole)})"
     return "Uncertain" if any(standing.uncertain) else _blocked(workload, standing.alone)
 
 
 def _blocked(workload: Workload, alone: frozenset[int]) -> str:
     """Return the status of a workload of which nothing has started."""
-    required = tuple(role.required for role in workload.roles)
-    needed = sum(map(bool, required))
+    required = {role.name: role.required for role in workload.roles}
+    needed = sum(map(bool, required.values()))
     if not alone or needed < 2:
         return "Service unavailable"
     if len(alone) == needed:
@@ -96,11 +107,11 @@ def _blocked(workload: Workload, alone: frozenset[int]) -> str:
     return f"Blocked (only enough for {' or '.join(workload.roles[role].role for role in sorted(alone))})"
 
 
-def _letters(workload: Workload, counts: tuple[int, ...]) -> str:
-    """Return counts by kind of role: `1P + 2D`."""
+def _letters(workload: Workload, counts: Mapping[str, int]) -> str:
+    """Return the groups of LeaderWorkerSets by kind of role: `1P + 2D`."""
     numbers: dict[str, int] = {}
-    for role, count in zip(workload.roles, counts, strict=True):
-        numbers[role.component] = numbers.get(role.component, 0) + count
+    for name, component in {role.name: role.component for role in workload.roles}.items():
+        numbers[component] = numbers.get(component, 0) + counts[name]
     return " + ".join(f"{numbers[kind]}{letter}" for kind, letter in LETTERS.items() if kind in numbers)
 
 

@@ -140,10 +140,12 @@ def _single(role: RolePods) -> Iterator[RolePods]:
     pods = [(group, index) for group, indices in role.bound.items() for index in indices]
     name = f"{role.role}-leader" if workers else role.role
     leaders = {group: on_node for group, index in pods if index == 0}
-    yield replace(role, role=name, size=1, shapes=role.shapes[:1], bound=leaders)
+    of = role.replicas if workers else 0
+    yield replace(role, role=name, size=1, shapes=role.shapes[:1], bound=leaders, of=of)
     if workers:
         others = {group * workers + index - 1: on_node for group, index in pods if 0 < index <= workers}
-        yield replace(role, size=1, replicas=role.replicas * workers, shapes=role.shapes[1:], bound=others)
+        count = role.replicas * workers
+        yield replace(role, size=1, replicas=count, shapes=role.shapes[1:], bound=others, of=of)
 
 
 def _notes(

@@ -29,6 +29,8 @@ class RolePods:
     required: int = 0
     """How many whole groups must start before anything of the service does."""
     bound: Bound = field(default_factory=dict)
+    of: int = 0
+    """Of leaders or workers that are placed one by one: how many groups they make together; else 0."""
 
     @cached_property
     def order(self) -> tuple[int, ...]:

@@ -2,8 +2,7 @@
 
 The author sees the expanded object and changes it. Where the change meets only what the author wrote, the
 same change is made on A. Where it meets a part that we wrote, the mapping of the table says what the author
-would have written; `UNMAPPED` changes have no counterpart, and only the side laws hold after them. A change
-returns False where it does not apply.
+would have written. A change returns False where it does not apply.
 """
 
 import re
@@ -30,8 +29,8 @@ class Hand:
     """One kind of change: what it does to the expanded object, and to the other one."""
 
     change: Change
-    mapped: Change | None
-    """On A. None: there is no mapping."""
+    mapped: Change
+    """On A."""
     delta: bool = False
     """Whether it changes the leader alone: where A has no leader template, it is kept as a difference."""
     one_part: bool = False
@@ -41,7 +40,6 @@ class Hand:
 
     def on_two(self, a: Object, before: Object, wanted: Object) -> bool:
         """Change an A that has two templates, apart from one that the change left as it was on B."""
-        assert self.mapped is not None
         group, was, now = (one["spec"]["leaderWorkerTemplate"] for one in (a, before, wanted))
         left = {name: group[name] for name in TEMPLATES if name in was and was[name] == now.get(name)}
         kept = copied(left)
@@ -455,6 +453,5 @@ HANDS: Final[dict[str, Hand]] = {
     "lose record": Hand(lose_record, where_written(lose_record)),
     "probe of workers": Hand(probe_worker, where_written(probe_worker)),
 }
-UNMAPPED: Final = tuple(name for name, hand in HANDS.items() if hand.mapped is None)
 RARE: Final = ("lose record", "probe of workers")
 """Changes that are drawn less often: most authors never make them."""

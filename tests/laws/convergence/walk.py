@@ -522,7 +522,7 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
     if step.change == "drop leader template":
         world.delta = ()
     is_taken_over = step.change == "lose record" and step.client == EXPORTED
-    if hand.mapped is None or is_taken_over:  # the file of the export holds all that was injected
+    if is_taken_over:  # the file of the export holds all that was injected
         world.is_loose = True
         return None, b
     has_leader = "leaderTemplate" in world.a["spec"]["leaderWorkerTemplate"]
