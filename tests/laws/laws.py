@@ -2,57 +2,20 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jsonpatch
 
 from intent import Object
-from intent.lws import Template
 from intent.settings import Settings
 from intent.tree import COPY, FIRST, Overlay, identity, index, is_keyed, name_of
 from tests.laws.strategies import defaulted
 from webhook.expand import change, expand, wish
-from webhook.layout import Input
-from webhook.mutate import REPLACEABLE
+from webhook.mutate import CONCERNS, REPLACEABLE
 from webhook.mutate.concern import Concern
-from webhook.mutate.gang import GANG
-from webhook.mutate.labels import LABELS
-from webhook.mutate.launch import LAUNCH
-from webhook.mutate.probes import PROBES
-from webhook.mutate.sidecar import SIDECAR
-from webhook.mutate.split import SPLIT
-from webhook.mutate.startup import STARTUP
 from webhook.overlay.patch import Operation, patch
 from webhook.state import Fresh, state
-
-
-def rewrite(given: Input) -> Overlay:
-    """Stand in for a launcher: write another command, other args and one more port into every template."""
-    return {
-        "spec": {
-            "leaderWorkerTemplate": {
-                template.field: {"spec": {"containers": [_launched(template)]}}
-                for template in given.layout.templates
-                if template.engine and "symmetric-run" not in template.engine.args
-            }
-        }
-    }
-
-
-def _launched(template: Template) -> Overlay:
-    assert template.engine is not None
-    words = ["symmetric-run", "--", *template.engine.command, *template.engine.args]
-    return {
-        "name": template.engine.container,
-        "command": ["ray"],
-        "args": words,
-        "ports": [{"containerPort": 6379}],
-    }
-
-
-TEST_CONCERNS: Final = (LABELS, GANG, SPLIT, replace(LAUNCH, mutate=rewrite), STARTUP, PROBES, SIDECAR)
-"""The laws hold for any mutators. These also launch containers that the real ones leave alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +24,7 @@ class Engine:
 
     expand: Callable[..., list[Operation]] = expand
     patch: Callable[[Object, Object], list[Operation]] = patch
-    concerns: tuple[Concern, ...] = TEST_CONCERNS
+    concerns: tuple[Concern, ...] = CONCERNS
 
     def put(self, live: Object, old: Object | None = None) -> Object:
         """Expand an object and apply the patch with jsonpatch."""
