@@ -140,7 +140,7 @@ def change(
         case Pinned():
             return _injected(write_state, wish(write_state, settings, concerns))
         case Fresh():
-            return _made_anew(write_state, settings, concerns)
+            return _injected(*foreseen_write(write_state, settings, concerns))
     assert_never(write_state)
 
 
@@ -156,20 +156,6 @@ def _left(write_state: Pinned | Fresh) -> Object:
         return _injected(write_state, write.standing)
     made = with_group(write.inject(write.standing).result, group_of(before.live))
     return merge(made, _annotation(records.find(before.live)))
-
-
-def _made_anew(write_state: Fresh, settings: Settings, concerns: Iterable[Concern]) -> Object:
-    """Return the object of other input than the stored one.
-
-    An edited launch that stays (`Reverted.kept`) is its author's where none is injected any more. Then the
-    object is read again with it, so that the record is right, and a second call of the write changes nothing.
-    """
-    write = write_state.write
-    settled, wished = foreseen_write(write_state, settings, concerns)
-    result, had = _injected(settled, wished), write.record.expansion.decision.launcher
-    if not (had and write.reverted.kept) or wished.decision.launcher or result is write.sent:
-        return result
-    return change(result, state(result, write.old, write.templates), settings, concerns)
 
 
 def _withdrawn(write: Write) -> Object:

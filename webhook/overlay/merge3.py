@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from intent import Object
 from intent.shapes import mapping
 from intent.tree import by_identity, equivalent, index, is_keyed, keys_of, same
-from webhook.overlay.launch import ARGUMENTS, Launches, arguments, launch3, with_arguments
+from webhook.overlay.launch import ARGUMENTS, Launches, launch3, with_arguments
 from webhook.overlay.overlay import WHOLE
 from webhook.overlay.written import Unread
 
@@ -139,8 +139,6 @@ def _container(sides: Sides, name: str, launches: Launches) -> Any:
     if not launched or sides.ours is None:
         return _map("", sides, launches)
     author, origin = launch3(launched, base, ours, theirs, file)
-    if origin != "injected" and _is_replaced(base, ours, theirs):
-        author, origin = arguments(theirs), "written"
     launches[name] = origin
     rest = Sides(*(one if one is None else _without(one, ARGUMENTS) for one in sides))
     if origin == "written" and rest.ours is not None:  # what a launch removed is the file's to write
@@ -153,13 +151,3 @@ def _within(value: Any, base: Any) -> Any:
     if not isinstance(value, dict) or not isinstance(base, dict):
         return value
     return {key: _within(one, base[key]) for key, one in value.items() if base.get(key) is not None}
-
-
-def _is_replaced(base: Object, ours: Object, theirs: Object) -> bool:
-    """Return whether a client replaced the container as a whole: nothing injected into its lists is left."""
-    added = [
-        (index(key, items).keys() - index(key, ours.get(key)).keys(), index(key, theirs.get(key)))
-        for key, items in base.items()
-        if is_keyed(key, items)
-    ]
-    return any(new for new, _ in added) and not any(new & now.keys() for new, now in added)
