@@ -13,11 +13,9 @@ from fusioninfer.settings import SettingsFile
 from intent import Object
 from intent.names import api_path
 from intent.shapes import mapping, number, text
-from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD, Kind
+from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
 
-VERBS: Final = ("list", "watch", "create", "patch", "delete")
-READ: Final = {name: kind for name, kind in OUTPUTS.items() if kind.resource.selector or kind is LWS}
-"""What it reads by name: kinds that it finds by a label, which an object may have lost, and owners."""
+VERBS: Final = ("get", "list", "watch", "create", "patch", "delete")
 LEASES: Final = ("coordination.k8s.io", "leases")
 
 # --- the controller ---------------------------------------------------------------------------------
@@ -86,7 +84,6 @@ def _settings(facts: Facts) -> Judgement | None:
 def controller_rights(namespace: str) -> tuple[Right, ...]:
     """Return the rights of the controller (`manifests/base/rbac.yaml`, compared by a test)."""
     return (
-        *(right for kind in READ.values() for right in _of_kind(kind, ("get",))),
         *(right for kind in OUTPUTS.values() for right in _of_kind(kind, VERBS)),
         *_of_kind(POD, ("list", "watch")),
         *_of_kind(INFERENCE_SERVICE, ("get", "list", "watch")),
