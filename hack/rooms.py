@@ -22,7 +22,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 11_615, 8_100),
     "intent": Room(("intent",), 9_526, 9_100),
     "catalog": Room(("catalog",), 2_489, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 10_201, 8_100),
+    "controller": Room(("sync", "kube", "certs"), 10_200, 8_100),
     "command": Room(("fusioninfer", "server", "importer", "plan"), 12_465, 10_000),
     "tests": Room(("tests",), 83_978, 70_000),
     "hack": Room(("hack",), 4_074, 3_900),

@@ -29,8 +29,6 @@ PARSED = 8
 """InferenceServices that are kept as parsed: a reconcile needs its own several times."""
 FASTEST = 1
 """The level of compression."""
-Digests = tuple[bytes, bytes]
-"""Those of metadata and spec, and of the status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +77,31 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
     """Project an InferenceService; one that is nested too deeply has only its metadata and an error."""
     metadata, status = mapping(obj.get("metadata")), mapping(obj.get("status"))
     namespace, name = text(metadata.get("namespace")), text(metadata.get("name"))
-    digests, unread = _digested(obj, metadata, status)
+    fingerprint, unread = _digested(obj, metadata, status)
     return CachedInferenceService(
-        **common_fields(obj) | {"service": name, "fingerprint": digests[0]},
+        **common_fields(obj) | {"service": name, "fingerprint": fingerprint},
         generation=number(metadata.get("generation")),
         content=b"" if unread else _packed(obj),
         unread=unread,
-        status=status if any(digests) else {},
+        status=status if fingerprint else {},
         paused=is_paused(metadata.get("annotations")),
         index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, () if unread else _base_refs(obj))),
     )
 
 
-def _digested(obj: Object, metadata: Object, status: Object) -> tuple[Digests, tuple[FieldError, ...]]:
-    """Digest an InferenceService, and return why it is not safe to read.
+def _digested(obj: Object, metadata: Object, status: Object) -> tuple[bytes, tuple[FieldError, ...]]:
+    """Digest metadata and spec, and return why an InferenceService is not safe to read.
 
-    Without a digest it is not; over the budget of admission it takes too long to read.
+    One of which any part is nested too deeply is not; over the budget of admission it takes too long to read.
     """
     kept = {key: item for key, item in metadata.items() if key not in NOT_DIGESTED}
     try:
-        digests = digest({"metadata": kept, "spec": obj.get("spec")}), digest(status)
+        digest(status)
+        fingerprint = digest({"metadata": kept, "spec": obj.get("spec")})
     except TooDeepError as error:
-        return (b"", b""), (_unreadable(str(error)),)
+        return b"", (_unreadable(str(error)),)
     over = budget.of_inferenceservice(obj)
-    return digests, (over,) if over else ()
+    return fingerprint, (over,) if over else ()
 
 
 def _unreadable(why: str) -> FieldError:
