@@ -21,9 +21,9 @@ from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
-from sync.status.compare import by_type
+from sync.status import by_type
+from sync.status.conditions import FOLLOWED
 from sync.status.reasons import EVENTS
-from sync.status.templates import FOLLOWED
 
 KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
 

@@ -36,7 +36,7 @@ from sync.parts.traffic import TARGET_PORTS, with_one_port
 from sync.queue import Queue
 from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, ServiceState
-from sync.status.report import report
+from sync.status import report
 from sync.watch.cache import Caches, cache_of
 from sync.watch.reflector import is_served
 from sync.write import Writer

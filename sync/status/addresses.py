@@ -9,7 +9,7 @@ from typing import Final
 from intent import Object
 from intent.inferenceservice.v1alpha1 import MOST_ADDRESSES
 from sync.observed.routes import Gateway, HTTPRoute, Ingress, Listener, Parent
-from sync.status.inputs import Observed
+from sync.status.observed import Observed
 from sync.status.routes import accepted_by
 
 SCHEMES: Final = {"HTTP": ("http", 80), "HTTPS": ("https", 443)}
@@ -33,7 +33,7 @@ def _outside(seen: Observed) -> Iterator[Address]:
         return
     if routes.http_route and routes.attached:
         yield from _of_gateways(routes.http_route, routes.gateways)
-    if routes.ingress and routes.wants_ingress:
+    if routes.ingress:
         yield from _of_ingress(routes.ingress)
 
 

@@ -1,15 +1,35 @@
-"""`status.components` and `status.ready`: the replica counts and the phase of every role."""
+"""The roles in the status: replica counts, phases, and failures that do not pass."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from catalog.codes import CODES
 from intent import Object
 from intent.inferenceservice.v1alpha1 import Phase
-from intent.shapes import mapping
-from sync.status.compare import dated
-from sync.status.failures import failing
 from sync.status.groups import RoleView
-from sync.status.inputs import Observed, behind
+from sync.status.observed import Observed, behind
+
+
+def failing(seen: Observed, role: RoleView) -> bool:
+    """Return whether a pod of a role keeps failing, or did before and the role is not complete since."""
+    if any(pod.failure for pod in role.all_pods):
+        return True
+    return role.name in seen.failed and role.ready < role.desired
+
+
+def crash(seen: Observed) -> str:
+    """Return the first pod that keeps failing, with a remedy; empty if there is none."""
+    roles = [role for role in seen.roles if failing(seen, role)]
+    pods = (pod for role in roles for pod in role.all_pods if pod.failure)
+    first = min(pods, key=lambda pod: pod.name, default=None)
+    if first and (failure := first.failure):
+        container = f", container {failure.container}" if failure.container else ""
+        message = f": {failure.message}" if failure.message else ""
+        remedy = CODES[failure.code].remedy.replace("POD", first.name)
+        return f"pod {first.name}{container}: {failure.reason}{message} ({failure.code}: {remedy})"
+    lost = f"a pod of role {roles[0].name} failed, and it is not complete since" if roles else ""
+    return lost and (seen.failure or lost)
+
 
 PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleView], bool]], ...]] = (
     (
@@ -37,17 +57,7 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleView], bool]], ...
 """Phases, their meaning and their predicate; the first that holds is the phase of the role."""
 
 
-def components(seen: Observed, before: Object, now: str) -> Object:
-    """Return the component of every role; `before` is the stored `status.components`."""
-    return {role.name: _dated(_component(seen, role), before.get(role.name), now) for role in seen.roles}
-
-
-def ready_counts(seen: Observed) -> Object:
-    """Return `status.ready`: ready and desired replicas of all roles."""
-    return {"replicas": _ratio(seen.roles)} if seen.roles else {}
-
-
-def _ratio(roles: Sequence[RoleView]) -> str:
+def ratio(roles: Sequence[RoleView]) -> str:
     """Return ready and desired replicas of some roles: `2/3`."""
     return f"{sum(role.ready for role in roles)}/{sum(role.desired for role in roles)}"
 
@@ -57,7 +67,8 @@ def phase(seen: Observed, role: RoleView) -> Phase:
     return next(word for word, _, holds in PHASES if holds(seen, role))
 
 
-def _component(seen: Observed, role: RoleView) -> Object:
+def component(seen: Observed, role: RoleView) -> Object:
+    """Return the component of a role, without its time."""
     return {
         "desiredReplicas": role.desired,
         "readyReplicas": role.ready,
@@ -65,11 +76,5 @@ def _component(seen: Observed, role: RoleView) -> Object:
         "totalPods": role.desired * role.role.nodes,
         "readyPods": sum(pod.ready for pod in role.pods),
         "phase": phase(seen, role),
-        "ready": _ratio((role,)),
+        "ready": ratio((role,)),
     }
-
-
-def _dated(component: Object, before: object, now: str) -> Object:
-    """Add `lastUpdateTime`: the stored time if nothing changed, else `now`."""
-    old = mapping(before)
-    return component | {"lastUpdateTime": dated(old.get("lastUpdateTime"), now, same=old | component == old)}

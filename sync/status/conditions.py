@@ -10,19 +10,21 @@ from typing import Final
 
 from intent.errors import counted
 from intent.gang import needs_gang
-from sync.status import failures
-from sync.status.components import phase
+from sync.status.components import crash, phase
 from sync.status.groups import RoleView, Wait, absent, group_size
-from sync.status.inputs import Observed, behind
+from sync.status.observed import Observed, behind, cause
 from sync.status.reasons import STATES, ConditionStatus, Verdict
 from sync.status.routes import routes_ready
-from sync.status.templates import templates_applied
+
+WAITING: Final = "FI410"
+KEPT: Final = "pods keep what they have until a refresh"
+FOLLOWED: Final = "the service follows, and pods get it once admission allows it"
 
 
 def initialized(seen: Observed) -> Verdict:
     """Judge `Initialized`: the InferenceService was read and its LeaderWorkerSets exist."""
     if not seen.service.roles:
-        return Verdict("CannotBeRead", failures.cause(seen) or "it has no role that runs an engine")
+        return Verdict("CannotBeRead", cause(seen) or "it has no role that runs an engine")
     missing = [role.name for role in seen.roles if role.lws is None]
     if missing:
         return Verdict("LeaderWorkerSetMissing", f"no LeaderWorkerSet yet for {_named(missing)}")
@@ -48,7 +50,7 @@ def scheduled(seen: Observed) -> Verdict:
 
 def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
-    if waits_for := next((error.message for error in seen.errors if error.code == failures.WAITING), ""):
+    if waits_for := next((error.message for error in seen.errors if error.code == WAITING), ""):
         return Verdict("WaitingForRole", waits_for)
     missing = [role.wait for role in roles if role.wait]
     if not missing:
@@ -79,6 +81,41 @@ def _short_of_pods(one: RoleView) -> str:
 def _partly(role: RoleView) -> str:
     has = f"role {role.name} has {role.placed} of {counted(role.desired, 'replica')} on nodes"
     return f"{has}, {role.wait.lacks}" if role.wait else has
+
+
+# --- TemplatesApplied ------------------------------------------------------------------------------
+
+
+def templates_applied(seen: Observed) -> Verdict | None:
+    """Judge `TemplatesApplied`: every role has its templates as they are now; None if none are named."""
+    named, gone = seen.templates, seen.templates.missing
+    if not named.names:
+        return None
+    if named.trouble:
+        return Verdict("TemplatesUnknown", f"InferenceTemplates are not known: {named.trouble}")
+    if missing := _missing(seen):
+        return Verdict("TemplateMissing", "; ".join(missing))
+    changed = [
+        f"InferenceTemplate {one.namespace}/{one.name} was {'deleted' if one.name in gone else 'changed'}"
+        for one in seen.outdated
+    ]
+    if changed:
+        later = FOLLOWED if seen.service.follows else KEPT
+        return Verdict("TemplateChanged", f"{', '.join(changed)}; {later}")
+    if late := [one.name for one in seen.roles if one.role.base_refs and one.lws is None]:
+        return Verdict("NotApplied", f"no LeaderWorkerSet yet of {' and '.join(late)}")
+    return Verdict("TemplatesCurrent", "every role has its templates as they are now")
+
+
+def _missing(seen: Observed) -> list[str]:
+    """Return the templates that do not exist and are needed, by the router or a role that has none yet."""
+    named, applied = seen.templates, {one.name for one in seen.applied}
+    home = seen.service.namespace
+    return [
+        f"InferenceTemplate {name} exists neither in namespace {home} nor in that of FusionInfer"
+        for name in named.missing
+        if name not in applied or seen.service.router is not None
+    ]
 
 
 # --- Ready, Active ----------------------------------------------------------------------------------
@@ -126,11 +163,10 @@ def active(seen: Observed) -> Verdict:
 
 def failed(seen: Observed) -> Verdict:
     """Judge `Failed`: something is wrong that does not resolve with time; one cause, one remedy."""
-    cause = failures.cause(seen)
-    if cause:
-        return Verdict("InferenceServiceFailed", cause)
-    crash = failures.crash(seen)
-    return Verdict("PodsFailing", crash) if crash else Verdict("NothingFailed", "no error is known")
+    if error := cause(seen):
+        return Verdict("InferenceServiceFailed", error)
+    failure = crash(seen)
+    return Verdict("PodsFailing", failure) if failure else Verdict("NothingFailed", "no error is known")
 
 
 # --- the list ---------------------------------------------------------------------------------------

@@ -4,20 +4,28 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sync.observed.condition import ObservedCondition
-from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Parent, ParentStatus
-from sync.status import failures
-from sync.status.inputs import Observed, ObservedRoutes, behind, unstored
+from sync.observed.routes import (
+    Deployment,
+    Gateway,
+    HTTPRoute,
+    InferencePool,
+    Ingress,
+    Parent,
+    ParentStatus,
+)
+from sync.status.observed import Observed, ObservedRoutes, behind, first, unstored
 from sync.status.reasons import Verdict
 
 UNKNOWN_KIND: Final = "InvalidKind"
 """The reason of `ResolvedRefs` from a gateway that does not know InferencePool (`RouteReasonInvalidKind`)."""
+NO_ROUTES: Final = Verdict("NoRoutesWanted")
 
 
 def routes_ready(seen: Observed) -> Verdict:
     """Judge `RoutesReady`: requests can come in through the routes."""
     if seen.routes is None:
-        return Verdict("NoRoutesWanted") if seen.service.roles else Verdict("NotObserved", behind(seen))
-    if refused := failures.first(seen.routes.errors):
+        return NO_ROUTES if seen.service.roles else Verdict("NotObserved", behind(seen))
+    if refused := first(seen.routes.errors):
         return Verdict("RoutesRefused", refused)
     return next(_problems(seen.routes), None) or _accepted(seen, seen.routes)
 
@@ -27,18 +35,14 @@ def _accepted(seen: Observed, routes: ObservedRoutes) -> Verdict:
         return Verdict("NotObserved", late)
     if not routes.prioritized:
         return Verdict("PriorityNotApplied", _unprioritized(routes))
-    if not (routes.picked or routes.own_pool):
-        return (
-            Verdict("IngressCreated", _reached(routes)) if routes.wants_ingress else Verdict("NoRoutesWanted")
-        )
+    if not routes.router.is_routed:
+        return Verdict("IngressCreated", _reached(routes.ingress)) if routes.ingress else NO_ROUTES
+    picker = f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
     if not routes.attached:
-        return Verdict(
-            "NoHTTPRouteWanted",
-            f"InferencePool {routes.pool.name if routes.pool else ''} exists{_picked_by(routes)}",
-        )
-    route = routes.http_route
-    names = sorted({str(parent) for parent in route.parents}) if route else []
-    return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{_picked_by(routes)}")
+        name = routes.pool.name if routes.pool else ""
+        return Verdict("NoHTTPRouteWanted", f"InferencePool {name} exists{picker}")
+    names = sorted({str(parent) for parent in routes.http_route.parents}) if routes.http_route else []
+    return Verdict("RoutesAccepted", f"accepted by {', '.join(names)}{picker}")
 
 
 def _unprioritized(routes: ObservedRoutes) -> str:
@@ -48,14 +52,9 @@ def _unprioritized(routes: ObservedRoutes) -> str:
     return next((f"{problem}: {error.message}" for error in found), problem)
 
 
-def _reached(routes: ObservedRoutes) -> str:
+def _reached(ingress: Ingress) -> str:
     """Return where the Ingress is reached; its controller need not say."""
-    name, addresses = (routes.ingress.name, routes.ingress.addresses) if routes.ingress else ("", ())
-    return f"Ingress {name} has {', '.join(addresses) or 'no address yet'}"
-
-
-def _picked_by(routes: ObservedRoutes) -> str:
-    return f", picked by {routes.picker.picker}" if routes.picker and routes.picker.picker else ""
+    return f"Ingress {ingress.name} has {', '.join(ingress.addresses) or 'no address yet'}"
 
 
 # --- possible problems ------------------------------------------------------------------------------
@@ -83,19 +82,20 @@ def _problems(routes: ObservedRoutes) -> Iterator[Verdict]:
 
 def _missing(routes: ObservedRoutes) -> Iterator[Verdict]:
     """Yield which objects do not exist, or that it is not known; the author's InferencePool comes first."""
-    is_own = bool(routes.own_pool) and routes.pool is None
+    router, no_pool = routes.router, routes.pool is None
+    is_own = bool(router.pool) and no_pool
     parts = {
-        "InferencePool": is_own or (routes.picked and routes.pool is None),
-        "Deployment of the endpoint picker": routes.picked and routes.picker is None,
+        "InferencePool": router.is_routed and no_pool,
+        "Deployment of the endpoint picker": router.is_picked and routes.picker is None,
         "HTTPRoute": routes.attached and routes.http_route is None,
-        "Ingress": routes.wants_ingress and routes.ingress is None,
+        "Ingress": router.ingress is not None and routes.ingress is None,
     }
     missing = [name for name, absent in parts.items() if absent]
     for name in missing:
         if why := routes.unknown.get(name.partition(" ")[0]):
             yield Verdict("NotObserved", why)
     if is_own:
-        yield Verdict("PoolMissing", f"there is no InferencePool {routes.own_pool} in this namespace")
+        yield Verdict("PoolMissing", f"there is no InferencePool {router.pool} in this namespace")
     if missing:
         yield Verdict("RouteMissing", f"missing: {', '.join(missing)}")
 

@@ -24,8 +24,7 @@ from sync.observed.pod import project
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
-from sync.status.inputs import Observed
-from sync.status.report import observed
+from sync.status.observed import Observed, observed
 
 Logs = Mapping[tuple[str, str], str]
 """Ends of logs, by pod and container."""

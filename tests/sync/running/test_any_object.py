@@ -30,7 +30,7 @@ from sync.kinds import (
 from sync.observe import ServiceMemory, observe
 from sync.observed.cached import UnreadableObject
 from sync.parts.service import desired_state
-from sync.status.report import report
+from sync.status import report
 from sync.watch.cache import Cache
 from tests.sync.samples import KEY, hold, inference_service, lws, role, router
 from tests.sync.served import accepted, ready_pod

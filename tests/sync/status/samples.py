@@ -6,14 +6,16 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
+from intent.annotations import Routing
 from intent.errors import FieldError
-from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from sync.observed.condition import ObservedCondition
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import AcceleratorCounts, Failure, ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
-from sync.status import Observed, ObservedRoutes, status
+from sync.status import status
+from sync.status.observed import Observed, ObservedRoutes
 
 Case = tuple[Observed, str]
 """What is observed, and a condition's status and reason, with `: ` and its message if that matters."""
@@ -98,7 +100,19 @@ def gateway(**fields: Any) -> Gateway:
     return Gateway("team-a", "gw", **(known | fields))
 
 
-def routes(**fields: Any) -> ObservedRoutes:
+def router(*, picked: bool = True, attached: bool = True, ingress: bool = False, pool: str = "") -> Router:
+    """Return a router that wants these routes."""
+    parents: Object = {"parentRefs": [{"name": "gw"}]} if attached else {}
+    routing = Routing("queue-size" if picked else "", http_route=parents)
+    return Router("router", routing, pool=pool, ingress={} if ingress else None)
+
+
+ROUTER: Final = router()
+ALONE: Final = router(picked=False, attached=False, ingress=True)
+"""A router with an Ingress and nothing else."""
+
+
+def routes(router: Router = ROUTER, **fields: Any) -> ObservedRoutes:
     """Return routes that work."""
     known: dict[str, Any] = {
         "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
@@ -106,7 +120,7 @@ def routes(**fields: Any) -> ObservedRoutes:
         "http_route": route(),
         "gateways": (gateway(),),
     }
-    return ObservedRoutes(**(known | fields))
+    return ObservedRoutes(router, **(known | fields))
 
 
 def condition(kind: str, observed: Observed, before: Object | None = None, now: str = NOW) -> Object:

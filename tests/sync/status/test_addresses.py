@@ -7,8 +7,9 @@ import pytest
 
 from intent.inferenceservice.v1alpha1 import MOST_ADDRESSES
 from sync.observed.routes import Ingress, Listener, Parent, ParentStatus, project_ingress
-from sync.status import ObservedRoutes, status
-from tests.sync.status.samples import GATEWAY, NOW, gateway, route, routes, said, seen
+from sync.status import status
+from sync.status.observed import ObservedRoutes
+from tests.sync.status.samples import ALONE, GATEWAY, NOW, gateway, route, routes, said, seen
 
 WEB = Listener("web", 80, "HTTP")
 HIGH = Listener("high", 8080, "HTTP")
@@ -90,7 +91,7 @@ def of_ingress(*rules: Any, addresses: tuple[Any, ...] = ({"ip": "10.0.0.1"},), 
             "status": {"loadBalancer": {"ingress": list(addresses)}},
         }
     )
-    alone = ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress)
+    alone = ObservedRoutes(ALONE, ingress=ingress)
     return status(seen(routes=alone), {}, NOW)
 
 
@@ -122,7 +123,7 @@ def test_the_url_of_a_gateway_comes_first() -> None:
     taken = route(ParentStatus(GATEWAY, said(), said()), parents=(GATEWAY,))
     at = gateway(listeners=(WEB,), addresses=("10.0.0.1",))
     ingress = Ingress("r1-ingress", ("10.0.0.2",), (("", ""),))
-    both = routes(http_route=taken, gateways=(at,), ingress=ingress, wants_ingress=True)
+    both = routes(http_route=taken, gateways=(at,), ingress=ingress)
 
     made = status(seen(routes=both, api="r1-api"), {}, NOW)
 

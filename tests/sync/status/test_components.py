@@ -6,7 +6,8 @@ import pytest
 
 from intent import Object
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from sync.status import Observed, status
+from sync.status import status
+from sync.status.observed import Observed
 from tests.sync.status.samples import (
     CRASH,
     D0,

@@ -8,8 +8,9 @@ import pytest
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
-from sync.status import Observed, status
+from sync.status import status
 from sync.status.conditions import JUDGES
+from sync.status.observed import Observed
 from sync.status.reasons import CONDITIONS, OPTIONAL, REASONS, Reason
 from tests.sync.status.samples import (
     CRASH,

@@ -12,10 +12,11 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.observed import lws, pod, routes
 from sync.observed.pod_group import pod_group
-from sync.status import Observed, ObservedRoutes, differs, status
+from sync.status import differs, status
+from sync.status.observed import Observed, ObservedRoutes
 from sync.status.reasons import CONDITIONS, OPTIONAL, STATES
 from tests.laws.strategies import JSON
-from tests.sync.status.samples import LATER, NOW
+from tests.sync.status.samples import LATER, NOW, router
 
 LATEST = "2026-01-02T00:00:00Z"
 KEYS = (
@@ -79,10 +80,10 @@ ERRORS = st.lists(
 ).map(tuple)
 ROUTES = st.none() | st.builds(
     ObservedRoutes,
+    st.builds(router, picked=st.booleans(), attached=st.booleans(), ingress=st.booleans()),
     picker=st.none() | OBJECTS.map(routes.project_deployment),
     pool=st.none() | OBJECTS.map(routes.project_pool),
     http_route=st.none() | OBJECTS.map(routes.project_http_route),
-    attached=st.booleans(),
     gateways=st.lists(OBJECTS.map(routes.project_gateway), max_size=2).map(tuple),
     errors=ERRORS,
 )

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from intent import Object
 from sync.observed.routes import Deployment, InferencePool, ParentStatus
-from sync.status import Observed, status
+from sync.status import status
+from sync.status.observed import Observed
 from sync.status.reasons import CONDITIONS, OPTIONAL
 from tests.sync.status.samples import (
     CRASH,

@@ -13,8 +13,8 @@ from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.routes import Deployment
 from sync.parts.desired import Desired
 from sync.snapshot import Situation, Snapshot
-from sync.status.inputs import ObservedRoutes
-from sync.status.report import observed, report
+from sync.status import report
+from sync.status.observed import ObservedRoutes, observed
 from tests.sync.samples import APPLIED, KEY, decode, inference_service, lws, prefill, role, routed, router
 
 NOW = "2026-01-01T12:00:00Z"

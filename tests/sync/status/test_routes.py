@@ -6,10 +6,13 @@ from typing import Any, Final
 import pytest
 
 from intent.errors import FieldError
+from intent.inferenceservice.read import Router
 from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
-from sync.status import Observed, ObservedRoutes
+from sync.status.observed import Observed, ObservedRoutes
 from tests.sync.status.samples import (
+    ALONE,
     GATEWAY,
+    ROUTER,
     RULE,
     Case,
     each,
@@ -18,6 +21,7 @@ from tests.sync.status.samples import (
     message,
     reason,
     route,
+    router,
     routes,
     said,
     seen,
@@ -29,12 +33,15 @@ NO_LISTENER: Final = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners"
 NO_PARENT: Final = ParentStatus(OTHER, said("False", "NoMatchingParent"))
 INVALID: Final = (gateway(programmed=said("False", "Invalid")),)
 POOL: Final = InferencePool("r1-pool")
+OWN_ROUTE: Final = router(attached=False)
+OWN_POOL: Final = router(pool="theirs")
+BOTH: Final = router(ingress=True)
 REPLACED: Final = Deployment(available=True, current=True, replacing=True)
 
 
-def observed(**fields: Any) -> Observed:
+def observed(router: Router = ROUTER, **fields: Any) -> Observed:
     """Return routes that work, except for these fields."""
-    return seen(routes=routes(**fields))
+    return seen(routes=routes(router, **fields))
 
 
 def refused(why: str, text: str = "no") -> Observed:
@@ -48,28 +55,28 @@ def pool(*answers: ParentStatus) -> InferencePool:
 
 def alone(ingress: Ingress | None) -> Observed:
     """Return a service whose router has an Ingress and nothing else."""
-    return seen(routes=ObservedRoutes(picked=False, attached=False, wants_ingress=True, ingress=ingress))
+    return seen(routes=ObservedRoutes(ALONE, ingress=ingress))
 
 
 OF_ROUTES: Final[dict[str, Case]] = {
     "no routes": (seen(), "True NoRoutesWanted"),
     "a router that wants none": (
-        seen(routes=ObservedRoutes(picked=False, attached=False)),
+        seen(routes=ObservedRoutes(router(picked=False, attached=False))),
         "True NoRoutesWanted",
     ),
     "accepted": (observed(), "True RoutesAccepted: accepted by Gateway team-a/gw, picked by llm-d-0.7"),
     "a finding is the cause of their absence": (observed(pool=None, errors=(RULE,)), "False RoutesRefused"),
     "being applied": (replace(observed(), settled=False), "Unknown NotObserved"),
     "not all stored": (observed(settled=False), "Unknown NotObserved"),
-    "an own route": (observed(http_route=None, attached=False, pool=POOL), "True NoHTTPRouteWanted"),
+    "an own route": (observed(OWN_ROUTE, http_route=None, pool=POOL), "True NoHTTPRouteWanted"),
     "an own route needs no gateway": (
-        observed(attached=False, pool=POOL, gateways=INVALID),
+        observed(OWN_ROUTE, pool=POOL, gateways=INVALID),
         "True NoHTTPRouteWanted",
     ),
     "an own route that is refused": (
         observed(
+            OWN_ROUTE,
             http_route=None,
-            attached=False,
             pool=pool(ParentStatus(OTHER, said("False", "NotSupportedByParent"))),
         ),
         "False PoolNotAccepted",
@@ -134,15 +141,15 @@ OF_POOLS: Final[dict[str, Case]] = {
         "Unknown WaitingForGateway",
     ),
     "the author's": (
-        observed(picker=None, picked=False, own_pool="theirs"),
+        observed(OWN_POOL, picker=None),
         "True RoutesAccepted: accepted by Gateway team-a/gw",
     ),
     "the author's does not exist": (
-        observed(pool=None, picker=None, picked=False, own_pool="theirs"),
+        observed(OWN_POOL, pool=None, picker=None),
         "False PoolMissing: there is no InferencePool theirs in this namespace",
     ),
     "the author's cannot be read": (
-        observed(pool=None, own_pool="theirs", unknown={"InferencePool": "it cannot be read"}),
+        observed(OWN_POOL, pool=None, unknown={"InferencePool": "it cannot be read"}),
         "Unknown NotObserved",
     ),
 }
@@ -160,8 +167,8 @@ OF_INGRESSES: Final[dict[str, Case]] = {
         "True IngressCreated: Ingress r1-ingress has no address yet",
     ),
     "missing": (alone(None), "False RouteMissing: missing: Ingress"),
-    "missing beside a route": (observed(wants_ingress=True), "False RouteMissing"),
-    "beside a route": (observed(wants_ingress=True, ingress=Ingress("r1-ingress")), "True RoutesAccepted"),
+    "missing beside a route": (observed(BOTH), "False RouteMissing"),
+    "beside a route": (observed(BOTH, ingress=Ingress("r1-ingress")), "True RoutesAccepted"),
 }
 
 
@@ -183,9 +190,10 @@ def test_routes_are_ready_or_say_why_not(kind: str, observed: Observed, verdict:
     [("pool", "InferencePool"), ("picker", "Deployment of the endpoint picker"), ("http_route", "HTTPRoute")],
 )
 def test_a_missing_object_is_named(part: str, name: str) -> None:
-    assert reason("RoutesReady", observed(**{part: None})) == ("False", "RouteMissing")
-    assert message("RoutesReady", observed(**{part: None})) == f"missing: {name}"
-    unread = observed(**{part: None}, unknown={name.partition(" ")[0]: "it cannot be read"})
+    lacks: dict[str, Any] = {part: None}
+    assert reason("RoutesReady", observed(**lacks)) == ("False", "RouteMissing")
+    assert message("RoutesReady", observed(**lacks)) == f"missing: {name}"
+    unread = observed(**lacks, unknown={name.partition(" ")[0]: "it cannot be read"})
     assert reason("RoutesReady", unread) == ("Unknown", "NotObserved")
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from intent.errors import FieldError
 from intent.inferenceservice.read import RoleIntent
 from sync.observed.pod_group import PodGroup
-from sync.status import Observed
+from sync.status.observed import Observed
 from tests.sync.status.samples import (
     D0,
     D1,

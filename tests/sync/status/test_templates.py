@@ -8,16 +8,24 @@ import pytest
 from intent.applied import TemplateVersion
 from sync.observed.cached import CachedObject
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates
-from sync.status import Observed, status
-from sync.status.templates import FOLLOWED, KEPT
+from sync.status import status
+from sync.status.conditions import FOLLOWED, KEPT
+from sync.status.observed import Observed
 from tests.sync.status.samples import DECODE, NOW, PREFILL, lws, seen, service
 
 FIRST: Final = TemplateVersion("base", "team-a", "uid", 1)
 NAMING: Final = service(replace(PREFILL, base_refs=("base",)), replace(DECODE, base_refs=("base",)))
 
 
-def named(generation: int = 1, trouble: str = "", *, exists: bool = True) -> NamedTemplates:
-    row = CachedObject("team-a", "base", "uid", projection=InferenceTemplateProjection(generation))
+def named(
+    generation: int = 1,
+    namespace: str = "team-a",
+    uid: str = "uid",
+    *,
+    trouble: str = "",
+    exists: bool = True,
+) -> NamedTemplates:
+    row = CachedObject(namespace, "base", uid, projection=InferenceTemplateProjection(generation))
     return NamedTemplates(("base",), {"base": row} if exists else {}, trouble)
 
 
@@ -33,6 +41,8 @@ def applied(now: NamedTemplates, *versions: TemplateVersion) -> Observed:
     [
         (applied(named(), FIRST, FIRST), "True", "TemplatesCurrent"),
         (applied(named(2), FIRST, FIRST), "False", "TemplateChanged"),
+        (applied(named(namespace="fusioninfer-system"), FIRST, FIRST), "False", "TemplateChanged"),
+        (applied(named(uid="another"), FIRST, FIRST), "False", "TemplateChanged"),
         (applied(named(exists=False), FIRST, FIRST), "False", "TemplateChanged"),
         (applied(named(exists=False)), "False", "TemplateMissing"),
         (applied(named(), FIRST), "False", "NotApplied"),
