@@ -41,7 +41,6 @@ from sync.observed.routes import Deployment
 from sync.parts.desired import Desired, owners
 from sync.parts.endpoints import endpoints
 from sync.parts.picker import USER
-from sync.parts.templates import not_routed
 from sync.parts.traffic import inference_pool, route_objects
 from sync.parts.wanted import NO_ROUTER, Routes, config_name, gateway_name, pool_name
 from sync.snapshot import Snapshot
@@ -58,7 +57,7 @@ def routes(snapshot: Snapshot, settings: Settings) -> Desired:
     if snapshot.has_no_author:
         return Desired(held=ROUTES)
     if snapshot.value and snapshot.routed is None:
-        return _held(snapshot, settings, not_routed(snapshot) if settings.routes else ())
+        return _held(snapshot, settings, _untemplated(snapshot) if settings.routes else ())
     if not settings.routes:
         return _off(snapshot)
     found = _asked(snapshot, settings)
@@ -224,6 +223,15 @@ def _switched_off(live: tuple[Member, ...], service: InferenceServiceIntent | No
     for one in live:
         if one.routing.wanted:
             yield Finding(one.subject, FieldError(path(SERVICE), None, message, "FI834", softened=True))
+
+
+def _untemplated(snapshot: Snapshot) -> Iterator[Finding]:
+    """FI977: the routes stay as they are, since the router parts of templates are not known."""
+    named = snapshot.templates
+    why = named.trouble or f"{' and '.join(named.missing)} cannot be found"
+    message = f"routes are neither created nor changed: InferenceTemplates are not known: {why}"
+    for subject in snapshot.subjects:
+        yield Finding(subject, FieldError("spec.baseRefs", None, message, "FI977"))
 
 
 def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> Iterator[Finding]:

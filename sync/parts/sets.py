@@ -8,65 +8,79 @@ Rules of this file:
  applied once.
 3. An autoscaler that is gone has no say: `replicas` is applied again. Whether one of Kubernetes' own is gone
  is known, since all of them are watched; of others only the field manager is known.
+4. Admission reads templates, and keeps their content. For a service that follows them an annotation has their
+ version: when it changes, admission reads them again.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import TEMPLATES_VERSION
 from intent.errors import FieldError, Finding
-from intent.inferenceservice.members import leader_worker_sets as written
-from intent.inferenceservice.members import member_name
+from intent.inferenceservice.members import leader_worker_set, member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.kinds import AUTOSCALER, LWS, is_ours
 from sync.observed.autoscaler import API_VERSION, MANAGER
+from sync.observed.cached import digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSet
 from sync.parts.desired import Desired, metadata, service_reference
-from sync.parts.templates import versioned
 from sync.snapshot import Snapshot
 
 CONTESTED: Final = "FI875"
 TWICE: Final = "FI878"
 SETS: Final = frozenset({LWS.kind, AUTOSCALER.kind})
 """Users manage LeaderWorkerSets of their own, and the autoscalers of these."""
+LENGTH: Final = 16
+"""Characters of a version of templates."""
 
 
 def sets(snapshot: Snapshot, service: CachedInferenceService) -> Desired:
     """Desire a LeaderWorkerSet for each role of an InferenceService, and the autoscalers."""
-    findings = tuple(Finding(service.subject, error) for error in service.errors)
-    held = SETS if findings else frozenset[str]()
-    if snapshot.value is None:
-        return Desired((), held, findings)
-    left = left_alone(snapshot, snapshot.value)
-    made = (
-        _without_replicas(obj) if obj["metadata"]["name"] in left else obj
-        for obj in versioned(leader_worker_sets(snapshot.value), snapshot)
-    )
-    scaling = (Finding(service.subject, error) for error in scaling_errors(snapshot, snapshot.value))
-    return Desired((*made, *autoscalers(snapshot.value)), held, (*findings, *scaling))
+    value, errors, objects = snapshot.value, list(service.errors), list[Object]()
+    held = SETS if errors else frozenset[str]()
+    if value is not None:
+        for role in value.roles:
+            name = member_name(value, role)
+            stored, others = snapshot.reports.get(name), _others(snapshot, name)
+            is_left = _is_left(snapshot, role, stored, others)
+            objects.append(_leader_worker_set(snapshot, value, role, is_left=is_left))
+            errors += _scaled_twice(role, name, others, stored if is_left else None)
+        objects += _autoscalers(value)
+    return Desired(tuple(objects), held, tuple(Finding(service.subject, error) for error in errors))
 
 
-def leader_worker_sets(service: InferenceServiceIntent) -> tuple[Object, ...]:
-    """Render the LeaderWorkerSets as a user could write them, in the order of the roles.
+def _leader_worker_set(
+    snapshot: Snapshot, service: InferenceServiceIntent, role: RoleIntent, *, is_left: bool
+) -> Object:
+    """Render the LeaderWorkerSet of a role as a user could write it, without replicas that are left alone.
 
-    They have their owner, and the label by which the controller finds them even without admission.
+    It has its owner, and the label by which the controller finds it even without admission.
     """
-    return tuple(lws | {"metadata": lws["metadata"] | _ours(lws, service)} for lws in written(service))
+    written = leader_worker_set(service, role)
+    of, version = written["metadata"], _version(snapshot, service, role)
+    notes = of["annotations"] | ({TEMPLATES_VERSION: version} if version else {})
+    ours = metadata(snapshot.situation.key, of["name"], (service_reference(service),))
+    spec = {key: field for key, field in written["spec"].items() if not (is_left and key == "replicas")}
+    return {**written, "metadata": {**ours, "annotations": notes}, "spec": spec}
 
 
-def _ours(lws: Object, service: InferenceServiceIntent) -> Object:
-    labels = lws["metadata"].get("labels", {}) | {SERVICE: service.name}
-    return {"labels": labels, "ownerReferences": [service_reference(service)]}
+def _version(snapshot: Snapshot, service: InferenceServiceIntent, role: RoleIntent) -> str:
+    """Return the version of a role's templates: while not known, or not followed, the stored one.
+
+    Without the stored one admission would read the templates again.
+    """
+    named, stored = snapshot.templates, snapshot.reports.get(member_name(service, role))
+    sources = [named.source(name) for name in role.base_refs]
+    if not sources:
+        return ""
+    if not service.follows or named.trouble or None in sources:
+        return stored.templates_version if stored else ""
+    return digest([list(one) for one in sources if one]).hex()[:LENGTH]
 
 
-def _without_replicas(lws: Object) -> Object:
-    spec = {key: value for key, value in lws["spec"].items() if key != "replicas"}
-    return lws | {"spec": spec}
-
-
-def autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
+def _autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
     """Render the HorizontalPodAutoscaler of each role with `scaling`: it has the name of what it scales."""
     for role in service.roles:
         if role.scaling is not None:
@@ -83,38 +97,31 @@ def autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
 # --- replicas ---------------------------------------------------------------------------------------
 
 
-def left_alone(snapshot: Snapshot, service: InferenceServiceIntent) -> frozenset[str]:
-    """Return the LeaderWorkerSets whose replicas an autoscaler changed although their role sets them."""
-    reports = snapshot.reports
-    named = ((role, reports.get(member_name(service, role))) for role in service.roles)
-    return frozenset(row.name for role, row in named if row and _is_left(snapshot, role, row))
+def _scaled_twice(
+    role: RoleIntent, name: str, others: tuple[str, ...], left: LeaderWorkerSet | None
+) -> Iterator[FieldError]:
+    """Report a role that two parties scale (FI875, FI878); `left`: its replicas are left to an autoscaler."""
+    path = f"spec.roles[{role.index}]"
+    if role.scaling is not None and others:
+        message = f"{others[0]} scales LeaderWorkerSet {name} too: Kubernetes scales it by neither"
+        yield FieldError(f"{path}.scaling", None, message, TWICE)
+    elif left:
+        by = others[0] if others else left.scaler
+        message = f"{by} scaled LeaderWorkerSet {name} to {left.replicas} and keeps control"
+        yield FieldError(f"{path}.replicas", role.replicas, message, CONTESTED)
+    elif role.replicas is not None and others:
+        message = f"{others[0]} scales LeaderWorkerSet {name} too"
+        yield FieldError(f"{path}.replicas", role.replicas, message, CONTESTED)
 
 
-def scaling_errors(snapshot: Snapshot, service: InferenceServiceIntent) -> Iterator[FieldError]:
-    """Report roles that two parties scale (FI875, FI878)."""
-    reports = snapshot.reports
-    for role in service.roles:
-        name, path = member_name(service, role), f"spec.roles[{role.index}]"
-        others, row = _others(snapshot, name), reports.get(name)
-        if role.scaling is not None:
-            if others:
-                message = f"{others[0]} scales LeaderWorkerSet {name} too: Kubernetes scales it by neither"
-                yield FieldError(f"{path}.scaling", None, message, TWICE)
-        elif row and _is_left(snapshot, role, row):
-            by = others[0] if others else row.scaler
-            message = f"{by} scaled LeaderWorkerSet {name} to {row.replicas} and keeps control"
-            yield FieldError(f"{path}.replicas", role.replicas, message, CONTESTED)
-        elif role.replicas is not None and others:
-            message = f"{others[0]} scales LeaderWorkerSet {name} too"
-            yield FieldError(f"{path}.replicas", role.replicas, message, CONTESTED)
-
-
-def _is_left(snapshot: Snapshot, role: RoleIntent, row: LeaderWorkerSet) -> bool:
+def _is_left(
+    snapshot: Snapshot, role: RoleIntent, stored: LeaderWorkerSet | None, others: tuple[str, ...]
+) -> bool:
     """Return whether the replicas of a role are those of an autoscaler, and stay."""
-    if role.replicas in (None, row.replicas) or role.name in snapshot.claimed:
+    if stored is None or role.replicas in (None, stored.replicas) or role.name in snapshot.claimed:
         return False
-    is_known = row.scaler == MANAGER and AUTOSCALER.kind not in snapshot.unknown
-    return bool(row.scaler) and (not is_known or bool(_others(snapshot, row.name)))
+    is_known = stored.scaler == MANAGER and AUTOSCALER.kind not in snapshot.unknown
+    return bool(stored.scaler) and (not is_known or bool(others))
 
 
 def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:

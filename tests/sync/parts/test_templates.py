@@ -16,8 +16,6 @@ from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
 from sync.parts.service import desired_state
-from sync.parts.sets import leader_worker_sets
-from sync.parts.templates import outdated, versioned
 from sync.snapshot import Situation, Snapshot
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.templates import template
@@ -55,7 +53,8 @@ def snapshot(value: InferenceServiceIntent, templates: NamedTemplates, version: 
 
 
 def version_of(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> str:
-    (lws,) = versioned(leader_worker_sets(value), snapshot(value, templates, version))
+    objects = desired_state(snapshot(value, templates, version), SETTINGS).objects
+    (lws,) = (one for one in objects if one["kind"] == "LeaderWorkerSet")
     return str(lws["metadata"]["annotations"].get("fusioninfer.io/templates-version", ""))
 
 
@@ -105,23 +104,6 @@ def test_a_record_names_the_templates_that_were_read() -> None:
 )
 def test_a_record_of_any_text_can_be_read(record: Any) -> None:
     assert recorded(record) == ()
-
-
-@pytest.mark.parametrize(
-    ("now", "is_outdated"),
-    [
-        (named(row()), False),
-        (named(row(generation=2)), True),
-        (named(replace(row(), uid="another")), True),
-        (named(row(namespace=SHARED)), True),
-        (named(), True),
-        (named(trouble=OFF), False),
-    ],
-)
-def test_another_generation_object_or_namespace_is_a_change(now: NamedTemplates, is_outdated: object) -> None:
-    applied = TemplateVersion("base", "team-a", "uid-base", 1)
-
-    assert (outdated(now, [applied]) == (applied,)) is is_outdated
 
 
 # --- routers -------------------------------------------------------------------------------------------

@@ -29,13 +29,13 @@ from intent.settings import Settings
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD
 from sync.observed.configuration import reference
 from sync.parts.service import desired_state
-from sync.parts.sets import leader_worker_sets
+from sync.parts.sets import sets
 from tests.builders.bounds import Place, fields, with_field
 from tests.builders.tenant import beyond
 from tests.hostile.names import IMPOSSIBLE
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api
-from tests.sync.samples import APPLIED, inference_service, lws, role, router
+from tests.sync.samples import APPLIED, inference_service, lws, role, router, seen
 from tests.sync.served import HOME, LISTENER, admit
 from tests.tiers import WHOLE
 
@@ -157,8 +157,9 @@ def named(one: Object, name: str) -> Object:
 def members(name: str) -> Iterator[Object]:
     """Yield the LeaderWorkerSet that the service had while it was valid, as it is stored."""
     value, _ = read(inference_service(WORKER, ROUTER, name=name, uid=f"uid-{name}"))
-    assert value
-    for one in leader_worker_sets(value):
+    snapshot = seen(service=value)
+    assert snapshot.service
+    for one in sets(snapshot, snapshot.service).objects:
         admit(one)
         one["metadata"] |= {"uid": f"uid-of-{one['metadata']['name']}", "managedFields": APPLIED}
         yield one
