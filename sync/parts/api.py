@@ -13,7 +13,6 @@ from typing import Any, Final
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, SERVICE, path
 from intent.errors import FieldError, Finding, Subject
-from intent.inferenceservice.read import InferenceServiceIntent
 from intent.names import LABEL, api_name
 from intent.service.allowed import forbidden_ingress
 from intent.service.member import Member
@@ -37,22 +36,24 @@ def ingress_name(service: str) -> str:
 
 def api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
-    service, name, live = snapshot.value, snapshot.situation.key[1], snapshot.live
-    both = frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
+    name, serving = snapshot.situation.key[1], _serving(snapshot.fitting)
+    both = Desired(
+        held_objects=frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
+    )
     if snapshot.has_no_author:
-        return Desired(held_objects=both)
-    if not (live or service):
+        return both
+    if not snapshot.subjects:
         return Desired()
     if not settings.api_services:
-        off = "the operator has switched these Services off (apiServices)"
-        return replace(_impossible("", off, live, service), held_objects=both)
-    if problem := _name_problem(name, snapshot.namesakes):
-        return _impossible(*problem, live, service)
-    serving = _serving(snapshot.fitting)
-    unlike = _port_problem(name, serving)
-    if unlike or not serving:
-        return Desired(held_objects=both, findings=tuple(_reported(*unlike, live, service)) if unlike else ())
-    return combined((_service(snapshot, serving), _ingress(snapshot, settings)))
+        off = _impossible(snapshot, "the operator has switched these Services off (apiServices)")
+        return combined((both, off))
+    if problem := next(_name_problems(name, snapshot.namesakes), None):
+        return _impossible(snapshot, *problem)
+    if len({one.port for one in serving}) > 1:
+        ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
+        message = f"Service {api_name(name)} stays as it is: its leaders serve on different ports ({ports})"
+        return replace(both, findings=_findings(snapshot, f"{message}; use the same --port", "FI832"))
+    return combined((_service(snapshot, serving), _ingress(snapshot, settings))) if serving else both
 
 
 def _service(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
@@ -110,17 +111,14 @@ def _rule(rule: Any, backend: Object) -> Any:
     return {**rule, "http": {"paths": filled}}
 
 
-def _impossible(
-    code: str, message: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
-) -> Desired:
+def _impossible(snapshot: Snapshot, message: str, code: str = "") -> Desired:
     """Report that there can be no Service: an Ingress would lead nowhere (FI835)."""
-    findings = tuple(_reported(code, message, live, service)) if code else ()
-    if service is None or service.router is None or service.router.ingress is None:
-        return Desired(findings=findings)
-    where = f"spec.roles[{service.router.index}].ingress"
-    error = FieldError(where, None, f"leads nowhere: {message}", "FI835")
-    held = frozenset({(INGRESS.kind, ingress_name(service.name))})
-    return Desired(held_objects=held, of_routes=(Finding(service.subject, error),))
+    router = snapshot.value.router if snapshot.value else None
+    if snapshot.value is None or router is None or router.ingress is None:
+        return Desired(findings=_findings(snapshot, message, code) if code else ())
+    error = FieldError(f"spec.roles[{router.index}].ingress", None, f"leads nowhere: {message}", "FI835")
+    held = frozenset({(INGRESS.kind, ingress_name(snapshot.value.name))})
+    return Desired(held_objects=held, of_routes=(Finding(snapshot.value.subject, error),))
 
 
 def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:
@@ -130,35 +128,18 @@ def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:
     return tuple(one for one in all_of_it if one.replicas) or all_of_it
 
 
-def _name_problem(service: str, namesakes: tuple[Subject, ...]) -> tuple[str, str] | None:
-    """Return code and message if the Service cannot have its name (FI830, FI831)."""
+def _name_problems(service: str, namesakes: tuple[Subject, ...]) -> Iterator[tuple[str, str]]:
+    """Yield message and code if the Service cannot have its name (FI830, FI831)."""
     name = api_name(service)
+    problem = f"Service {name} is not created"
     if len(name) > LABEL:
-        message = f"Service {name} is not created: the name exceeds {LABEL} characters; use a shorter one"
-        return "FI831", message
+        yield f"{problem}: the name exceeds {LABEL} characters; use a shorter one", "FI831"
     if any(one.name == name for one in namesakes):
-        return (
-            "FI830",
-            f"Service {name} is not created: LWS has a Service of that name for its LeaderWorkerSet",
-        )
-    return None
+        yield f"{problem}: LWS has a Service of that name for its LeaderWorkerSet", "FI830"
 
 
-def _port_problem(service: str, serving: tuple[Member, ...]) -> tuple[str, str] | None:
-    """Return code and message if the leaders serve on different ports (FI832)."""
-    if len({one.port for one in serving}) < 2:
-        return None
-    ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
-    message = f"Service {api_name(service)} stays as it is: its leaders serve on different ports ({ports})"
-    return "FI832", f"{message}; use the same --port"
-
-
-def _reported(
-    code: str, message: str, live: tuple[Member, ...], service: InferenceServiceIntent | None
-) -> Iterator[Finding]:
-    """Yield a problem on the InferenceService, else on every member."""
-    if service:
-        yield Finding(service.subject, FieldError("metadata.name", service.name, message, code))
-        return
-    for one in live:
-        yield Finding(one.subject, FieldError(path(SERVICE), one.service, message, code))
+def _findings(snapshot: Snapshot, message: str, code: str) -> tuple[Finding, ...]:
+    """Return a problem on the InferenceService, else on every member."""
+    name = snapshot.situation.key[1]
+    error = FieldError("metadata.name" if snapshot.service else path(SERVICE), name, message, code)
+    return tuple(Finding(subject, error) for subject in snapshot.subjects)
