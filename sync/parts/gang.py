@@ -87,10 +87,12 @@ def _with_gate(
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return Desired(findings=(*findings, *waiting(members)))
-    required = opened or declared_roles(members) or _roles_of_fitting(situation)
-    pod_group = _of_members(situation, members, required, settings)
+    roles = opened or declared_roles(members) or _roles_of_fitting(situation)
+    required = _required(situation, members, roles)
+    queue = agreed(one.queue for one in members if one.queue) or settings.queue
+    pod_group = _pod_group(situation, members, required, roles, queue)
     waiting_to_rest = (*members, *(one for one, is_required in _kept(situation) if is_required))
-    findings = (*findings, *_not_scaled(situation, members, pod_group))
+    findings = (*findings, *_not_scaled(situation, members, required))
     again = _seconds_to_rest(situation, waiting_to_rest)
     return Desired((pod_group,), findings=findings, requeue_after=again)
 
@@ -111,18 +113,11 @@ def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Des
         return Desired(findings=findings)
     names = {one.name for one in ejected}
     is_lost = stored is not None and any(one.required and one.name not in names for one in stored.policies)
-    owners = _owners(situation, ejected)
-    if stored is None or not is_lost or not owners or _foreign(situation) or stored.deleting:
+    is_owned = bool(_owners(situation, ejected))
+    if stored is None or not is_lost or not is_owned or _foreign(situation) or stored.deleting:
         return _held(situation, findings)
-    policies = [
-        _policy(one.name, one.size, one.required if one.name in names else 0)
-        for one in stored.policies
-        if one.size != UNREACHABLE
-    ]
-    policies.append(_unassigned(situation.key[1], names))
-    priority = _priority_class(ejected, owners)
-    made = _pod_group(situation, owners, sorted(stored.roles), policies, stored.queue, priority)
-    return Desired((made,), findings=findings)
+    required = _required(situation, (), stored.roles)
+    return Desired((_pod_group(situation, (), required, stored.roles, stored.queue),), findings=findings)
 
 
 # --- the gate ---------------------------------------------------------------------------------------
@@ -167,55 +162,50 @@ def _roles_of_fitting(situation: Situation) -> frozenset[str]:
 # --- the gang ---------------------------------------------------------------------------------------
 
 
-def _of_members(
-    situation: Situation, members: tuple[Member, ...], required: frozenset[str], settings: Settings
-) -> Object:
-    """Render the PodGroup of members, and of ejected LeaderWorkerSets that keep their policy."""
-    kept = _kept(situation)
-    ordered = sorted(
-        (*(one for one in members if one.needs_others), *(one for one, _ in kept)),
-        key=lambda one: (ORDER[one.component_type], one.name),
-    )
-    needed = {one.name for one in members if one.role_name in required and one.component_type != ENCODER}
-    needed -= situation.conflicting
-    needed |= {one.name for one, is_required in kept if is_required}
-    owners = _owners(situation, ordered)
-    policies = [
-        _policy(one.name, one.size, int(one.name in needed and not _is_resting(situation, one)))
-        for one in ordered
-    ]
-    policies.append(_unassigned(situation.key[1], {one.name for one in ordered}))
-    queue = agreed(one.queue for one in members if one.queue) or settings.queue
-    priority = _priority_class(ordered, owners)
-    return _pod_group(situation, owners, sorted(required), policies, queue, priority)
+def _required(situation: Situation, members: tuple[Member, ...], roles: frozenset[str]) -> frozenset[str]:
+    """Return the names of the LeaderWorkerSets of which the gang needs a group: those of these roles."""
+    needed = [one for one, is_required in _kept(situation) if is_required]
+    for one in members:
+        is_of_role = one.role_name in roles and one.component_type != ENCODER and one.needs_others
+        if is_of_role and one.name not in situation.conflicting:
+            needed.append(one)
+    return frozenset([one.name for one in needed if not _is_resting(situation, one)])
 
 
-def _pod_group(  # noqa: PLR0913, PLR0917 - the parts of the object
+def _pod_group(
     situation: Situation,
-    owners: Iterable[tuple[str, str]],
-    roles: Iterable[str],
-    policies: list[Object],
+    members: tuple[Member, ...],
+    required: frozenset[str],
+    roles: frozenset[str],
     queue: str,
-    priority_class: str,
 ) -> Object:
     """Render the one PodGroup of a service, or of one revision, as an apply configuration.
 
-    `minMember` is at least 1: with 0 Volcano marks the PodGroup Completed while nothing runs. Without a queue
-    Volcano's webhook sets that of the namespace, else `default`.
+    Ejected LeaderWorkerSets keep their policy. `minMember` is at least 1: with 0 Volcano marks the PodGroup
+    Completed while nothing runs. Without a queue Volcano's webhook sets that of the namespace, or `default`.
     """
+    ordered = sorted(
+        [one for one in members if one.needs_others] + [one for one, _ in _kept(situation)],
+        key=lambda one: (ORDER[one.component_type], one.name),
+    )
+    owners = _owners(situation, ordered)
+    policies = [_policy(one.name, one.size, int(one.name in required)) for one in ordered]
+    policies.append(_unassigned(situation.key[1], {one.name for one in ordered}))
+    owning = [one for one in ordered if (one.name, one.uid) in owners]
+    priority_class = agreed([each for one in owning for each in one.priority_classes])
+    spec = {
+        "minMember": max(1, sum(one.size for one in ordered if one.name in required)),
+        "subGroupPolicy": policies,
+        **({"queue": queue} if queue else {}),
+        **({"priorityClassName": priority_class} if priority_class else {}),
+    }
     references = [member_reference(name, uid) for name, uid in owners]
     of = metadata(situation.key, situation.pod_group, references)
-    start = sum(one["subGroupSize"] * one["minSubGroups"] for one in policies)
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "metadata": {**of, "annotations": {ROLES: ",".join(roles)}},
-        "spec": {
-            "minMember": max(1, start),
-            "subGroupPolicy": policies,
-            **({"queue": queue} if queue else {}),
-            **({"priorityClassName": priority_class} if priority_class else {}),
-        },
+        "metadata": {**of, "annotations": {ROLES: ",".join(sorted(roles))}},
+        "spec": spec,
     }
 
 
@@ -238,13 +228,6 @@ def _owners(situation: Situation, members: Iterable[Member]) -> tuple[tuple[str,
     before = situation.before
     uids = {one.uid for one in situation.members} | (_uids(before) if before else set())
     return tuple((one.name, one.uid) for one in members if one.uid in uids)
-
-
-def _priority_class(members: Iterable[Member], owners: tuple[tuple[str, str], ...]) -> str:
-    """Return the priority class on which the owners agree; empty if they differ."""
-    return agreed(
-        priority for one in members if (one.name, one.uid) in owners for priority in one.priority_classes
-    )
 
 
 def _uids(pod_group: PodGroup) -> set[str]:
@@ -286,12 +269,8 @@ def _is_resting(situation: Situation, one: Member) -> bool:
         return False
     if situation.before is not None and one.name in situation.before.resting:
         return True
-    return _may_rest(situation, one) and _seconds_left(situation, one) <= 0
-
-
-def _may_rest(situation: Situation, one: Member) -> bool:
-    gang = {member.name for member in situation.members}
-    return not _is_at_zero(situation, one) and (not one.revision or bool(gang & situation.bound))
+    may_rest = not one.revision or any(member.name in situation.bound for member in situation.members)
+    return may_rest and _seconds_left(situation, one) <= 0
 
 
 def _is_at_zero(situation: Situation, one: Member) -> bool:
@@ -345,7 +324,9 @@ def _ejected_findings(situation: Situation) -> Iterator[Finding]:
             yield _finding(one, f"metadata.annotations[{SERVICE}]", message, "FI416")
 
 
-def _not_scaled(situation: Situation, members: tuple[Member, ...], pod_group: Object) -> Iterator[Finding]:
+def _not_scaled(
+    situation: Situation, members: tuple[Member, ...], required: frozenset[str]
+) -> Iterator[Finding]:
     """FI417: a role of a revision stays empty though another has replicas, and no pod of the gang is bound.
 
     The controller of DisaggregatedSets scales one role after the other. If a write between them fails, it
@@ -353,7 +334,6 @@ def _not_scaled(situation: Situation, members: tuple[Member, ...], pod_group: Ob
     """
     empty = [one for one in members if one.revision and not one.replicas]
     for one in empty:
-        required = {each["name"] for each in pod_group["spec"]["subGroupPolicy"] if each["minSubGroups"]}
         is_due = not _is_at_zero(situation, one) and _seconds_left(situation, one) <= 0
         if one.name in required and is_due:
             others = ", ".join(each.name for each in members if each.replicas)

@@ -294,7 +294,7 @@ def test_an_ejected_member_may_be_resized() -> None:
 def test_nothing_is_required_of_a_member_that_is_gone_while_an_ejected_one_exists() -> None:
     decided = planned(stored=D_ALONE, ejected=(D,))
 
-    assert required(decided) == {"p": 0, "d": 1}
+    assert required(decided) == {"d": 1}
     (pod_group,) = decided.objects
     assert (pod_group["spec"]["minMember"], pod_group["spec"]["queue"]) == (4, "gpu")
 
