@@ -20,7 +20,7 @@ from intent.service.routes import is_split
 from intent.settings import Settings
 from intent.shapes import listed, mapping
 from sync.kinds import INGRESS, SERVICE_KIND
-from sync.parts.desired import Desired, combined, metadata, owners
+from sync.parts.desired import Desired, combined, manifest, owners
 from sync.parts.endpoints import Endpoints, endpoints
 from sync.snapshot import Snapshot
 
@@ -37,39 +37,36 @@ def ingress_name(service: str) -> str:
 def api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
     name, serving = snapshot.situation.key[1], _serving(snapshot.fitting)
-    both = Desired(
-        held_objects=frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
-    )
+    held = frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
     if snapshot.has_no_author:
-        return both
-    if not snapshot.subjects:
+        return Desired(held_objects=held)
+    if not (snapshot.live or snapshot.service):
         return Desired()
     if not settings.api_services:
-        off = _impossible(snapshot, "the operator has switched these Services off (apiServices)")
-        return combined((both, off))
+        off = "the operator has switched these Services off (apiServices)"
+        return replace(_impossible(snapshot, off), held_objects=held)
     if problem := next(_name_problems(name, snapshot.namesakes), None):
         return _impossible(snapshot, *problem)
-    if len({one.port for one in serving}) > 1:
-        ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
-        message = f"Service {api_name(name)} stays as it is: its leaders serve on different ports ({ports})"
-        return replace(both, findings=_findings(snapshot, f"{message}; use the same --port", "FI832"))
-    return combined((_service(snapshot, serving), _ingress(snapshot, settings))) if serving else both
+    if serving and len({one.port for one in serving}) == 1:
+        return combined((_service(snapshot, serving), _ingress(snapshot, settings)))
+    ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
+    unlike = (
+        f"Service {api_name(name)} stays as it is: its leaders serve on different ports ({ports}); "
+        "use the same --port"
+    )
+    return Desired(held_objects=held, findings=_findings(snapshot, unlike, "FI832") if serving else ())
 
 
 def _service(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
     """Render the Service; every expansion ever made has these labels in both templates."""
     key, kind, pods = snapshot.situation.key, serving[0].component_type, snapshot.pods
     selected = endpoints(serving, pods and tuple(pod for pod in pods if pod.component_type == kind))
-    made = {
-        "apiVersion": "v1",
-        "kind": SERVICE_KIND,
-        "metadata": metadata(key, api_name(key[1]), owners(snapshot.value, snapshot.fitting)),
-        "spec": {
-            "selector": {SERVICE: key[1], COMPONENT_TYPE: kind, **selected.selector},
-            "ports": list(_ports(selected)),
-        },
+    spec = {
+        "selector": {SERVICE: key[1], COMPONENT_TYPE: kind, **selected.selector},
+        "ports": list(_ports(selected)),
     }
-    return Desired((made,))
+    owned_by = owners(snapshot.value, snapshot.fitting)
+    return Desired((manifest(SERVICE_KIND, key, api_name(key[1]), owned_by, spec=spec),))
 
 
 def _ingress(snapshot: Snapshot, settings: Settings) -> Desired:
@@ -80,13 +77,8 @@ def _ingress(snapshot: Snapshot, settings: Settings) -> Desired:
         return Desired()
     if found := tuple(Finding(service.subject, one) for one in forbidden_ingress(router, settings)):
         return Desired(held_objects=frozenset({(INGRESS.kind, ingress_name(key[1]))}), of_routes=found)
-    ingress = {
-        "apiVersion": INGRESS.resource.api_version,
-        "kind": INGRESS.kind,
-        "metadata": metadata(key, ingress_name(key[1]), owners(service, ())),
-        "spec": _with_backend(router.ingress, api_name(key[1])),
-    }
-    return Desired((ingress,))
+    spec = _with_backend(router.ingress, api_name(key[1]))
+    return Desired((manifest(INGRESS.kind, key, ingress_name(key[1]), owners(service, ()), spec=spec),))
 
 
 def _ports(selected: Endpoints) -> Iterator[Object]:
@@ -134,7 +126,7 @@ def _name_problems(service: str, namesakes: tuple[Subject, ...]) -> Iterator[tup
     problem = f"Service {name} is not created"
     if len(name) > LABEL:
         yield f"{problem}: the name exceeds {LABEL} characters; use a shorter one", "FI831"
-    if any(one.name == name for one in namesakes):
+    if name in {one.name for one in namesakes}:
         yield f"{problem}: LWS has a Service of that name for its LeaderWorkerSet", "FI830"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from intent import Object, lws
 from intent.annotations import SERVICE
@@ -10,6 +10,7 @@ from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
+from sync.kinds import OUTPUTS
 
 AGAIN: Final = "tried again within a minute"
 """When what is refused or fails is tried again: `ServiceState.retry_in` and `Backoff` keep it."""
@@ -75,22 +76,24 @@ def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
     return Finding(subject, FieldError(path, None, message, refusal.code, refusal.retryable))
 
 
-# --- metadata ---------------------------------------------------------------------------------------
+# --- objects ----------------------------------------------------------------------------------------
 
 
-def metadata(key: ServiceKey, name: str, owners: Iterable[Object]) -> Object:
-    """Return the metadata of an object of a service: the label is on the object, not on its pods.
+def manifest(kind: str, key: ServiceKey, name: str, owners: Iterable[Object], **content: Any) -> Object:
+    """Return an object of a service as it is applied, with these fields beside its metadata.
 
-    Offline there is no namespace, and owners have no uid.
+    The label is on the object, not on its pods. Offline there is no namespace, and owners have no uid.
     """
     namespace, service = key
     references = [owner for owner in owners if owner["uid"]]
-    return {
+    metadata = {
         "name": name,
         **({"namespace": namespace} if namespace else {}),
         "labels": {SERVICE: service},
         **({"ownerReferences": references} if references else {}),
     }
+    identity = {"apiVersion": OUTPUTS[kind].resource.api_version, "kind": kind}
+    return {**identity, "metadata": metadata, **content}
 
 
 def owners(service: InferenceServiceIntent | None, members: Iterable[Member]) -> tuple[Object, ...]:

@@ -24,8 +24,8 @@ from intent.gang import ENCODER
 from intent.service.member import Member, agreed
 from intent.service.rules import contradictions, declared_roles, missing, waiting
 from intent.settings import Settings
-from sync.observed.pod_group import API_VERSION, KIND, PodGroup
-from sync.parts.desired import Desired, Refusal, member_reference, metadata, refusal_finding
+from sync.observed.pod_group import KIND, PodGroup
+from sync.parts.desired import Desired, Refusal, manifest, member_reference, refusal_finding
 from sync.snapshot import Situation
 
 REST_AFTER: Final = 60.0
@@ -200,13 +200,8 @@ def _pod_group(
         **({"priorityClassName": priority_class} if priority_class else {}),
     }
     references = [member_reference(name, uid) for name, uid in owners]
-    of = metadata(situation.key, situation.pod_group, references)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": {**of, "annotations": {ROLES: ",".join(sorted(roles))}},
-        "spec": spec,
-    }
+    made = manifest(KIND, situation.key, situation.pod_group, references, spec=spec)
+    return {**made, "metadata": {**made["metadata"], "annotations": {ROLES: ",".join(sorted(roles))}}}
 
 
 def _kept(situation: Situation) -> tuple[tuple[Member, bool], ...]:

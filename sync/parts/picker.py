@@ -7,6 +7,7 @@ With more than one replica the endpoint pickers elect a leader, and only the lea
 that waits for a second ready replica waits forever.
 """
 
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final
 
@@ -24,8 +25,9 @@ from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
 from intent.settings import Settings
+from sync.kinds import DEPLOYMENT, SERVICE_KIND
 from sync.parts.picker_pods import customized
-from sync.parts.wanted import Routes, config_name, pool_name
+from sync.parts.traffic import Routes, config_name, inference_pool, pool_name
 
 CONFIG_FILE: Final = "config.yaml"
 DIGEST: Final = "fusioninfer.io/config-digest"
@@ -54,67 +56,74 @@ ELECTED: Final[Object] = {"maxSurge": "100%", "maxUnavailable": "100%"}
 leader forever: a new pod is not ready before it leads."""
 
 
-def config_map(routes: Routes) -> Object:
-    """Render the ConfigMap with the EndpointPickerConfig."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": routes.metadata(config_name(routes.name)),
-        "data": {CONFIG_FILE: routes.config},
-    }
+READING: Final = "fusioninfer-endpoint-picker"
+"""The ClusterRole of every endpoint picker (`manifests/base/picker-roles.yaml`), bound in its namespace."""
+ELECTING: Final = "fusioninfer-endpoint-picker-election"
+"""The ClusterRole of those that elect a leader."""
 
 
-def service(routes: Routes) -> Object:
-    """Render the Service through which gateways reach the endpoint picker."""
+def picker_objects(routes: Routes) -> Iterator[Object]:
+    """Render the InferencePool and its endpoint picker, in the order of applying.
+
+    The pool comes before the Deployment: without it an endpoint picker is not alive
+    (`cmd/epp/runner/health.go`).
+    """
+    name, is_elected = picker_name(routes.name), elects(routes)
+    yield routes.object("ServiceAccount", name)
+    yield _binding(routes, READING, "read")
+    if is_elected:
+        yield _binding(routes, ELECTING, "election")
+    yield routes.object("ConfigMap", config_name(routes.name), data={CONFIG_FILE: routes.config})
+    yield inference_pool(routes)
+    yield deployment(routes)
+    if is_elected:
+        yield _disruption_budget(routes)
     ports = (("grpc-ext-proc", GRPC_PORT), ("http-metrics", METRICS_PORT))
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": _metadata(routes),
-        "spec": {
-            "selector": _labels(routes),
-            "ports": [{"name": name, "port": port, "protocol": "TCP"} for name, port in ports],
-        },
+    spec = {
+        "selector": _labels(routes),
+        "ports": [{"name": name, "port": port, "protocol": "TCP"} for name, port in ports],
     }
+    yield routes.object(SERVICE_KIND, name, spec=spec)
 
 
 def deployment(routes: Routes) -> Object:
     """Render the Deployment, labelled with the generation that it runs."""
-    found = _metadata(routes)
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {**found, "labels": {**found["labels"], PICKER: routes.picker.name}},
-        "spec": {
-            "replicas": routes.replicas,
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
-            "selector": {"matchLabels": _labels(routes)},
-            "template": customized(_template(routes), routes.router.template),
-        },
+    spec = {
+        "replicas": routes.replicas,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
+        "selector": {"matchLabels": _labels(routes)},
+        "template": customized(_template(routes), routes.router.template),
     }
+    made = routes.object(DEPLOYMENT.kind, picker_name(routes.name), spec=spec)
+    made["metadata"]["labels"][PICKER] = routes.picker.name
+    return made
 
 
-def disruption_budget(routes: Routes) -> Object:
+def _disruption_budget(routes: Routes) -> Object:
     """Render the PodDisruptionBudget: one pod may be evicted at a time, and none while there is no leader.
 
     It requires no ready pod beside the leader, since there never is one. An eviction needs one ready pod
     anyway (`checkAndDecrement`, Kubernetes `pkg/registry/core/pod/storage/eviction.go`).
     """
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": _metadata(routes),
-        "spec": {"maxUnavailable": "100%", "selector": {"matchLabels": _labels(routes)}},
-    }
+    spec = {"maxUnavailable": "100%", "selector": {"matchLabels": _labels(routes)}}
+    return routes.object("PodDisruptionBudget", picker_name(routes.name), spec=spec)
+
+
+def _binding(routes: Routes, role: str, purpose: str) -> Object:
+    """Render a RoleBinding; another name than in earlier releases, as the role of a binding cannot change."""
+    account = picker_name(routes.name)
+    namespace = {"namespace": routes.namespace} if routes.namespace else {}
+    return routes.object(
+        "RoleBinding",
+        f"{account}-{purpose}",
+        roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        subjects=[{"kind": "ServiceAccount", "name": account, **namespace}],
+    )
 
 
 def elects(routes: Routes) -> bool:
     """Return whether the endpoint pickers elect a leader: there is more than one."""
     return routes.replicas > 1
-
-
-def _metadata(routes: Routes) -> Object:
-    return routes.metadata(picker_name(routes.name))
 
 
 def _labels(routes: Routes) -> dict[str, str]:
@@ -228,37 +237,3 @@ def _probe(name: str, period: int, failures: int) -> Object:
     """Render a probe of a health service that every generation has, with and without leader election."""
     grpc = {"port": HEALTH_PORT, "service": name}
     return {"grpc": grpc, "periodSeconds": period, "failureThreshold": failures}
-
-
-READING: Final = "fusioninfer-endpoint-picker"
-"""The ClusterRole of every endpoint picker (`manifests/base/picker-roles.yaml`), bound in its namespace."""
-ELECTING: Final = "fusioninfer-endpoint-picker-election"
-"""The ClusterRole of those that elect a leader."""
-
-
-def account(routes: Routes) -> Object:
-    """Render the ServiceAccount."""
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(routes)}
-
-
-def reading(routes: Routes) -> Object:
-    """Render the RoleBinding for the objects that every endpoint picker reads."""
-    return _binding(routes, READING, "read")
-
-
-def electing(routes: Routes) -> Object:
-    """Render the RoleBinding for leader election."""
-    return _binding(routes, ELECTING, "election")
-
-
-def _binding(routes: Routes, role: str, purpose: str) -> Object:
-    """Render a RoleBinding; another name than in earlier releases, as the role of a binding cannot change."""
-    account = picker_name(routes.name)
-    namespace = {"namespace": routes.namespace} if routes.namespace else {}
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": routes.metadata(f"{account}-{purpose}"),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": account, **namespace}],
-    }

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS, Picker
+from intent import Object
 from intent.annotations import NO_ROUTING, PICKER, PRIORITY, SERVICE, Routing, path
 from intent.errors import FieldError, Finding, Subject
 from intent.inferenceservice.members import authored_routing
@@ -40,9 +41,19 @@ from sync.observed.pod import ObservedPod
 from sync.observed.routes import Deployment
 from sync.parts.desired import Desired, owners
 from sync.parts.endpoints import endpoints
-from sync.parts.picker import USER
-from sync.parts.traffic import inference_pool, route_objects
-from sync.parts.wanted import NO_ROUTER, Routes, config_name, gateway_name, pool_name
+from sync.parts.picker import USER, picker_objects
+from sync.parts.traffic import (
+    NO_ROUTER,
+    Routes,
+    config_name,
+    destination_rule,
+    gateway,
+    gateway_name,
+    http_route,
+    inference_pool,
+    objectives,
+    pool_name,
+)
 from sync.snapshot import Snapshot
 
 NO_PICKER: Final = Picker("", "", active_ports=False)
@@ -133,6 +144,19 @@ def _routes(snapshot: Snapshot, settings: Settings, routing: Routing, picker: Pi
         owners=owners(service, fitting),
         has_user=_keeps_user(picker, settings, _present_picker(snapshot)),
     )
+
+
+def route_objects(routes: Routes) -> Iterator[Object]:
+    """Render every object of the routes of a service, in the order of applying."""
+    if not routes.router.pool:
+        yield from picker_objects(routes)
+        if routes.settings.destination_rules and routes.settings.secure_serving:
+            yield destination_rule(routes)
+    if routes.router.gateway:
+        yield gateway(routes)
+    if routes.parents:
+        yield http_route(routes)
+    yield from objectives(routes)
 
 
 def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -> Desired:

@@ -21,11 +21,11 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import leader_worker_set, member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
 from sync.kinds import AUTOSCALER, LWS, is_ours
-from sync.observed.autoscaler import API_VERSION, MANAGER
+from sync.observed.autoscaler import MANAGER
 from sync.observed.cached import digest
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSet
-from sync.parts.desired import Desired, metadata, service_reference
+from sync.parts.desired import Desired, manifest, service_reference
 from sync.snapshot import Snapshot
 
 CONTESTED: Final = "FI875"
@@ -58,12 +58,12 @@ def _leader_worker_set(
 
     It has its owner, and the label by which the controller finds it even without admission.
     """
-    written = leader_worker_set(service, role)
-    of, version = written["metadata"], _version(snapshot, service, role)
-    notes = of["annotations"] | ({TEMPLATES_VERSION: version} if version else {})
-    ours = metadata(snapshot.situation.key, of["name"], (service_reference(service),))
+    written, version = leader_worker_set(service, role), _version(snapshot, service, role)
+    name, notes = written["metadata"]["name"], written["metadata"]["annotations"]
+    notes |= {TEMPLATES_VERSION: version} if version else {}
     spec = {key: field for key, field in written["spec"].items() if not (is_left and key == "replicas")}
-    return {**written, "metadata": {**ours, "annotations": notes}, "spec": spec}
+    made = manifest(LWS.kind, snapshot.situation.key, name, (service_reference(service),), spec=spec)
+    return {**made, "metadata": {**made["metadata"], "annotations": notes}}
 
 
 def _version(snapshot: Snapshot, service: InferenceServiceIntent, role: RoleIntent) -> str:
@@ -86,12 +86,9 @@ def _autoscalers(service: InferenceServiceIntent) -> Iterator[Object]:
         if role.scaling is not None:
             name = member_name(service, role)
             target = {"apiVersion": LWS.resource.api_version, "kind": LWS.kind, "name": name}
-            yield {
-                "apiVersion": API_VERSION,
-                "kind": AUTOSCALER.kind,
-                "metadata": metadata((service.namespace, service.name), name, (service_reference(service),)),
-                "spec": {**role.scaling, "scaleTargetRef": target},
-            }
+            spec = {**role.scaling, "scaleTargetRef": target}
+            key, owner = (service.namespace, service.name), service_reference(service)
+            yield manifest(AUTOSCALER.kind, key, name, (owner,), spec=spec)
 
 
 # --- replicas ---------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, 
 from sync.parts.api import ingress_name
 from sync.parts.desired import Desired
 from sync.parts.routes import IGNORED
-from sync.parts.wanted import pool_name, route_name
+from sync.parts.traffic import pool_name, route_name
 from sync.snapshot import Snapshot
 from sync.status.groups import RoleView, views
 

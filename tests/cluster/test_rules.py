@@ -16,8 +16,7 @@ from intent.inferenceservice.crd import EMBEDDED
 from intent.schema import violations
 from intent.settings import Settings
 from sync.parts.endpoints import Endpoints
-from sync.parts.traffic import destination_rule
-from sync.parts.wanted import Routes
+from sync.parts.traffic import Routes, destination_rule
 from tests.builders.autoscaling import (
     BROKEN_ROLLOUTS,
     BROKEN_SCALINGS,

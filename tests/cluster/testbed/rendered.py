@@ -9,8 +9,8 @@ from intent.annotations import Routing
 from intent.settings import Settings
 from sync.parts.endpoints import Endpoints
 from sync.parts.picker import CONFIG_FILE
-from sync.parts.traffic import route_objects
-from sync.parts.wanted import Routes
+from sync.parts.routes import route_objects
+from sync.parts.traffic import Routes
 from tests.cluster.testbed.api import create, path
 from tests.cluster.testbed.cluster import kubectl
 from tests.cluster.testbed.network import Network

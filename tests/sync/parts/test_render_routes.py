@@ -13,7 +13,7 @@ from intent.settings import Settings
 from sync.kinds import OBJECTIVE
 from sync.parts.endpoints import Endpoints
 from sync.parts.picker import deployment
-from sync.parts.wanted import Routes
+from sync.parts.traffic import Routes
 from tests.sync.parts.test_routes import CACHE, PD, UNROUTED, isvc, made, worker
 from tests.sync.samples import KEY, decode, prefill
 
