@@ -12,10 +12,10 @@ from typing import Final
 from catalog.pickers.generations import OBJECTIVES_API, PICKERS, Picker
 from intent import Object
 from intent.annotations import NO_ROUTING, PICKER, PRIORITY, SERVICE, Routing, path
-from intent.errors import FieldError, Finding, Subject
+from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.picker import has_image
-from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.names import picker_name
 from intent.service.allowed import forbidden_gateway
 from intent.service.member import Member
@@ -65,24 +65,34 @@ IGNORED: Final = "FI827"
 
 def routes(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the routes; if no author, or not all of what an author says, can be read, nothing changes."""
+    service = snapshot.routed
     if snapshot.has_no_author:
         return Desired(held=ROUTES)
-    if snapshot.value and snapshot.routed is None:
+    if snapshot.value and service is None:
         return _held(snapshot, settings, _untemplated(snapshot) if settings.routes else ())
     if not settings.routes:
         return _off(snapshot)
     found = _asked(snapshot, settings)
+    if service:
+        found = replace(found, of_routes=_on_the_router(found.of_routes, service))
     if snapshot.configuration:
         found = replace(found, requeue_after=FOLLOWED_WITHIN)
     return replace(found, held=ROUTES) if snapshot.service and snapshot.service.errors else found
 
 
 def _off(snapshot: Snapshot) -> Desired:
-    """Leave the routes as they are: the operator has switched routes off."""
-    service, live = snapshot.routed, snapshot.live
-    asks = service.router if service else merged_routing(live).wanted
+    """Leave the routes as they are: the operator has switched routes off (FI834).
+
+    A warning on members, since a decoder needs the strategy for its sidecar.
+    """
+    router = snapshot.routed.router if snapshot.routed else None
+    where = f"spec.roles[{router.index}]" if router else path(SERVICE)
+    message = "no routes are created, changed or deleted: the operator has switched routes off"
+    error = FieldError(where, None, message, "FI834", softened=router is None)
+    asking = [one.subject for one in snapshot.live if one.routing.wanted]
+    subjects = asking if snapshot.routed is None else snapshot.subjects if router else ()
     kept = frozenset({(SERVICE_KIND, picker_name(snapshot.situation.key[1]))})
-    findings = _on_the_router(_switched_off(live, service) if asks else (), service)
+    findings = tuple(Finding(one, error) for one in subjects)
     return Desired(held=ROUTES - {SERVICE_KIND}, held_objects=kept, of_routes=findings)
 
 
@@ -95,15 +105,15 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     settings = keeping(settings, {one.sidecar for one in served} - {""} or (picks,))
     hints = () if router and (router.pool or router.config_ref) else tuple(unreachable(live, routing))
     if not (router.is_routed if router else routing.wanted):
-        return Desired(of_routes=_on_the_router(hints, service))
+        return Desired(of_routes=hints)
     if not served:
-        return Desired(held=ROUTES, of_routes=_on_the_router(hints, service))
+        return Desired(held=ROUTES, of_routes=hints)
+    errors = tuple(_router_errors(service, router, read, settings)) if service and router else ()
     wrong = (
-        *_unread(service, read),
+        *(Finding(one, error) for error in errors for one in snapshot.subjects),
         *disagreements(live),
         *contradictions(served, routing, settings),
-        *_taken_name(snapshot.namesakes, name),
-        *_forbidden(service, settings),
+        *(Finding(one, error) for one in snapshot.namesakes if (error := named_like_picker(one.name, name))),
     )
     wanted = picker_of(routing, split=is_split(fitting), settings=settings)
     has_sidecars = any(one.sidecar for one in live) and not (router and router.pool)
@@ -121,10 +131,12 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     of_picker = {(DEPLOYMENT.kind, picker_name(name)), ("ConfigMap", config_name(name))}
     kept = _switched_off_rule(snapshot, settings) | (of_picker if keeps else frozenset())
     found = _routes(snapshot, settings, routing, picker)
+    lacking = () if found.router.pool else tuple(_lacking(found, snapshot))
+    later += tuple(Finding(one, error) for one in snapshot.subjects for error in lacking)
     return Desired(
         tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
         held_objects=kept,
-        of_routes=(*_on_the_router((*hints, *wrong, *later), service), *_unprioritized(found, snapshot)),
+        of_routes=(*hints, *wrong, *later),
     )
 
 
@@ -166,7 +178,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     halves of a service need another picker. While members are ejected it keeps its owners, which its other
     routes have too.
     """
-    held = Desired(held=ROUTES, of_routes=_on_the_router(findings, snapshot.routed))
+    held = Desired(held=ROUTES, of_routes=tuple(findings))
     fitting = snapshot.fitting
     stored = snapshot.ours(POOL, pool_name(snapshot.situation.key[1]))
     served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
@@ -229,26 +241,6 @@ def _switched_off_rule(snapshot: Snapshot, settings: Settings) -> frozenset[tupl
 # --- findings -----------------------------------------------------------------------------------------
 
 
-def _taken_name(namesakes: tuple[Subject, ...], service: str) -> Iterator[Finding]:
-    """Report a LeaderWorkerSet that has the endpoint picker's name (FI821)."""
-    for one in namesakes:
-        if error := named_like_picker(one.name, service):
-            yield Finding(one, error)
-
-
-def _switched_off(live: tuple[Member, ...], service: InferenceServiceIntent | None) -> Iterator[Finding]:
-    """FI834: a warning on members, since a decoder needs the strategy for its sidecar."""
-    message = "no routes are created, changed or deleted: the operator has switched routes off"
-    if service and service.router:
-        yield Finding(
-            service.subject, FieldError(f"spec.roles[{service.router.index}]", None, message, "FI834")
-        )
-        return
-    for one in live:
-        if one.routing.wanted:
-            yield Finding(one.subject, FieldError(path(SERVICE), None, message, "FI834", softened=True))
-
-
 def _untemplated(snapshot: Snapshot) -> Iterator[Finding]:
     """FI977: the routes stay as they are, since the router parts of templates are not known."""
     named = snapshot.templates
@@ -258,24 +250,18 @@ def _untemplated(snapshot: Snapshot) -> Iterator[Finding]:
         yield Finding(subject, FieldError("spec.baseRefs", None, message, "FI977"))
 
 
-def _forbidden(service: InferenceServiceIntent | None, settings: Settings) -> Iterator[Finding]:
-    """Report what the operator does not allow (FI833)."""
-    if service and service.router:
-        yield from (Finding(service.subject, one) for one in forbidden_gateway(service.router, settings))
-
-
-def _unread(service: InferenceServiceIntent | None, read: Configuration | None) -> Iterator[Finding]:
-    """FI836, FI837: the configuration that a router refers to is known, and not empty."""
-    ref = reference(service)
-    if service is None or service.router is None or ref is None:
-        return
-    where = f"spec.roles[{service.router.index}].configRef"
-    if read is None:
+def _router_errors(
+    service: InferenceServiceIntent, router: Router, read: Configuration | None, settings: Settings
+) -> Iterator[FieldError]:
+    """Report what the operator does not allow (FI833), and a configuration without a text (FI836, FI837)."""
+    where, ref = f"spec.roles[{router.index}].configRef", reference(service)
+    if ref and read is None:
         message = f"ConfigMap {ref.name} is not among the files: no routes are shown"
-        yield Finding(service.subject, FieldError(where, None, message, "FI837"))
-    elif read.problem:
+        yield FieldError(where, None, message, "FI837")
+    elif ref and read and read.problem:
         message = f"{read.problem}; the routes stay as they are"
-        yield Finding(service.subject, FieldError(where, None, message, "FI836", softened=read.is_transient))
+        yield FieldError(where, None, message, "FI836", softened=read.is_transient)
+    yield from forbidden_gateway(router, settings)
 
 
 def _router_routing(service: InferenceServiceIntent, read: Configuration | None) -> Routing:
@@ -292,14 +278,8 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     return replace(routing, strategy="", config=read.text if read else "")
 
 
-def _unprioritized(routes: Routes, snapshot: Snapshot) -> Iterator[Finding]:
-    """Report what the endpoint picker lacks of the InferenceObjectives of this cluster (FI826, FI827)."""
-    if not routes.router.pool:
-        errors = tuple(_lacking(routes, snapshot))
-        yield from (Finding(one, error) for one in snapshot.subjects for error in errors)
-
-
 def _lacking(routes: Routes, snapshot: Snapshot) -> Iterator[FieldError]:
+    """Report what the endpoint picker lacks of the InferenceObjectives of this cluster (FI826, FI827)."""
     picker, known = routes.picker, snapshot.objectives
     served = [one for one, is_served in known.items() if is_served]
     if OBJECTIVES_API in known and not picker.starts(served):
@@ -324,16 +304,12 @@ def priority_path(snapshot: Snapshot) -> str:
     return "spec.priority" if snapshot.service else f"metadata.annotations[{PRIORITY}]"
 
 
-def _on_the_router(
-    findings: Iterable[Finding], service: InferenceServiceIntent | None
-) -> tuple[Finding, ...]:
+def _on_the_router(findings: Iterable[Finding], service: InferenceServiceIntent) -> tuple[Finding, ...]:
     """Return findings about the routing of members once, on the field of the router that causes them."""
-    if service is None:
-        return tuple(findings)
     found: list[Finding] = []
     for one in findings:
         error = authored_routing(one.error, service)
         moved = Finding(service.subject, error) if error else one
-        if error is None or moved not in found:
+        if moved not in found:
             found.append(moved)
     return tuple(found)
