@@ -16,9 +16,6 @@ from intent.shapes import listed, mapping
 ADDED: Final = ("tolerations", "imagePullSecrets")
 """Lists of the pod to which the author's are added: the operator's stay."""
 
-AMOUNTS: Final = (("requests", "limits"), ("limits", "requests"))
-"""Each field of resources, with the other one that bounds it."""
-
 
 def customized(template: Object, authors: Object) -> Object:
     """Return the pod template of an endpoint picker with the changes of its author."""
@@ -31,19 +28,14 @@ def customized(template: Object, authors: Object) -> Object:
 def _yielding(template: Object, authors: Object) -> Object:
     """Return our template without the amounts that contradict the author's: a request above its limit."""
     (container,) = template["spec"]["containers"]
-    asked = mapping(_theirs(authors).get("resources"))
-    resources = dict(container["resources"])
-    for field, other in AMOUNTS:
-        bounds = mapping(asked.get(other))
-        kept = {
-            name: amount
-            for name, amount in mapping(resources.get(field)).items()
-            if not _exceeds(
-                *((amount, bounds.get(name)) if other == "limits" else (bounds.get(name), amount))
-            )
-        }
-        if field in resources:
-            resources[field] = kept
+    ours, asked = container["resources"], mapping(_theirs(authors).get("resources"))
+    most, least = mapping(asked.get("limits")), mapping(asked.get("requests"))
+    requests, limits = mapping(ours.get("requests")).items(), mapping(ours.get("limits")).items()
+    fitting = {
+        "requests": {name: amount for name, amount in requests if not _exceeds(amount, most.get(name))},
+        "limits": {name: amount for name, amount in limits if not _exceeds(least.get(name), amount)},
+    }
+    resources = ours | {field: amounts for field, amounts in fitting.items() if field in ours}
     return {**template, "spec": {**template["spec"], "containers": [{**container, "resources": resources}]}}
 
 
@@ -55,10 +47,8 @@ def _exceeds(request: Any, limit: Any) -> bool:
 
 def _theirs(authors: Object) -> Object:
     """Return the author's container of the endpoint picker; empty if there is none."""
-    found: Object = {}
-    for one in map(mapping, listed(mapping(authors.get("spec")).get("containers"))):
-        found = one if one.get("name") == CONTAINER else found
-    return found
+    containers = map(mapping, listed(mapping(authors.get("spec")).get("containers")))
+    return next((one for one in containers if one.get("name") == CONTAINER), {})
 
 
 def _allowed(authors: Object, template: Object) -> Object:
