@@ -51,15 +51,15 @@ def changed(verb: ChangeVerb, kind: str, row: AppliedObject) -> Change:
 
 def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
     """Yield what to record about the changes of one reconcile; several changes of one sort are one Event."""
-    sorts: dict[tuple[Subject, str], list[str]] = {}
+    sorts: dict[tuple[Subject, ChangeVerb, str], list[str]] = {}
     for one in changes:
         if one.verb in {"restored", "recreated"}:
             yield from _undone(one, snapshot)
             continue
         for subject in _subjects(one, snapshot):
-            sorts.setdefault((subject, _reason(one)), []).append(_text(one, desired))
-    for (subject, reason), texts in sorts.items():
-        message = f"{VERBS[reason]} {', '.join(texts)}"
+            sorts.setdefault((subject, one.verb, _reason(one)), []).append(_text(one, desired))
+    for (subject, verb, reason), texts in sorts.items():
+        message = f"{verb} {', '.join(texts)}"
         yield _occurrence(subject, reason, message, about=message)
 
 
@@ -95,16 +95,6 @@ def _outdated(status: Object) -> Iterator[Object]:
 
 def _version(one: Object) -> tuple[str, str, str]:
     return str(one.get("namespace")), str(one.get("name")), str(one.get("generation"))
-
-
-VERBS: Final = {
-    "Created": "created",
-    "GangOpened": "created",
-    "RoutesCreated": "created",
-    "Updated": "changed",
-    "Deleted": "deleted",
-}
-"""By reason, how its message begins."""
 
 
 def _reason(one: Change) -> str:
