@@ -45,7 +45,7 @@ PHASES: Final[tuple[tuple[Phase, str, Callable[[Observed, RoleView], bool]], ...
     (
         "Deploying",
         "some pods are on nodes, and not all replicas are ready and of the present template",
-        lambda _seen, role: role.ready < role.desired or role.is_updating,
+        lambda _seen, role: role.ready < role.desired or (role.lws is not None and role.lws.updating),
     ),
     (
         "Unknown",

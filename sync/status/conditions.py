@@ -5,7 +5,7 @@ of the present generation is `NotObserved` instead; `Initialized` depends only o
 checked.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from intent.errors import counted
@@ -52,7 +52,7 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
     if waits_for := next((error.message for error in seen.errors if error.code == WAITING), ""):
         return Verdict("WaitingForRole", waits_for)
-    missing = [role.wait for role in roles if role.wait]
+    missing = {role.name: role.wait for role in roles if role.wait}
     if not missing:
         return Verdict("PodsMissing", "; ".join(map(_short_of_pods, roles)))
     scheduler, parts = seen.service.scheduler, [one.role for one in roles]
@@ -63,11 +63,11 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     return Verdict("WaitingForResources", _with_quote(missing, seen))
 
 
-def _with_quote(missing: list[Wait], seen: Observed) -> str:
-    """Return what is missing, and quote the scheduler once."""
+def _with_quote(missing: Mapping[str, Wait], seen: Observed) -> str:
+    """Return what roles wait for, and quote the scheduler once."""
     group = seen.pod_group.message if seen.pod_group else ""
-    quote = next((one.message for one in missing if one.message), group)
-    text = "; ".join(map(str, missing))
+    quote = next((one.message for one in missing.values() if one.message), group)
+    text = "; ".join(f"role {name} {wait}" for name, wait in missing.items())
     return f"{text}. The scheduler says: {quote}" if quote else text
 
 
@@ -80,7 +80,7 @@ def _short_of_pods(one: RoleView) -> str:
 
 def _partly(role: RoleView) -> str:
     has = f"role {role.name} has {role.placed} of {counted(role.desired, 'replica')} on nodes"
-    return f"{has}, {role.wait.lacks}" if role.wait else has
+    return f"{has}, {role.wait}" if role.wait else has
 
 
 # --- TemplatesApplied ------------------------------------------------------------------------------

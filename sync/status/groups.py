@@ -21,19 +21,13 @@ Group = tuple[ObservedPod, ...]
 class Wait:
     """What a role needs before its next replica, or all others, can be scheduled."""
 
-    role: str
     pods: int
     accelerators: AcceleratorCounts = ()
     message: str = ""
     """The scheduler's message about one of the pods."""
 
     def __str__(self) -> str:
-        """Return the text for a message: `role decode waits for 32 more nvidia.com/gpu (4 pods)`."""
-        return f"role {self.role} {self.lacks}"
-
-    @property
-    def lacks(self) -> str:
-        """The same text without the role."""
+        """Return the text for a message: `waits for 32 more nvidia.com/gpu (4 pods)`."""
         if not self.accelerators:
             return f"waits for capacity for {counted(self.pods, 'pod')}"
         amounts = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
@@ -66,11 +60,6 @@ class RoleView:
     def name(self) -> str:
         """The name of the role."""
         return self.role.name
-
-    @property
-    def is_updating(self) -> bool:
-        """Whether a rolling update is in progress."""
-        return self.lws is not None and self.lws.updating
 
     @property
     def pods(self) -> Iterator[ObservedPod]:
@@ -130,7 +119,7 @@ def _wait(groups: list[Group], role: RoleIntent) -> Wait:
     for pod in (*held, *missing):
         total.update(dict(pod.accelerators))
     message = next((pod.held for pod in held if pod.held), "")
-    return Wait(role.name, len(held) + len(missing), tuple(sorted(total.items())), message)
+    return Wait(len(held) + len(missing), tuple(sorted(total.items())), message)
 
 
 def _cost(one: Wait) -> tuple[int, int]:
