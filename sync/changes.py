@@ -16,7 +16,7 @@ from intent.shapes import listed, mapping
 from sync.decide import ChangeVerb
 from sync.events import Occurrence
 from sync.kinds import OUTPUTS, ROUTES
-from sync.observed.cached import AppliedObject, Owner
+from sync.observed.cached import AppliedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.desired import Desired
@@ -34,19 +34,12 @@ class Change:
 
     verb: ChangeVerb
     kind: str
-    namespace: str
-    name: str
-    uid: str = ""
-    owners: tuple[Owner, ...] = ()
+    row: AppliedObject
+    """The object as it is stored now, or was."""
 
     def __str__(self) -> str:
         """Return kind and name, as messages show them."""
-        return f"{self.kind} {self.name}"
-
-
-def changed(verb: ChangeVerb, kind: str, row: AppliedObject) -> Change:
-    """Return the change of an object that a write made, or deleted."""
-    return Change(verb, kind, row.namespace, row.name, row.uid, row.owners)
+        return f"{self.kind} {self.row.name}"
 
 
 def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
@@ -109,7 +102,9 @@ def _text(one: Change, desired: Desired) -> str:
     """Return the name of an object; of a new PodGroup also what starts together."""
     if (one.kind, one.verb) != (POD_GROUP, "created"):
         return str(one)
-    found = (obj for obj in desired.objects if (obj["kind"], obj["metadata"]["name"]) == (one.kind, one.name))
+    found = (
+        obj for obj in desired.objects if (obj["kind"], obj["metadata"]["name"]) == (one.kind, one.row.name)
+    )
     return f"{one}: {_gate(next(found, {}))}"
 
 
@@ -129,7 +124,7 @@ def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:
     subjects = _subjects(one, snapshot)
     if one.verb == "restored":
         api_version = OUTPUTS[one.kind].resource.api_version
-        subjects = (*subjects, Subject(api_version, one.kind, one.namespace, one.name, one.uid))
+        subjects = (*subjects, Subject(api_version, one.kind, one.row.namespace, one.row.name, one.row.uid))
     for subject in dict.fromkeys(subjects):
         yield _occurrence(subject, "ChangeReverted", message, about=str(one))
 
@@ -138,7 +133,7 @@ def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:
     """Return the InferenceService, else the members that own an object, else all members."""
     if snapshot.service:
         return snapshot.subjects
-    uids = {owner.uid for owner in one.owners if owner.kind == LWS}
+    uids = {owner.uid for owner in one.row.owners if owner.kind == LWS}
     return tuple(subject for subject in snapshot.subjects if subject.uid in uids) or snapshot.subjects
 
 

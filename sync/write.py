@@ -15,7 +15,7 @@ from intent import Object
 from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
-from sync.changes import changed
+from sync.changes import Change
 from sync.decide import INVALID, REFUSED, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.live import BehindError, OwnerCheck, read_object
@@ -145,7 +145,7 @@ class Writer:
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
         history.settle(attempt.digest, row.fingerprint)
-        state.changes.append(changed(decided.verb, kind.kind, row))
+        state.changes.append(Change(decided.verb, kind.kind, row))
         return None
 
     async def _dry_run(self, kind: Kind[A], desired: Object, stored: A | None) -> Object | None:
@@ -254,7 +254,7 @@ class Writer:
             answer = {}
         if answer is not None:
             state.histories.pop((kind.kind, row.name), None)
-            state.changes.append(changed("deleted", kind.kind, row))
+            state.changes.append(Change("deleted", kind.kind, row))
             cache_of(self.caches, kind).drop((row.namespace, row.name))
 
     async def send(
