@@ -21,7 +21,9 @@ Address = tuple[str, str]
 def addresses(seen: Observed) -> Object:
     """Return `status.addresses`, and `status.url`: the first one for clients outside of the cluster."""
     outside = tuple(_outside(seen))
-    found = tuple(dict.fromkeys((*outside, *_of_service(seen))))[:MOST_ADDRESSES]
+    # Every DNS of a cluster resolves this short form.
+    inside = [(f"Service {seen.api}", f"http://{seen.api}.{seen.service.namespace}.svc")] if seen.api else []
+    found = tuple(dict.fromkeys((*outside, *inside)))[:MOST_ADDRESSES]
     listed = [{"name": name, "url": url} for name, url in found]
     first = {"url": outside[0][1]} if outside else {}
     return {**first, **({"addresses": listed} if listed else {})}
@@ -29,18 +31,10 @@ def addresses(seen: Observed) -> Object:
 
 def _outside(seen: Observed) -> Iterator[Address]:
     routes = seen.routes
-    if routes is None:
-        return
-    if routes.http_route and routes.attached:
+    if routes and routes.http_route and routes.attached:
         yield from _of_gateways(routes.http_route, routes.gateways)
-    if routes.ingress:
+    if routes and routes.ingress:
         yield from _of_ingress(routes.ingress)
-
-
-def _of_service(seen: Observed) -> Iterator[Address]:
-    """Yield the address of the Service on the leaders; every DNS of a cluster resolves this short form."""
-    if seen.api:
-        yield f"Service {seen.api}", f"http://{seen.api}.{seen.service.namespace}.svc"
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[Address]:
@@ -59,10 +53,12 @@ def _authority(host: str) -> str:
 def _of_gateways(route: HTTPRoute, gateways: tuple[Gateway, ...]) -> Iterator[Address]:
     by_name = {gateway.key: gateway for gateway in gateways}
     for parent in accepted_by(route):
-        gateway = by_name.get(parent.gateway)
-        for listener in gateway.listeners if gateway and parent.kind == "Gateway" else ():
+        gateway = by_name.get(parent.gateway) if parent.kind == "Gateway" else None
+        for listener in gateway.listeners if gateway else ():
             for host in _hosts(route, listener, gateway) if gateway and _is_meant(listener, parent) else ():
-                yield str(gateway), f"{_origin(listener, host)}{route.prefix}"
+                scheme, usual = SCHEMES[listener.protocol]
+                port = "" if listener.port == usual else f":{listener.port}"
+                yield str(gateway), f"{scheme}://{_authority(host)}{port}{route.prefix}"
 
 
 def _is_meant(listener: Listener, parent: Parent) -> bool:
@@ -75,18 +71,13 @@ def _hosts(route: HTTPRoute, listener: Listener, gateway: Gateway) -> Iterator[s
 
     If all hostnames are wildcards the addresses are all that is known.
     """
-    shared = [name for one in route.hostnames or ("",) for name in _shared(one, listener.hostname)]
+    asked = route.hostnames or ("",)
+    shared = [one for one in asked if _covers(listener.hostname, one)]
+    shared += [listener.hostname] if any(_covers(one, listener.hostname) for one in asked) else []
     exact = [name for name in shared if name and not name.startswith("*.")]
     yield from exact
     if shared and ("" in shared or not exact):
         yield from gateway.addresses
-
-
-def _shared(hostname: str, listener: str) -> tuple[str, ...]:
-    """Return the narrower of two hostnames if one covers the other; empty stands for all."""
-    if _covers(listener, hostname):
-        return (hostname,)
-    return (listener,) if _covers(hostname, listener) else ()
 
 
 def _covers(wide: str, narrow: str) -> bool:
@@ -94,9 +85,3 @@ def _covers(wide: str, narrow: str) -> bool:
     if not wide or wide == narrow:
         return True
     return wide.startswith("*.") and narrow.endswith(wide[1:])
-
-
-def _origin(listener: Listener, host: str) -> str:
-    scheme, usual = SCHEMES[listener.protocol]
-    name = _authority(host)
-    return f"{scheme}://{name}" if listener.port == usual else f"{scheme}://{name}:{listener.port}"
