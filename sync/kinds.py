@@ -136,6 +136,10 @@ class Kind(Generic[R]):
         """Return the path of an object, or without a name of a namespace's objects."""
         return self.resource.path(namespace, *name)
 
+    def name(self, service: str) -> str:
+        """Return the name of a service's one object of the kind; of other kinds it has several (`names`)."""
+        return service + self.ownership.endings
+
     def names(self, service: str, name: str) -> bool:
         """Return whether the controller's rules make a name for a service."""
         return re.fullmatch(re.escape(service) + f"({self.ownership.endings})", name) is not None
@@ -304,10 +308,11 @@ OBJECTIVES: Final = tuple(
     for one in dict.fromkeys(one for row in PICKERS.values() for one in row.objectives)
 )
 """The InferenceObjectives of every group that an endpoint picker reads."""
+CONFIG_MAP: Final = _plain("v1", "ConfigMap", "configmaps", f"{PICKER_ENDING}-config")
 ROUTE_KINDS: Final[tuple[Kind[Any], ...]] = (
     _plain("v1", "ServiceAccount", "serviceaccounts", PICKER_ENDING),
     _plain(RBAC, "RoleBinding", "rolebindings", f"{PICKER_ENDING}(-read|-election)?", "ServiceAccount"),
-    _plain("v1", "ConfigMap", "configmaps", f"{PICKER_ENDING}-config"),
+    CONFIG_MAP,
     POOL,
     DEPLOYMENT,
     _plain("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", PICKER_ENDING),

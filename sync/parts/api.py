@@ -7,7 +7,6 @@ it.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from intent import Object
@@ -27,34 +26,36 @@ from sync.snapshot import Snapshot
 PORT: Final = 80
 """The port of the Service: `curl http://<service>-api/v1/models` needs none. Further ranks have the next."""
 PORT_NAME: Final = "http"
-
-
-def ingress_name(service: str) -> str:
-    """Return the name of the Ingress."""
-    return f"{service}-ingress"
+INGRESSES: Final = frozenset({INGRESS.kind})
 
 
 def api(snapshot: Snapshot, settings: Settings) -> Desired:
     """Desire the Service on the leaders, and the Ingress to it; without a readable author nothing changes."""
     name, serving = snapshot.situation.key[1], _serving(snapshot.fitting)
-    held = frozenset({(SERVICE_KIND, api_name(name)), (INGRESS.kind, ingress_name(name))})
-    if snapshot.has_no_author:
-        return Desired(held_objects=held)
-    if not (snapshot.live or snapshot.service):
-        return Desired()
+    if snapshot.has_no_author or not (snapshot.live or snapshot.service):
+        return _unchanged(name) if snapshot.has_no_author else Desired()
     if not settings.api_services:
-        off = "the operator has switched these Services off (apiServices)"
-        return replace(_impossible(snapshot, off), held_objects=held)
+        off = _impossible(snapshot, "the operator has switched these Services off (apiServices)")
+        return combined((off, _unchanged(name)))
     if problem := next(_name_problems(name, snapshot.namesakes), None):
         return _impossible(snapshot, *problem)
-    if serving and len({one.port for one in serving}) == 1:
-        return combined((_service(snapshot, serving), _ingress(snapshot, settings)))
-    ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
-    unlike = (
-        f"Service {api_name(name)} stays as it is: its leaders serve on different ports ({ports}); "
-        "use the same --port"
+    if len({one.port for one in serving}) > 1:
+        return combined((_unlike_ports(snapshot, serving), _unchanged(name)))
+    return (
+        combined((_service(snapshot, serving), _ingress(snapshot, settings))) if serving else _unchanged(name)
     )
-    return Desired(held_objects=held, findings=_findings(snapshot, unlike, "FI832") if serving else ())
+
+
+def _unchanged(name: str) -> Desired:
+    return Desired(held=INGRESSES, held_objects=frozenset({(SERVICE_KIND, api_name(name))}))
+
+
+def _unlike_ports(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
+    """Report that the leaders serve on different ports (FI832)."""
+    ports = ", ".join(f"{one.name}: {one.port}" for one in serving)
+    problem = f"stays as it is: its leaders serve on different ports ({ports}); use the same --port"
+    message = f"Service {api_name(snapshot.situation.key[1])} {problem}"
+    return Desired(findings=_findings(snapshot, message, "FI832"))
 
 
 def _service(snapshot: Snapshot, serving: tuple[Member, ...]) -> Desired:
@@ -76,9 +77,9 @@ def _ingress(snapshot: Snapshot, settings: Settings) -> Desired:
     if service is None or router is None or router.ingress is None:
         return Desired()
     if found := tuple(Finding(service.subject, one) for one in forbidden_ingress(router, settings)):
-        return Desired(held_objects=frozenset({(INGRESS.kind, ingress_name(key[1]))}), of_routes=found)
+        return Desired(held=INGRESSES, of_routes=found)
     spec = _with_backend(router.ingress, api_name(key[1]))
-    return Desired((manifest(INGRESS.kind, key, ingress_name(key[1]), owners(service, ()), spec=spec),))
+    return Desired((manifest(INGRESS.kind, key, INGRESS.name(key[1]), owners(service, ()), spec=spec),))
 
 
 def _ports(selected: Endpoints) -> Iterator[Object]:
@@ -109,8 +110,7 @@ def _impossible(snapshot: Snapshot, message: str, code: str = "") -> Desired:
     if snapshot.value is None or router is None or router.ingress is None:
         return Desired(findings=_findings(snapshot, message, code) if code else ())
     error = FieldError(f"spec.roles[{router.index}].ingress", None, f"leads nowhere: {message}", "FI835")
-    held = frozenset({(INGRESS.kind, ingress_name(snapshot.value.name))})
-    return Desired(held_objects=held, of_routes=(Finding(snapshot.value.subject, error),))
+    return Desired(held=INGRESSES, of_routes=(Finding(snapshot.value.subject, error),))
 
 
 def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:

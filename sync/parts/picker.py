@@ -25,9 +25,9 @@ from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
 from intent.settings import Settings
-from sync.kinds import DEPLOYMENT, SERVICE_KIND
+from sync.kinds import CONFIG_MAP, DEPLOYMENT, POOL, SERVICE_KIND
 from sync.parts.picker_pods import customized
-from sync.parts.traffic import Routes, config_name, inference_pool, pool_name
+from sync.parts.traffic import Routes, inference_pool
 
 CONFIG_FILE: Final = "config.yaml"
 DIGEST: Final = "fusioninfer.io/config-digest"
@@ -73,7 +73,7 @@ def picker_objects(routes: Routes) -> Iterator[Object]:
     yield _binding(routes, READING, "read")
     if is_elected:
         yield _binding(routes, ELECTING, "election")
-    yield routes.object("ConfigMap", config_name(routes.name), data={CONFIG_FILE: routes.config})
+    yield routes.object(CONFIG_MAP.kind, CONFIG_MAP.name(routes.name), data={CONFIG_FILE: routes.config})
     yield inference_pool(routes)
     yield deployment(routes)
     if is_elected:
@@ -157,7 +157,7 @@ def _pod(routes: Routes) -> Object:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_container(routes)],
-        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": config_name(routes.name)}}],
+        "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": CONFIG_MAP.name(routes.name)}}],
         **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
         **_of_operator(routes.settings),
     }
@@ -209,7 +209,7 @@ def args(routes: Routes) -> list[str]:
     authentication, which would need cluster-wide rights; tracing is off, as it would dial localhost.
     """
     return [
-        f"--pool-name={pool_name(routes.name)}",
+        f"--pool-name={POOL.name(routes.name)}",
         f"--pool-group={POOLS}",
         f"--config-file={CONFIG_DIR}/{CONFIG_FILE}",
         f"--grpc-port={GRPC_PORT}",

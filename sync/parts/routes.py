@@ -35,7 +35,7 @@ from intent.service.routes import (
     waiting,
 )
 from intent.settings import Settings
-from sync.kinds import DEPLOYMENT, DESTINATION_RULE, POOL, ROUTES, SERVICE_KIND
+from sync.kinds import CONFIG_MAP, DEPLOYMENT, DESTINATION_RULE, GATEWAYS, POOL, ROUTES, SERVICE_KIND
 from sync.observed.configuration import Configuration, reference
 from sync.observed.pod import ObservedPod
 from sync.observed.routes import Deployment
@@ -45,14 +45,11 @@ from sync.parts.picker import USER, picker_objects
 from sync.parts.traffic import (
     NO_ROUTER,
     Routes,
-    config_name,
     destination_rule,
     gateway,
-    gateway_name,
     http_route,
     inference_pool,
     objectives,
-    pool_name,
 )
 from sync.snapshot import Snapshot
 
@@ -128,7 +125,7 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
     later += tuple(Finding(one.subject, lost) for one in served if lost)
     keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
-    of_picker = {(DEPLOYMENT.kind, picker_name(name)), ("ConfigMap", config_name(name))}
+    of_picker = {(DEPLOYMENT.kind, picker_name(name)), (CONFIG_MAP.kind, CONFIG_MAP.name(name))}
     kept = _switched_off_rule(snapshot, settings) | (of_picker if keeps else frozenset())
     found = _routes(snapshot, settings, routing, picker)
     lacking = () if found.router.pool else tuple(_lacking(found, snapshot))
@@ -180,7 +177,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     """
     held = Desired(held=ROUTES, of_routes=tuple(findings))
     fitting = snapshot.fitting
-    stored = snapshot.ours(POOL, pool_name(snapshot.situation.key[1]))
+    stored = snapshot.ours(POOL, POOL.name(snapshot.situation.key[1]))
     served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
     if stored is None or snapshot.ejected or stored.projection.split is not is_split(fitting):
         return held
@@ -272,7 +269,7 @@ def _router_routing(service: InferenceServiceIntent, read: Configuration | None)
     router = service.router
     if router is None:
         return NO_ROUTING
-    routing = replace(router.routing, gateway=gateway_name(service.name) if router.gateway else "")
+    routing = replace(router.routing, gateway=GATEWAYS.name(service.name) if router.gateway else "")
     if router.config_ref is None or router.pool:
         return routing
     return replace(routing, strategy="", config=read.text if read else "")

@@ -14,7 +14,7 @@ from intent import Object
 from intent.annotations import SERVICE, Routing
 from intent.inferenceservice.read import Router
 from intent.lora import label_of
-from intent.names import POOL_ENDING, picker_name
+from intent.names import picker_name
 from intent.priority import number_of
 from intent.service.member import Member
 from intent.service.routes import is_split
@@ -29,26 +29,6 @@ TARGET_PORTS: Final = "targetPorts"
 EVERYTHING: Final[Object] = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
 NO_TIMEOUT: Final[Object] = {"request": "0s"}
 """A long generation exceeds the default timeout of gateways (Envoy: 15 seconds)."""
-
-
-def config_name(service: str) -> str:
-    """Return the name of the endpoint picker's ConfigMap."""
-    return f"{picker_name(service)}-config"
-
-
-def pool_name(service: str) -> str:
-    """Return the name of the InferencePool."""
-    return service + POOL_ENDING
-
-
-def route_name(service: str) -> str:
-    """Return the name of the HTTPRoute."""
-    return f"{service}-httproute"
-
-
-def gateway_name(service: str) -> str:
-    """Return the name of the service's own Gateway."""
-    return f"{service}-gateway"
 
 
 def objective_name(service: str, adapter: str) -> str:
@@ -88,7 +68,7 @@ class Routes:
     @property
     def pool(self) -> str:
         """The name of the InferencePool: the author's, or ours, which has an endpoint picker."""
-        return self.router.pool or pool_name(self.name)
+        return self.router.pool or POOL.name(self.name)
 
     @property
     def is_split(self) -> bool:
@@ -143,7 +123,7 @@ def inference_pool(routes: Routes) -> Object:
             "failureMode": "FailClose" if routes.is_split else "FailOpen",
         },
     }
-    return routes.object(POOL.kind, pool_name(routes.name), spec=spec)
+    return routes.object(POOL.kind, POOL.name(routes.name), spec=spec)
 
 
 def with_one_port(pool: Object) -> Object | None:
@@ -173,7 +153,7 @@ def http_route(routes: Routes) -> Object:
         "parentRefs": routes.parents,
         "rules": [_rule(rule, routes) for rule in rules] if isinstance(rules, list) else rules,
     }
-    return routes.object(HTTP_ROUTE.kind, route_name(routes.name), spec=spec)
+    return routes.object(HTTP_ROUTE.kind, HTTP_ROUTE.name(routes.name), spec=spec)
 
 
 def _rule(rule: Any, routes: Routes) -> Any:
@@ -190,7 +170,7 @@ def _redirects(rule: Object) -> bool:
 
 def gateway(routes: Routes) -> Object:
     """Render the Gateway as its author wrote it."""
-    return routes.object(GATEWAYS.kind, gateway_name(routes.name), spec=routes.router.gateway)
+    return routes.object(GATEWAYS.kind, GATEWAYS.name(routes.name), spec=routes.router.gateway)
 
 
 def destination_rule(routes: Routes) -> Object:

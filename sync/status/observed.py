@@ -33,10 +33,8 @@ from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Ingress
-from sync.parts.api import ingress_name
 from sync.parts.desired import Desired
 from sync.parts.routes import IGNORED
-from sync.parts.traffic import pool_name, route_name
 from sync.snapshot import Snapshot
 from sync.status.groups import RoleView, views
 
@@ -196,9 +194,9 @@ def _routes(snapshot: Snapshot, router: Router, desired: Desired) -> ObservedRou
     return ObservedRoutes(
         router,
         picker=_projection(snapshot, DEPLOYMENT, picker_name(name)) if router.is_picked else None,
-        pool=_projection(snapshot, POOL, router.pool or pool_name(name)),
-        http_route=_projection(snapshot, HTTP_ROUTE, route_name(name)),
-        ingress=_projection(snapshot, INGRESS, ingress_name(name)) if router.ingress is not None else None,
+        pool=_projection(snapshot, POOL, router.pool or POOL.name(name)),
+        http_route=_projection(snapshot, HTTP_ROUTE, HTTP_ROUTE.name(name)),
+        ingress=_projection(snapshot, INGRESS, INGRESS.name(name)) if router.ingress is not None else None,
         gateways=tuple(row.projection for row in snapshot.of(GATEWAYS)),
         unknown=snapshot.unknown,
         errors=errors,

@@ -123,7 +123,7 @@ STATES: Final[dict[str, tuple[Object | None, tuple[Member, ...], list[str], froz
     ),
     "members disagree on routes": (None, DISAGREEING, GANG, SETS | ROUTES, "FI806"),
     "its LWS do not exist yet": (routed(), (), LWS_OF_ROLES, ROUTES, ""),
-    "it has no router": (inference_service(), (), LWS_OF_ROLES, NOTHING, ""),
+    "it has no router": (inference_service(), (), LWS_OF_ROLES, frozenset({"Ingress"}), ""),
 }
 
 
