@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
 from intent import Object, budget
 from intent.errors import Subject
@@ -18,14 +19,12 @@ from sync.observed.index_keys import IndexKey, gang_keys
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
-from sync.observed.routes import InferencePool
 from sync.snapshot import Situation, Snapshot
 from sync.watch.cache import Cache, Caches, cache_of
 
+R = TypeVar("R", bound=Row)
 Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
 SetCache = Cache[CachedObject[LeaderWorkerSetProjection]]
-Autoscalers = tuple[CachedObject[str], ...]
-Pools = tuple[CachedObject[InferencePool], ...]
 
 
 @dataclass(slots=True)
@@ -65,10 +64,6 @@ class ServiceMemory:
             self.ours[name] = stored
         return self.ours.get(name)
 
-    def keep_only(self, names: tuple[str, ...]) -> None:
-        """Forget the PodGroups of revisions that are gone."""
-        self.ours = {name: seen for name, seen in self.ours.items() if name in names}
-
     def empty_for(self, members: tuple[Member, ...]) -> dict[str, float]:
         """Return the seconds for which members have had no replicas, by name; start counting for new ones.
 
@@ -84,17 +79,22 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
     own, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
     rows, sets = dict(own), cache_of(caches, LWS)
-    crowd = _crowd(key, sets)
-    few = _few(key, caches) if crowd else own[LWS.kind]
-    names = _gang_names(key, few, own[POD_GROUP.kind])
-    rows[LWS.kind] = few if crowd else _leader_worker_sets(key, names, few, sets)
-    if GATEWAYS.kind in caches:
-        rows[GATEWAYS.kind] = tuple(_gateways(rows[HTTP_ROUTE.kind], caches))
-    rows[AUTOSCALER.kind] = _autoscalers(key, rows[LWS.kind], own[AUTOSCALER.kind], caches)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
     value = service.value if service else None
-    if POOL.kind in caches:
-        rows[POOL.kind] = _pools(key, value, own[POOL.kind], caches)
+    crowd = _crowd(key, sets)
+    few = _few(key, value, sets) if crowd else own[LWS.kind]
+    names = _gang_names(key, few, own[POD_GROUP.kind])
+    by_group = [row for name in names for at in gang_keys(key[0], name) for row in sets.of(at)]
+    rows[LWS.kind] = few if crowd else _once(*few, *by_group)
+    targets = [IndexKey(LWS.kind, key[0], one.name) for one in rows[LWS.kind]]
+    scaling = cache_of(caches, AUTOSCALER)
+    rows[AUTOSCALER.kind] = _once(*own[AUTOSCALER.kind], *(row for at in targets for row in scaling.of(at)))
+    if GATEWAYS.kind in caches:
+        named = sorted({at for route in rows[HTTP_ROUTE.kind] for at in route.index_keys})
+        rows[GATEWAYS.kind] = tuple(row for at in named for row in cache_of(caches, GATEWAYS).of(at))
+    if POOL.kind in caches and value and value.router:
+        pool = cache_of(caches, POOL).rows.get((key[0], value.router.pool))
+        rows[POOL.kind] = _once(*own[POOL.kind], *((pool,) if pool else ()))
     stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
@@ -127,18 +127,9 @@ def _templates(service: InferenceServiceIntent, caches: Caches) -> NamedTemplate
     return NamedTemplates(names, found, cache.availability.trouble_in(service.namespace))
 
 
-def _gateways(routes: tuple[Row, ...], caches: Caches) -> Iterator[Row]:
-    """Yield the Gateways that HTTPRoutes name."""
-    index_keys = {at for route in routes for at in route.index_keys}
-    for at in sorted(index_keys):
-        yield from cache_of(caches, GATEWAYS).of(at)
-
-
-def _pools(key: ServiceKey, service: InferenceServiceIntent | None, own: Pools, caches: Caches) -> Pools:
-    """Return the InferencePools of a service, and the one that its router refers to."""
-    cache, name = cache_of(caches, POOL), service.router.pool if service and service.router else ""
-    named = [row] if (row := cache.rows.get((key[0], name))) else []
-    return tuple({row.name: row for row in (*own, *named)}.values())
+def _once(*rows: R) -> tuple[R, ...]:
+    """Return rows of one kind and namespace, each once."""
+    return tuple({row.name: row for row in rows}.values())
 
 
 def _crowd(key: ServiceKey, cache: SetCache) -> int:
@@ -147,17 +138,15 @@ def _crowd(key: ServiceKey, cache: SetCache) -> int:
     return found if budget.of_service(found) else 0
 
 
-def _few(key: ServiceKey, caches: Caches) -> Sets:
+def _few(key: ServiceKey, service: InferenceServiceIntent | None, sets: SetCache) -> Sets:
     """Return of too many LeaderWorkerSets those of the InferenceService's roles, and one member.
 
     The status is about the first, and a finding about the second where there is no InferenceService.
     """
-    cache, service = cache_of(caches, LWS), cache_of(caches, INFERENCE_SERVICE).rows.get(key)
-    value = service.value if service else None
-    names = [member_name(value, role) for role in value.roles] if value else []
-    of_roles = [row for name in names if (row := cache.rows.get((key[0], name)))]
-    members = (row for row in cache.of(key) if (one := row.projection.member) and one.key == key)
-    return tuple({row.name: row for row in (*of_roles, *islice(members, 1))}.values())
+    names = [member_name(service, role) for role in service.roles] if service else []
+    of_roles = [row for name in names if (row := sets.rows.get((key[0], name)))]
+    members = (row for row in sets.of(key) if (one := row.projection.member) and one.key == key)
+    return _once(*of_roles, *islice(members, 1))
 
 
 def _gang_names(key: ServiceKey, sets: Sets, pod_groups: Iterable[PodGroup]) -> tuple[str, ...]:
@@ -166,19 +155,6 @@ def _gang_names(key: ServiceKey, sets: Sets, pod_groups: Iterable[PodGroup]) -> 
     of_members = (one.gang for one in found if one and one.key == key)
     stored = (row.name for row in pod_groups if row.service == key[1])
     return tuple(dict.fromkeys((key[1], *of_members, *stored)))
-
-
-def _leader_worker_sets(key: ServiceKey, names: tuple[str, ...], own: Sets, cache: SetCache) -> Sets:
-    """Return the LeaderWorkerSets of a service, and those whose templates name its PodGroups, each once."""
-    by_group = (row for name in names for at in gang_keys(key[0], name) for row in cache.of(at))
-    return tuple({row.name: row for row in (*own, *by_group)}.values())
-
-
-def _autoscalers(key: ServiceKey, sets: Sets, own: Autoscalers, caches: Caches) -> Autoscalers:
-    """Return the autoscalers of a service, and those of others with the same targets, each once."""
-    cache = cache_of(caches, AUTOSCALER)
-    by_target = (row for one in sets for row in cache.of(IndexKey(LWS.kind, key[0], one.name)))
-    return tuple({row.name: row for row in (*own, *by_target)}.values())
 
 
 def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
@@ -236,7 +212,7 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
             group=name if name != key[1] else "",
             bound=bound,
         )
-    memory.keep_only(names)
+    memory.ours = {name: known for name, known in memory.ours.items() if name in names}
 
 
 def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:
