@@ -6,11 +6,10 @@ left out: they go through admission, and are passed in as members.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from intent import Object
-from intent.errors import Finding
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
 from intent.settings import Settings
@@ -23,17 +22,9 @@ from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection
-from sync.parts.desired import combined
+from sync.parts.desired import Desired, combined
 from sync.parts.service import desired_state
 from sync.watch.cache import Cache, holding
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """Objects without ownerReferences, and findings."""
-
-    objects: tuple[Object, ...]
-    findings: tuple[Finding, ...]
 
 
 def preview(
@@ -42,8 +33,8 @@ def preview(
     inferenceservices: Iterable[InferenceServiceIntent] = (),
     config_maps: Iterable[Object] = (),
     templates: Callable[[InferenceServiceIntent], Templates] = lambda _service: {},
-) -> Preview:
-    """Plan and render every service of these members and InferenceServices, in the controller's order.
+) -> Desired:
+    """Return what is desired for these members and InferenceServices, in the controller's order.
 
     `config_maps` are those of users, to which routers may refer; `templates` returns those that a service may
     name.
@@ -77,7 +68,7 @@ def preview(
         for key in dict.fromkeys((*(one.key for one in members), *requests))
     )
     desired = combined(desired_state(snapshot, settings) for snapshot in snapshots)
-    return Preview(tuple(obj for obj in desired.objects if obj["kind"] != LWS.kind), desired.all_findings)
+    return replace(desired, objects=tuple(obj for obj in desired.objects if obj["kind"] != LWS.kind))
 
 
 def _rows(members: Iterable[Member]) -> Iterator[CachedObject[LeaderWorkerSetProjection]]:

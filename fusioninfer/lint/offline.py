@@ -204,10 +204,10 @@ def _preview(
     )
     keys = {one.subject: one.key for one in members}  # an InferenceService has the name of its service
     denied = set(_denied(each))
-    waits = {one.subject for one in ahead.findings if one.error.code == "FI410"}
+    waits = {one.subject for one in ahead.all_findings if one.error.code == "FI410"}
     found = [
         Found(document, written(one.error))
-        for one in ahead.findings
+        for one in ahead.all_findings
         if one.subject in sources
         and keys.get(one.subject, (one.subject.namespace, one.subject.name)) not in denied
         and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same

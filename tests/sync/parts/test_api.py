@@ -108,7 +108,7 @@ def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
     assert (found.objects, found.held_objects) == ((), frozenset())
     assert said(found) == {("w", "FI830", "warning")}
     assert [one["kind"] for one in shown.objects] == ["PodGroup"]
-    assert {one.error.code for one in shown.findings} == {"FI830"}
+    assert {one.error.code for one in shown.all_findings} == {"FI830"}
     assert rendered(member("w"), namesakes=namesake("r1-epp"))
 
 

@@ -485,7 +485,7 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
     service = replace(isvc(config="kind: Other"), roles=(RoleIntent("w", "worker", {}),))
     members = [worker(name, role_name=name, routing=Routing()) for name in ("w", "x")]
 
-    found = preview(members, SETTINGS, [service]).findings
+    found = preview(members, SETTINGS, [service]).all_findings
 
     told = [(one.subject.kind, one.error.path) for one in found if one.error.code == "FI812"]
     assert told == [("InferenceService", "spec.roles[0].endpointPickerConfig")]
