@@ -20,9 +20,9 @@ from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 from sync.status.addresses import addresses
 from sync.status.components import component, ratio
-from sync.status.conditions import JUDGES, state
+from sync.status.conditions import JUDGES
 from sync.status.observed import Observed, observed
-from sync.status.reasons import CONDITIONS, Verdict
+from sync.status.reasons import CONDITIONS, STATES, Verdict
 
 LONGEST: Final = 1024
 """Maximum length of a message. The API allows 32 Ki characters; people read less."""
@@ -80,7 +80,7 @@ def _with_failures(seen: Observed, before: Object, failed: Object) -> Observed:
 
 def _condition(kind: str, verdict: Verdict, old: Object, generation: int, now: str) -> Object:
     """Render one condition; `lastTransitionTime` is that of its last change of status."""
-    current, message = state(kind, verdict), printable(verdict.message)
+    current, message = STATES[kind, verdict.reason], printable(verdict.message)
     return {
         "type": kind,
         "status": current,

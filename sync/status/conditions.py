@@ -13,7 +13,7 @@ from intent.gang import needs_gang
 from sync.status.components import crash, phase
 from sync.status.groups import RoleView, Wait, absent, group_size
 from sync.status.observed import Observed, behind, cause
-from sync.status.reasons import STATES, ConditionStatus, Verdict
+from sync.status.reasons import STATES, Verdict
 from sync.status.routes import routes_ready
 
 WAITING: Final = "FI410"
@@ -138,13 +138,13 @@ def _obstacles(seen: Observed) -> Iterator[Verdict]:
     yield from _if_false("RoutesReady", routes, "RoutesNotReady")
     if late := behind(seen):
         yield Verdict("NotObserved", late)
-    if state("RoutesReady", routes) == "Unknown":
+    if STATES["RoutesReady", routes.reason] == "Unknown":
         yield Verdict("NotObserved", routes.message)
 
 
 def _if_false(condition: str, verdict: Verdict, reason: str) -> Iterator[Verdict]:
     """Yield the message of a condition that is false, under another reason."""
-    if state(condition, verdict) == "False":
+    if STATES[condition, verdict.reason] == "False":
         yield Verdict(reason, verdict.message)
 
 
@@ -182,11 +182,6 @@ JUDGES: Final[dict[str, Callable[[Observed], Verdict | None]]] = {
     "Failed": failed,
 }
 """By type of condition, in the order of the list; None: it does not concern the service."""
-
-
-def state(condition: str, verdict: Verdict) -> ConditionStatus:
-    """Return the status of a reason."""
-    return STATES[condition, verdict.reason]
 
 
 def _replicas(roles: Iterable[RoleView]) -> str:
